@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from warner import CutoffResponse, SquareWave, estimate, grid, load_design, tally
+from warner import CutoffResponse, SquareWave, estimate, grid, load_design, regress, tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,3 +101,20 @@ def test_answers_that_stand_for_numbers(prompt: Prompt) -> None:
         "estimate", "said.csv", "-d", "often.json", "-c", "said", "--quantile", "90", "--values", "numbers"
     )
     assert "between 0 and 1" in quantile
+
+
+def test_a_number_is_regressed(prompt: Prompt, reports: Path) -> None:
+    model = ("incomes.csv", "income ~ region", "-d", "wave.json", "--model", "linear")
+    said = prompt.prints("regress", *model, "--values", "numbers", "--predict", "region=north,south")
+    assert "Mean of income: income ~ region" in said
+    assert "region  mean" in " ".join(said.split()).replace("region mean", "region  mean")
+    told = json.loads(prompt.prints("regress", *model, "--values", "numbers", "--json"))
+    fit = regress("income ~ region", str(reports), WAVE, model="linear", values="numbers")
+    assert told["values"] == "numbers"
+    assert [row["estimate"] for row in told["coefficients"]] == fit.coefficients.tolist()
+    doubled = ",".join(f"{10 * i}={20 * i}" for i in range(11))
+    told = json.loads(prompt.prints("regress", *model, "--values", doubled, "--json"))
+    assert [row["estimate"] for row in told["coefficients"]] == pytest.approx((2 * fit.coefficients).tolist())
+    assert "--values must have a number for each answer" in prompt.complains("regress", *model, "--values", "0=1")
+    wrong = prompt.complains("regress", *model[:-2], "--values", "numbers")
+    assert "--values must come with --model linear" in wrong

@@ -455,7 +455,7 @@ def test_models_that_are_too_large_are_refused_with_their_size() -> None:
         model_data("answer ~ C(number)", table, COIN)
     wide = np.random.default_rng(0).normal(size=(n, 300))
     three = RandomizedResponse(["yes", "no", "so"], truth="3/4")
-    with pytest.raises(ValueError, match="but has 602, for 3 answers and 301 columns; leave out terms, or put answers"):
+    with pytest.raises(ValueError, match="but has 602, for 3 answers and 301 columns; leave out terms, put answers"):
         model_data("answer", table, three, X=wide)
     assert model_data("answer", table, three, X=wide, intercept=False).observations.x.shape == (n, 300)
 

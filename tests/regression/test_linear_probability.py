@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from cases import NINE
 from warner import RandomizedResponse
-from warner.regression.linear_probability import larger
+from warner.regression.least_squares import larger
 from warner.regression.regressions import regress
 
 

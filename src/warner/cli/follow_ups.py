@@ -93,7 +93,7 @@ class FollowUps(NamedTuple):
     def _about_numbers(
         self, estimate: Estimate, asked: Document, groups: tuple[str, str] | None, *, anytime: bool
     ) -> dict[str, Result | list[Result]]:
-        values = None if self.values is None else _values(self.values, estimate.tally.domain)
+        values = None if self.values is None else values_from_text(self.values, estimate.tally.domain)
         answers: dict[str, Result | list[Result]] = {}
         if self.mean:
             answers["mean"] = estimate.mean(values, anytime=anytime, **asked)
@@ -108,7 +108,7 @@ class FollowUps(NamedTuple):
         return answers
 
 
-def _values(text: str, domain: Labels) -> dict[Any, str] | str:
+def values_from_text(text: str, domain: Labels) -> dict[Any, str] | str:
     """Read `a=1,b=2` as the numbers of answers, of which either may itself hold commas and equals signs."""
     if text == "numbers":
         return text

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warner.cli.delivering import Outcome, Table, refuse_overwriting
+from warner.cli.follow_ups import values_from_text
 from warner.cli.messages import warn
 from warner.cli.options import Columns, Counts, Level, Plot, Reading, Reports, Weights
 from warner.cli.sources import Source, merged, named_files, saved_in
@@ -53,9 +54,17 @@ def regress(
     model: Annotated[
         str,
         typer.Option(
-            help="The model: multinomial (log-odds of each answer), ordered, or linear (the shares themselves)."
+            help="The model: multinomial (log-odds of each answer), ordered, or linear (the shares themselves, or with "
+            "--values the mean of a number)."
         ),
     ] = "multinomial",
+    values: Annotated[
+        str | None,
+        typer.Option(
+            help="With --model linear, the number that each answer stands for, whose mean is modelled: as "
+            "never=0,once=1, or numbers for answers that are numbers."
+        ),
+    ] = None,
     link: Annotated[
         str,
         typer.Option(help="The link function for two answers or ordered answers: logit, probit, cloglog or cauchit."),
@@ -86,7 +95,8 @@ def regress(
     predict: Annotated[
         list[str] | None,
         typer.Option(
-            help="Also predict the shares for these values of a covariate, as age=20,40; may be given more than once.",
+            help="Also predict the shares, or with --values the mean, for these values of a covariate, as age=20,40; "
+            "may be given more than once.",
             metavar="NAME=VALUES",
         ),
     ] = None,
@@ -94,7 +104,8 @@ def regress(
     table: Table,
     plot: Plot = None,
     against: Annotated[
-        str | None, typer.Option(help="Make --plot show the predicted shares against this covariate.")
+        str | None,
+        typer.Option(help="Make --plot show the predicted shares, or with --values the mean, against this covariate."),
     ] = None,
 ) -> None:
     """Estimate how the answers depend on what else is known about people.
@@ -122,6 +133,7 @@ def regress(
         by=by,
         on=None if on is None else [name.strip() for name in on.split(",")],
         model=model,
+        values=None if values is None else values_from_text(values, next(iter(designs.values())).domain),
         link=link,
         reference=_answer(reference, next(iter(designs.values()))),
         weights=weights,

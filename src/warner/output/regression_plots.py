@@ -1,4 +1,4 @@
-"""Plots of a regression: its coefficients with their intervals, and predicted shares against a covariate."""
+"""Plots of a regression: its coefficients with their intervals, and predictions against a covariate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from warner.output.canvas import (
     new_axes,
     save_picture,
 )
-from warner.output.regression_tables import abridged, interval_heading, subject
+from warner.output.regression_tables import abridged, interval_heading, number_name, subject
 from warner.regression.terms import INTERCEPT
 from warner.words import counted, enumerated, level_text, printable, quoted, shortened
 
@@ -57,7 +57,7 @@ def plot_regression(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the coefficients, or the predicted shares `against` a covariate, with their intervals.
+    """Draw the coefficients, or predictions `against` a covariate, with their intervals.
 
     Parameters
     ----------
@@ -221,6 +221,8 @@ def _label_ratios(ax: Axes, least: float, most: float) -> None:
 
 def _axis_label(fit: Regression, *, odds: bool) -> str:
     specification = fit.specification
+    if specification.of_number:
+        return "difference of means in the unit of the answers, per unit of the term"
     if specification.model == "linear":
         return "difference of shares, per unit of the term"
     if odds:
@@ -233,7 +235,7 @@ def _axis_label(fit: Regression, *, odds: bool) -> str:
 
 
 class _Shown(NamedTuple):
-    """Shares in percent with their intervals, (values, answers), for numbers or for names of levels."""
+    """Shares in percent, or means, with their intervals, (values, answers), for numbers or for names of levels."""
 
     values: Any
     share: Array
@@ -242,25 +244,28 @@ class _Shown(NamedTuple):
 
 
 def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: str | None) -> Axes:
-    domain = fit.specification.domain
-    answers = list(answers_of_interest(len(domain)))[:ANSWERS_TOLD_APART]
+    domain, number = fit.specification.domain, fit.specification.of_number
+    answers = [0] if number else list(answers_of_interest(len(domain)))[:ANSWERS_TOLD_APART]
     shown = _shares(fit, against, level)
     handles: list[Any] = []
     for place, answer in enumerate(answers):
         draw = _draw_levels if isinstance(shown.values, list) else _draw_line
         handles.append(draw(ax, shown, answer, place, len(answers)))
     values = np.concatenate([part[:, answers].ravel() for part in shown[1:]])
-    least, most = min(float(np.nanmin(values)), 0.0), max(float(np.nanmax(values)), 0.0)
+    least, most = float(np.nanmin(values)), float(np.nanmax(values))
+    if not number:
+        least, most = min(least, 0.0), max(most, 0.0)
     room = AXIS_MARGIN * (most - least or 1.0)
-    bottom = room if least < 0 or isinstance(shown.values, list) else 0.2 * room  # points at 0 are to be whole
+    # Points at 0 are to be whole.
+    bottom = room if number or least < 0 or isinstance(shown.values, list) else 0.2 * room
     ax.set_ylim(least - bottom, most + room)
-    if least < 0:
+    if least < 0 < most:
         ax.axhline(0, color=INK, linewidth=0.8)
     ax.grid(axis="y", color=GRID_COLOUR, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_xlabel(shortened(printable(against), 2 * LABEL_WIDTH), parse_math=False)
-    ax.set_ylabel("share of people (%)")
+    ax.set_ylabel(f"mean of {number_name(fit)}" if number else "share of people (%)", parse_math=False)
     labels = [shortened(printable(str(domain[answer])), GROUP_WIDTH) for answer in answers]
     around = "lines" if isinstance(shown.values, list) else "band" if len(answers) == 1 else "bands"
     notes = [counted(fit.people, "person", "people")]
@@ -270,8 +275,9 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
     notes += [f"the first {LEVELS_DRAWN} levels"] * (len(terms.levels.get(against, ())) > LEVELS_DRAWN)
     notes += [f"the first {ANSWERS_TOLD_APART} of {len(domain):,} answers"] * (2 < len(answers) < len(domain))
     above = add_legend(ax, Legend(handles, labels, notes)) if len(answers) > 1 else 6.0
-    name = quoted(domain[0]) if len(answers) == 1 else "each answer"
-    add_heading(ax, notes, f"Predicted share of {name}, by {against}" if title is None else title, above)
+    name = "share of each answer" if len(answers) > 1 else f"share of {quoted(domain[0])}"
+    name = f"mean of {number_name(fit)}" if number else name
+    add_heading(ax, notes, f"Predicted {name}, by {against}" if title is None else title, above)
     return ax
 
 
@@ -289,7 +295,8 @@ def _shares(fit: Regression, against: str, level: float) -> _Shown:
         values = list(terms.levels.get(against, given.tolist()))[:LEVELS_DRAWN]
     shares = fit.predict({against: values}, level=level)
     shown = values if isinstance(values, np.ndarray) else [_named(value) for value in values]
-    return _Shown(shown, 100 * shares.shares, 100 * shares.low, 100 * shares.high)
+    unit = 1 if fit.specification.of_number else 100
+    return _Shown(shown, unit * shares.shares, unit * shares.low, unit * shares.high)
 
 
 def _named(value: object) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from warner.regression.small_samples import ENOUGH_DIRECT_ANSWERS
 from warner.regression.terms import INTERCEPT
-from warner.typesetting import Printed, estimate_columns
+from warner.typesetting import Printed, estimate_columns, in_digits
 from warner.words import (
     LABEL_CHARACTERS,
     aligned,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts
     from warner.regression.regressions import Regression
+    from warner.regression.specifications import Specification
 
     Table = dict[str, Counts]
 
@@ -56,7 +57,7 @@ def regression_text(fit: Regression, *, level: float = 0.95, interval: str = "au
 def regression_html(fit: Regression) -> str:
     """Write the same for notebooks."""
     table = fit.table()
-    numbers = _Numbers(table)
+    numbers = _Numbers(table, of_number=fit.specification.of_number)
     several = len(_blocks(fit)) > 1
     heads = [*(["answer"] if several else []), "term", "estimate", "se", "statistic", "p"]
     heads.append(interval_heading(table, 0.95))
@@ -146,12 +147,19 @@ def subject(fit: Regression, *, odds: bool = False) -> str:
         order = enumerated([quoted(answer) for answer in specification.domain])
         ratios = "Odds ratios of later against earlier answers: ordered" if odds else "Ordered"
         return f"{ratios} answers ({order}), {specification.link} link"
+    if specification.of_number:
+        return f"Mean of {number_name(fit)}"
     if specification.model == "linear":
         return f"Share of {answers[0]}" if len(answers) == 1 else "Shares of the answers"
     if specification.link != "logit":
         return f"Share of {answers[0]}, {specification.link} link"
     scale, of = "Odds ratios" if odds else "Log-odds", answers[0] if len(answers) == 1 else "each answer"
     return f"{scale} of {of} against {reference}"
+
+
+def number_name(fit: Regression) -> str:
+    """Name the number whose mean is modelled: by its column; a tally has none."""
+    return printable(fit.model_data.response) or "the answers"
 
 
 def interval_heading(table: Table, level: float) -> str:
@@ -190,11 +198,11 @@ def abridged(term: str, width: int) -> str:
 class _Numbers:
     """Numbers of a table, as texts that are as wide as each other."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, *, of_number: bool) -> None:
         self.table = table
         self.of = _number(odds="odds_ratio" in table)
         ends = [table[name] for name in (self.of, "se", "low", "high")]
-        self.decimals = decimals(table["se"], np.concatenate(ends))
+        self.decimals = decimals(table["se"], np.concatenate(ends), 0 if of_number else DECIMALS_SHOWN[0])
 
     def number(self, value: float) -> str:
         if not math.isfinite(value):
@@ -219,13 +227,13 @@ class _Numbers:
         return [self.number(row[self.of]), error, statistic, p, between]
 
 
-def decimals(errors: Array, values: Array) -> int | None:
+def decimals(errors: Array, values: Array, least: int = DECIMALS_SHOWN[0]) -> int | None:
     """Choose the decimals for a column: two digits of the smallest error; None where numbers are too far apart."""
     finite, sizes = errors[np.isfinite(errors) & (errors > 0)], np.abs(values[np.isfinite(values)])
     if not finite.size:
-        return DECIMALS_SHOWN[0]
-    needed = max(DECIMALS_SHOWN[0], 1 - math.floor(math.log10(finite.min())))
-    return None if needed > DECIMALS_SHOWN[1] or sizes.max(initial=0) >= 1e6 else needed
+        return least
+    needed = max(least, 1 - math.floor(math.log10(finite.min())))
+    return None if needed > DECIMALS_SHOWN[1] or (needed and sizes.max(initial=0) >= 1e6) else needed
 
 
 def _blocks(fit: Regression) -> list[object]:
@@ -233,7 +241,7 @@ def _blocks(fit: Regression) -> list[object]:
 
 
 def _rows(fit: Regression, table: Table, interval: str, *, odds: bool) -> list[str]:
-    numbers = _Numbers(table)
+    numbers = _Numbers(table, of_number=fit.specification.of_number)
     several = len(_blocks(fit)) > 1
     names = [abridged(str(term), LABEL_CHARACTERS - 2 * several) for term in table["term"]]
     heads = ["odds ratio" if odds else "estimate", "se", "statistic", "p"]
@@ -307,6 +315,13 @@ def _meaning(fit: Regression) -> list[str]:
         said.append(
             f"A positive coefficient makes later answers, towards {last}, more likely; 'a | b' are the cutpoints."
         )
+    elif specification.values is not None:
+        said.append(
+            "Coefficients are differences of means, in the unit of the answers. The fit is the best linear "
+            f"approximation; fitted means may leave {in_digits(float(specification.values.min()), 6)} to "
+            f"{in_digits(float(specification.values.max()), 6)}, the range of the answers."
+        )
+        said += _numbers_given(specification)
     elif specification.model == "linear":
         said.append(
             "Coefficients are differences of shares: 0.1 is 10 percentage points. The fit is the best linear "
@@ -320,6 +335,16 @@ def _meaning(fit: Regression) -> list[str]:
         for answer in fit.specification.empty
     ]
     return [" ".join(said)] if said else []
+
+
+def _numbers_given(specification: Specification) -> list[str]:
+    """Say which number each answer stands for, unless it is the number itself."""
+    domain, values = specification.domain, specification.values
+    assert values is not None
+    if specification.of_answers_themselves:
+        return []
+    named = [f"{quoted(answer)} = {in_digits(value, 6)}" for answer, value in zip(domain, values.tolist(), strict=True)]
+    return [f"Answers stand for numbers: {enumerated(named, 8)}."]
 
 
 def _people(fit: Regression) -> str:

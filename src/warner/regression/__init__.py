@@ -13,8 +13,11 @@ Its files::
     infinite_estimates  estimates at infinity (separation): which, and why, in words
     identification      identification: enough people, columns of full rank, coefficients that reports tell apart
     jeffreys            Jeffreys' penalty
-    linear_probability  linear probability model: least squares of debiased indicators
+    least_squares       least squares of debiased outcomes, with robust errors
+    linear_probability  linear probability model: debiased indicators as outcomes
+    linear_means        linear model of a randomized number: scores of reports as outcomes
     debiased            debiased indicators of the answers
+    scores              scores of reports: unbiased numbers, where answers stand for numbers
     standard_errors     standard errors: observed, expected, outer products, robust (sandwich)
     cluster_robust      cluster-robust covariance (CR2), Satterthwaite's degrees of freedom, Hotelling's T^2
     small_samples       effective sample size of a coefficient or share, and notes where it is too small

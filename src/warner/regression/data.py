@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.labels import OUTSIDE
+from warner.inference.means import values_of
 from warner.regression.covariates import numbered, refuse_infinite
 from warner.regression.formulas import Formula, sides
 from warner.regression.reports import named_designs, report_likelihoods
@@ -67,6 +68,8 @@ class Observations:
         The probability of each report after each answer, for each design that has such a table.
     sampling : Sampling
         How people were sampled: with weights, in clusters or strata.
+    scores : array of shape (n,), optional
+        The score of each row's report, where answers stand for numbers; all of them then count as one answer.
     """
 
     x: Array
@@ -79,6 +82,7 @@ class Observations:
     report: Integers
     tables: tuple[Array | None, ...]
     sampling: Sampling = SIMPLE_RANDOM
+    scores: Array | None = None
 
     @property
     def k(self) -> int:
@@ -164,6 +168,7 @@ def model_data(
     intercept: bool = True,
     unknown: str = "error",
     sheet: str | None = None,
+    values: Any = None,
 ) -> ModelData:
     """Give data as a model of the answers takes them.
 
@@ -196,6 +201,8 @@ def model_data(
         What to do with values that no report can have: refuse them, or leave them out and count them.
     sheet : str, optional
         The sheet of an Excel file; may be left out where there is only one.
+    values : mapping, sequence or "numbers", optional
+        The number that each answer stands for, where their mean is modelled.
 
     Examples
     --------
@@ -221,7 +228,8 @@ def model_data(
         if design is not None and tuple(part.design for part in data.parts) != (design,):
             raise ValueError("design must be that of the tally, or be left out")
         assert terms is not None
-        loaded, reports = rows_of_tally(data, (*terms.variables(data.by), *sampled_in.values()))
+        scored = None if values is None else values_of(data.domain, values)
+        loaded, reports = rows_of_tally(data, (*terms.variables(data.by), *sampled_in.values()), scored)
         return _assembled(loaded, reports, "", terms, sampled_in)
     if not response:
         raise ValueError(f'formula must name the column of reports, as in "answer ~ age", but got {formula!r}')
@@ -234,7 +242,11 @@ def model_data(
         others = (*variables, *(() if by is None else (by,)), *sampled_in.values())
         forms = {response: [one.report_form for one in designs]}
         loaded = load(source, Wanted(forms, others, weights, counts), positive=True)
-    reports = report_likelihoods(loaded, response, designs, labels, by, people=_people(loaded), drop=unknown == "drop")
+    scored = None if values is None else values_of(designs[0].domain, values)
+    people = _people(loaded)
+    reports = report_likelihoods(
+        loaded, response, designs, labels, by, people=people, drop=unknown == "drop", values=scored
+    )
     return _assembled(loaded, reports, response, terms, sampled_in)
 
 
@@ -308,7 +320,7 @@ def _assembled(
     )
     _refuse_nobody(keep, *left_out)
     pattern, covariates = _patterns(known, keep)
-    k, intercept = reports.designs[0].k, given.intercept
+    k, intercept = reports.designs[0].k if reports.scores is None else None, given.intercept
     _refuse_levels(given.factors(covariates), covariates, k)
     number = np.bincount(pattern, people[keep]).astype(np.int64)
     terms = given.terms(covariates, number, {name: column.order for name, column in known.items()})
@@ -381,6 +393,7 @@ def _observations(
         report=reports.columns(some),
         tables=reports.tables,
         sampling=sampling,
+        scores=reports.scored(some),
     )
 
 
@@ -396,22 +409,30 @@ def _refuse_nobody(keep: Mask, missing: int, unknown: int, weightless: int) -> N
         )
 
 
-def _refuse_levels(factors: Sequence[str], covariates: Columns, k: int) -> None:
-    """Refuse a factor with too many levels before a matrix with a column for each of them is made."""
+def _refuse_levels(factors: Sequence[str], covariates: Columns, k: int | None) -> None:
+    """Refuse a factor with too many levels before a matrix with a column for each of them is made.
+
+    `k` is the number of answers, whose shares are modelled; None for the mean of a number.
+    """
+    predictors, of_answers = (1, "") if k is None else (k - 1, f", for {k:,} answers")
     for name in factors:
         levels = len(numbered(covariates[name])[1])
-        if (levels - 1) * (k - 1) > MOST_COEFFICIENTS:
+        if (levels - 1) * predictors > MOST_COEFFICIENTS:
             raise ValueError(
                 f"the model must have at most {MOST_COEFFICIENTS} coefficients, but column {name!r} alone has "
-                f"{levels:,} levels, for {k:,} answers: {(levels - 1) * (k - 1):,} coefficients; is it a number, or an "
+                f"{levels:,} levels{of_answers}: {(levels - 1) * predictors:,} coefficients; is it a number, or an "
                 "identifier?"
             )
 
 
-def _refuse_size(k: int, columns: int, *, intercept: bool) -> None:
-    size = (k - 1) * columns if intercept else k - 1 + columns
-    if size > MOST_COEFFICIENTS:
-        raise ValueError(
-            f"the model must have at most {MOST_COEFFICIENTS} coefficients, but has {size:,}, for {k:,} answers and "
-            f"{columns:,} columns; leave out terms, or put answers together, by `coarsened` designs"
-        )
+def _refuse_size(k: int | None, columns: int, *, intercept: bool) -> None:
+    size = columns if k is None else (k - 1) * columns if intercept else k - 1 + columns
+    if size <= MOST_COEFFICIENTS:
+        return
+    has = f"the model must have at most {MOST_COEFFICIENTS} coefficients, but has {size:,}"
+    if k is None:
+        raise ValueError(f"{has}; leave out terms")
+    raise ValueError(
+        f"{has}, for {k:,} answers and {columns:,} columns; leave out terms, put answers together by `coarsened` "
+        'designs, or, where answers are numbers, model their mean: model="linear", values="numbers"'
+    )

@@ -15,7 +15,7 @@ person who would have answered yes and as -1/2 of one who would have answered no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,22 @@ from warner.designs.contract import INVERSE_TOLERANCE
 from warner.designs.matrices import inverse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from warner.arrays import Array
     from warner.designs.facts import Symmetry
     from warner.regression.data import Observations
+
+
+class DebiasedOutcomes(NamedTuple):
+    """Outcomes that are right on average, (n, f), and how they vary by randomization alone.
+
+    `randomized` gives from fitted outcomes, (n, f), the covariances of the sum of their products with the columns, one
+    outcome after the other, if nothing but the reports varied.
+    """
+
+    z: Array
+    randomized: Callable[[Array], Array]
 
 
 def debiasing(table: Array, shares: Array) -> Array | None:

@@ -110,6 +110,26 @@ class Identity(Shares):
 
 
 @dataclass(frozen=True)
+class MeanNumber(Shares):
+    """The mean of a number, which is linear itself, in the place of shares."""
+
+    k: int = 1
+
+    @property
+    def predictors(self) -> int:
+        """The mean alone."""
+        return 1
+
+    def shares(self, eta: Array) -> Array:
+        """Give the predictor as it is, within the range of the numbers or not."""
+        return eta
+
+    def slopes(self, eta: Array) -> Array:
+        """Give ones."""
+        return np.ones((1, 1, eta.shape[1]))
+
+
+@dataclass(frozen=True)
 class Softmax(Family):
     """The multinomial logit: log-odds of each answer against the reference are linear.
 

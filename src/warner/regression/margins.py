@@ -1,4 +1,4 @@
-r"""Average marginal effects: by how much shares change with a covariate, on average over people.
+r"""Average marginal effects: by how much shares, or a mean number, change with a covariate, on average over people.
 
 Of numbers, the derivative of the mean share in the covariate: everybody's value is moved by h to either side, the
 formula is evaluated anew, and the difference taken, so that squares and interactions move along. Of a factor, and of
@@ -49,9 +49,10 @@ class Margins(Result):
     effects : tuple of str
         What is changed: a variable of numbers, or a level against the first, as in ``region: north - south``.
     domain : sequence of labels
-        The answers.
+        The answers; empty where the mean of a number is modelled.
     changes, errors, low, high : arrays of shape (effects, k)
-        Changes of the shares of all answers, their standard errors and intervals.
+        Changes of the shares of all answers, their standard errors and intervals; of one column for the mean of a
+        number, in its unit.
     level : float
         The confidence level of the intervals.
     target : str
@@ -89,10 +90,12 @@ class Margins(Result):
         -------
         dict of ndarray
             ``term``, ``answer``, ``estimate``, ``se``, ``statistic``, ``p``, ``low``, ``high``, and ``interval``: how
-            these were found. The standard error is NaN where some of the shares are estimated as 0 or 1.
+            these were found. The standard error is NaN where some of the shares are estimated as 0 or 1. Of the mean of
+            a number there is no ``answer``.
         """
         rows, k = self.changes.shape
-        names = {"term": (effect for effect in self.effects for _ in range(k)), "answer": list(self.domain) * rows}
+        answers = {"answer": list(self.domain) * rows} if len(self.domain) else {}
+        names = {"term": (effect for effect in self.effects for _ in range(k)), **answers}
         numbers = (self.changes, self.errors, self.statistic, self.low, self.high)
         freedom = None if self.freedom is None else self.freedom.ravel()
         methods = (method for row in self.methods for method in row)
@@ -109,15 +112,20 @@ class Margins(Result):
 
     def of_interest(self) -> dict[str, Counts]:
         """Give the table as people read it: of two answers the first alone, since the other changes by the opposite."""
-        kept = np.isin(np.arange(self.changes.size) % len(self.domain), answers_of_interest(len(self.domain)))
+        k = self.changes.shape[1]
+        kept = np.isin(np.arange(self.changes.size) % k, answers_of_interest(k))
         return {name: column[kept] for name, column in self.table().items()}
 
     def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: changes in percentage points."""
+        """Give a table for a paper: changes in percentage points, or in the unit of the numbers."""
         del options  # the table has none
-        table = self.of_interest()
-        columns = {"term": labels(table["term"]), "answer": labels(table["answer"])}
-        columns |= estimate_columns(table, "change (points)", f"{level_text(self.level)} interval", times=100)
+        table, interval = self.of_interest(), f"{level_text(self.level)} interval"
+        columns = {"term": labels(table["term"])}
+        if len(self.domain):
+            columns["answer"] = labels(table["answer"])
+            columns |= estimate_columns(table, "change (points)", interval, times=100)
+        else:
+            columns |= estimate_columns(table, "change of the mean", interval)
         return Printed(
             columns, f"Average marginal effects, {self._whom()}", tuple(map(sentence, [*self._opposite(), *self.notes]))
         )
@@ -133,7 +141,10 @@ class Margins(Result):
         return [f"the share of {second} changes by the opposite of that of {first}"]
 
     def text(self) -> str:
-        """Write the effects as a table for people, in percentage points."""
+        """Write the effects as a table for people, in percentage points or in the unit of the numbers."""
+        if not len(self.domain):
+            head = f"Change of the mean, {self._whom()}"
+            return "\n".join([head, *tabulated(self.printed().columns, left=1), *self.notes])
         table = self.of_interest()
         columns = {"term": [str(term) for term in table["term"]], "answer": [str(answer) for answer in table["answer"]]}
         columns["change"] = [f"{100 * change:+.3f}" for change in table["estimate"]]
@@ -173,7 +184,7 @@ def marginal_effects(
     freedom = None if fit.clustered is None else np.array(freedoms)
     return Margins(
         tuple(name for name, _ in effects),
-        fit.specification.domain,
+        () if fit.specification.of_number else fit.specification.domain,
         np.array([mean.shares for _, mean in effects]),
         np.array(errors),
         np.array(low),

@@ -27,7 +27,7 @@ from warner.regression.intervals import (
     wald_agrees,
     why_no_profile,
 )
-from warner.regression.linear_probability import least_squares
+from warner.regression.least_squares import least_squares
 from warner.regression.mean_profiles import MeanProfile, MeanShare
 from warner.regression.profiles import FalseOptimumError
 from warner.regression.standard_errors import inverse_information, score_covariance
@@ -97,7 +97,7 @@ def mean_of_columns(fit: Regression, columns: Columns) -> Mean:
 def influence(fit: Regression) -> Array:
     """Give what one person of each row adds to the errors of the coefficients, (n, coefficients)."""
     if fit.log_likelihood is None:
-        return least_squares(fit.model_data.observations, fit.specification.reference_place).influence
+        return least_squares(fit.model_data.observations, fit.specification).influence
     information = fit.likelihood.at(fit.finite_coefficients).information
     bread = inverse_information(information, fit.likelihood, flat=fit.infinity is not None)
     return np.asarray(fit.likelihood.scores(fit.finite_coefficients) @ bread)

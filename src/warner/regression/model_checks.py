@@ -269,7 +269,7 @@ def _why_no_groups(fit: Regression, deviance: Deviance | None) -> str:
     if deviance is not None and deviance.p is not None:
         return "not needed, as cells are large"
     if not rows.sampling.simple or fit.log_likelihood is None or fit.penalty is not None:
-        return "no test with weights, clusters, strata or a penalty, nor for linear shares"
+        return "no test with weights, clusters, strata or a penalty, nor for a linear model"
     if len(rows.designs) > 1 or rows.tables[0] is None or rows.tables[0].shape[1] != rows.k:
         return "no test unless all reports are under one design, with as many reports as answers"
     return ""

@@ -311,6 +311,15 @@ def _refuse_different_people(rows: Observations, others: Observations) -> None:
     same = all(np.isclose(one, other, rtol=LIKELIHOOD_TOLERANCE) for one, other in sums)
     if not same or rows.sampling.features != others.sampling.features:
         raise ValueError("both models must be fitted with the same weights, clusters and strata, but theirs differ")
+    if (rows.scores is None) != (others.scores is None):
+        raise ValueError("both models must be of the mean of a number, or both of shares, but one is of each")
+    if rows.scores is not None and others.scores is not None:
+        one, other = (
+            np.array([w @ s, w @ s**2]) for w, s in ((rows.weight, rows.scores), (others.weight, others.scores))
+        )
+        if not np.allclose(one, other, rtol=LIKELIHOOD_TOLERANCE):
+            raise ValueError("both models must be fitted to the same people with the same values, but theirs differ")
+        return
     if not all(
         np.allclose(one, other, rtol=LIKELIHOOD_TOLERANCE)
         for one, other in zip(rows.patterns(), others.patterns(), strict=True)
@@ -331,11 +340,13 @@ class Criteria(NamedTuple):
     aic: float | None
     bic: float | None
     mcfadden: float | None
-    null_log_likelihood: float
+    null_log_likelihood: float | None
 
 
 def criteria(fit: Regression) -> Criteria:
     """Measure a whole model."""
+    if fit.specification.of_number:
+        return Criteria(None, None, None, None)
     null, size = null_log_likelihood(fit.model_data.observations), len(fit.coefficients)
     if fit.log_likelihood is None or fit.penalty is not None:
         return Criteria(None, None, None, null)

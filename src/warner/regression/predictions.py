@@ -1,4 +1,4 @@
-r"""Predicted shares: for people with given covariates, or on average over the people of the sample.
+r"""Predicted shares, or means of a number: for given covariates, or on average over the people of the sample.
 
 The interval of the share of one profile is that of the profile likelihood of its log-odds (of the share itself for
 answers between others in an order), where that is taken for coefficients (`intervals`): near the noise floor nothing
@@ -39,7 +39,7 @@ from warner.regression.profiles import Combination, LogOdds
 from warner.regression.small_samples import small_sample_notes
 from warner.regression.terms import by_name
 from warner.results import Result, critical_value, freedom_column, rows
-from warner.typesetting import Printed, in_digits, labels, share_columns
+from warner.typesetting import Printed, estimate_columns, in_digits, labels, share_columns
 from warner.words import counted, enumerated, level_text, percent, sentence, tabulated
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prediction(Result):
-    """Shares with their intervals, a row for each profile.
+    """Shares, or means of a number, with their intervals, a row for each profile.
 
     Attributes
     ----------
@@ -65,9 +65,10 @@ class Prediction(Result):
     averaged : tuple of str
         The variables that were not given: shares are means over their values among the people.
     domain : sequence of labels
-        The answers.
+        The answers; empty where the mean of a number is predicted.
     shares, errors, low, high : arrays of shape (rows, k)
-        Shares of all answers, their standard errors, and intervals.
+        Shares of all answers, their standard errors, and intervals; of one column for means, in the unit of the
+        numbers.
     methods : tuple of tuple of str
         How each interval was found: "wald" on the scale of the log-odds (of the share itself for a linear model),
         "profile", or "none".
@@ -97,6 +98,11 @@ class Prediction(Result):
     freedom: Array | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def quantity(self) -> str:
+        """What is predicted: "share", or "mean" of a number."""
+        return "share" if len(self.domain) else "mean"
+
     def table(self) -> dict[str, Counts]:
         """Give columns as arrays, a row for each profile and answer.
 
@@ -104,12 +110,14 @@ class Prediction(Result):
         -------
         dict of ndarray
             The columns of the profile; ``answer``, ``share``, ``se``, ``low``, ``high``, ``interval`` and ``freedom``,
-            the degrees of freedom of Student's t with clusters, else infinite.
+            the degrees of freedom of Student's t with clusters, else infinite. For means, ``mean`` in the place of
+            ``answer`` and ``share``.
         """
         rows, k = self.shares.shape
+        answers = {"answer": objects(list(self.domain) * rows)} if len(self.domain) else {}
         return {name: np.repeat(np.asarray(column), k) for name, column in self.profiles.items()} | {
-            "answer": objects(list(self.domain) * rows),
-            "share": self.shares.ravel(),
+            **answers,
+            self.quantity: self.shares.ravel(),
             "se": self.errors.ravel(),
             "low": self.low.ravel(),
             "high": self.high.ravel(),
@@ -124,31 +132,38 @@ class Prediction(Result):
             "averaged": list(self.averaged),
             "people": self.people,
             "notes": list(self.notes),
-            "shares": rows(self.table()),
+            f"{self.quantity}s": rows(self.table()),
         }
 
     def of_interest(self) -> dict[str, Counts]:
         """Give the table as people read it: of two answers the first alone, since the other has the rest."""
-        kept = np.isin(np.arange(self.shares.size) % len(self.domain), answers_of_interest(len(self.domain)))
+        k = self.shares.shape[1]
+        kept = np.isin(np.arange(self.shares.size) % k, answers_of_interest(k))
         return {name: column[kept] for name, column in self.table().items()}
 
     def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: shares in percent."""
+        """Give a table for a paper: shares in percent, means in the unit of the numbers."""
         del options  # the table has none
         table = self.of_interest()
         columns = {name: [_shown(value) for value in table[name].tolist()] for name in self.profiles}
-        columns["answer"] = labels(table["answer"])
-        columns |= share_columns(table, f"{level_text(self.level)} interval", {"se": "se (points)"})
+        interval = f"{level_text(self.level)} interval"
+        if self.quantity == "mean":
+            columns |= estimate_columns(table, "mean", interval, of="mean")
+        else:
+            columns["answer"] = labels(table["answer"])
+            columns |= share_columns(table, interval, {"se": "se (points)"})
         people = [f"N = {counted(self.people, 'person', 'people')}"] * (not self._remarks())
-        return Printed(
-            columns, "Predicted shares", tuple(map(sentence, [*people, *self._remarks(), *self._rest(), *self.notes]))
-        )
+        notes = [*people, *self._remarks(), *self._rest(), *self.notes]
+        return Printed(columns, f"Predicted {self.quantity}s", tuple(map(sentence, notes)))
 
     def _rest(self) -> list[str]:
         return [remainder(self.domain)] if len(self.domain) == 2 else []
 
     def text(self) -> str:
-        """Write the shares as a table for people."""
+        """Write the shares, or the means, as a table for people."""
+        if self.quantity == "mean":
+            columns = self.printed().columns
+            return "\n".join([*tabulated(columns, left=len(self.profiles)), *self._remarks(), *self.notes])
         table = self.of_interest()
         columns = {name: [_shown(value) for value in table[name].tolist()] for name in self.profiles}
         columns["answer"] = [str(answer) for answer in table["answer"]]
@@ -196,7 +211,7 @@ def predict_shares(
     return Prediction(
         given,
         averaged,
-        fit.specification.domain,
+        () if fit.specification.of_number else fit.specification.domain,
         predicted.shares,
         errors,
         np.array([row.low for row in predicted.limits]),

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.inference.means import THEMSELVES, values_of
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.data import model_data
 from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
 from warner.regression.infinite_estimates import infinite_estimates
 from warner.regression.intervals import coefficient_limits, warn_of_better_optimum
 from warner.regression.jeffreys import penalised_maximum
+from warner.regression.least_squares import least_squares
 from warner.regression.likelihood import Likelihood
-from warner.regression.linear_probability import least_squares
 from warner.regression.margins import marginal_effects
 from warner.regression.maxima import maximum_likelihood
 from warner.regression.model_checks import check_model
@@ -28,7 +29,7 @@ from warner.regression.model_tests import criteria, nested_model_test, term_test
 from warner.regression.predictions import predict_shares
 from warner.regression.sensitivity import sensitivity_to_cheating
 from warner.regression.small_samples import coefficient_names, coefficient_notes
-from warner.regression.specifications import check_options, specified
+from warner.regression.specifications import check_options, linear_mean, specified
 from warner.regression.standard_errors import check_errors, clustered, covariance, default_errors
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
@@ -285,6 +286,7 @@ class Regression(Result):
             "formula": data.formula,
             "model": specification.model,
             "link": specification.link,
+            "values": _values(specification),
             "reference": specification.reference,
             "designs": [{"name": name, "design": design.to_dict()} for name, design in designs],
         }
@@ -445,6 +447,13 @@ class Regression(Result):
         save_regression(self, path, against, **options)
 
 
+def _values(specification: Specification) -> str | list[float] | None:
+    """Give the numbers of the answers as JSON has them; by a word where they are the answers themselves."""
+    if specification.values is None:
+        return None
+    return THEMSELVES if specification.of_answers_themselves else specification.values.tolist()
+
+
 def regress(
     formula: str,
     data: Any,
@@ -455,6 +464,7 @@ def regress(
     X: Any = None,
     names: Sequence[str] | None = None,
     model: str = "multinomial",
+    values: Any = None,
     link: str = "logit",
     reference: Label | None = None,
     weights: str | None = None,
@@ -488,6 +498,9 @@ def regress(
     model : {"multinomial", "ordered", "linear"}
         Log-odds of each answer against the reference (for two answers, those of the other one); ordered answers with
         common slopes, in the order of the domain; or shares that are linear themselves.
+    values : mapping, sequence or "numbers", optional
+        With the linear model: model the mean of the numbers that answers stand for, in their unit, and not the shares
+        of the answers. A number for each answer, or ``"numbers"`` for answers that are numbers themselves.
     link : {"logit", "probit", "cloglog", "cauchit"}
         For two answers, and for ordered ones.
     reference : label, optional
@@ -515,8 +528,14 @@ def regress(
     >>> fit = regress("answer", reports, survey, on=["old"], counts="people")
     >>> fit.coefficients.round(4)  # log(.3/.7), and log(.6/.4) less that
     array([-0.8473,  1.2528])
+
+    With values, coefficients are differences of means: 30 % of one group would say yes, and 60 % of the other.
+
+    >>> often = {"yes": 5, "no": 0}
+    >>> regress("answer", reports, survey, on=["old"], counts="people", model="linear", values=often).coefficients
+    array([1.5, 1.5])
     """
-    check_options(model, link, penalty, errors, starts)
+    check_options(model, link, penalty, errors, starts, values, reference)
     data = model_data(
         formula,
         data,
@@ -531,19 +550,23 @@ def regress(
         strata=strata,
         unknown=unknown,
         sheet=sheet,
+        values=values,
     )
-    specification = specified(data.terms, data.observations.designs[0].domain, model, link, reference)
+    domain = data.observations.designs[0].domain
+    if values is not None:
+        return fitted_linear(data, linear_mean(data.terms, domain, values_of(domain, values)))
+    specification = specified(data.terms, domain, model, link, reference)
     if model == "linear":
         return fitted_linear(data, specification)
     return fitted(data, specification, errors=errors, penalty=penalty, at_random=starts)
 
 
 def fitted_linear(data: ModelData, specification: Specification) -> Regression:
-    """Fit shares that are linear in the columns, by least squares."""
+    """Fit shares, or a mean number, that are linear in the columns, by least squares."""
     refuse_too_few(data.observations, len(specification.coefficients))
     refuse_dependent(data.observations, data.terms.names)
     refuse_exact(data.observations, len(data.terms.names))
-    result = least_squares(data.observations, specification.reference_place)
+    result = least_squares(data.observations, specification)
     b, robust = result.coefficients, result.clustered
     covariances = result.covariance if robust is None else robust.known_covariance
     return Regression(data, specification, b, b, covariances, "robust", clustered=robust)

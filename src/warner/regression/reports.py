@@ -14,6 +14,7 @@ import numpy as np
 
 from warner.designs.contract import Design
 from warner.designs.labels import MISSING, OUTSIDE, first_and_last
+from warner.regression.scores import column_scores, report_scores
 from warner.reports.counts import refuse_uninformative
 from warner.reports.invalid_values import refuse_unknown, unknown_values
 from warner.reports.queries import INSIDE
@@ -34,6 +35,8 @@ class ReportLikelihoods(NamedTuple):
     `designs` have these `labels`. `design` is the number of each row's design and `report` that of its report among
     the rows of that design's `likelihoods`, of shape (reports, k); `status` is 0 for a report, or `MISSING`, or
     `OUTSIDE`. `tables` are those of the designs that have one: then reports are numbered by its columns.
+
+    Where answers stand for numbers, `scores` are those of the reports of each design, and all answers count as one.
     """
 
     designs: tuple[Design, ...]
@@ -43,6 +46,33 @@ class ReportLikelihoods(NamedTuple):
     status: Integers
     likelihoods: tuple[Array, ...]
     tables: tuple[Array | None, ...]
+    scores: tuple[Array, ...] | None = None
+
+    @classmethod
+    def of_parts(
+        cls,
+        designs: tuple[Design, ...],
+        labels: tuple[str, ...],
+        design: Integers,
+        report: Integers,
+        status: Integers,
+        parts: Sequence[Numbered],
+    ) -> ReportLikelihoods:
+        """Put together what the numbered reports of several designs say."""
+        scores = tuple(part.scores for part in parts if part.scores is not None)
+        likelihoods, tables = tuple(part.likelihood for part in parts), tuple(part.table for part in parts)
+        return cls(designs, labels, design, report, status, likelihoods, tables, scores or None)
+
+    def scored(self, some: Any) -> Array | None:
+        """Give the scores of the reports of some rows; None where answers do not stand for numbers."""
+        if self.scores is None:
+            return None
+        design, report = self.design[some], self.report[some]
+        rows = np.empty(len(design))
+        for number, scores in enumerate(self.scores):
+            mine = design == number
+            rows[mine] = scores[report[mine]]
+        return rows
 
     def likelihood(self, some: Any) -> Array:
         """Give how likely the reports of some rows are after each answer, of shape (rows, k)."""
@@ -60,15 +90,22 @@ class ReportLikelihoods(NamedTuple):
 
 
 class Numbered(NamedTuple):
-    """Reports of one design as numbers, the likelihood of each number, and the design's table, if it has one."""
+    """Reports of one design as numbers, the likelihood of each number, and the design's table, if it has one.
+
+    Where answers stand for values, the score of each number; then its likelihood is that if all answers were equally
+    common, in one column, and there is no table.
+    """
 
     report: Integers
     likelihood: Array
     table: Array | None
+    scores: Array | None = None
 
 
-def numbered_reports(design: Design, reports: Counts) -> Numbered:
+def numbered_reports(design: Design, reports: Counts, values: Array | None = None) -> Numbered:
     """Give reports, which are in codes, a number and a likelihood each: the column of the design's table, if any."""
+    if values is not None:
+        return _scored_reports(design, reports, values)
     matrix = None if design.sufficient is None else design.operator().matrix
     if not len(reports):
         nothing = np.zeros((0, design.k))
@@ -87,8 +124,20 @@ def numbered_reports(design: Design, reports: Counts) -> Numbered:
     return Numbered(columns[place], table.T, table)
 
 
-def numbered_columns(design: Design, columns: Integers) -> Numbered:
+def _scored_reports(design: Design, reports: Counts, values: Array) -> Numbered:
+    if not len(reports):
+        return Numbered(np.zeros(0, dtype=np.int64), np.zeros((0, 1)), None, np.zeros(0))
+    distinct, place = np.unique(reports, axis=0, return_inverse=True)
+    likelihood = design.operator(distinct).forward(np.full(design.k, 1 / design.k))
+    return Numbered(place.ravel(), likelihood[:, np.newaxis], None, report_scores(design, distinct, values))
+
+
+def numbered_columns(design: Design, columns: Integers, values: Array | None = None) -> Numbered:
     """Give the same for reports of a tally, which are numbered by the columns of the design's table already."""
+    if values is not None:
+        distinct, place = np.unique(columns, return_inverse=True)
+        likelihood = design.operator().forward(np.full(design.k, 1 / design.k))[distinct]
+        return Numbered(place, likelihood[:, np.newaxis], None, column_scores(design, distinct, values))
     matrix = design.operator().matrix
     table = design.operator().forward(np.eye(design.k)) if matrix is None else matrix()
     return Numbered(columns, table.T, table)
@@ -103,13 +152,15 @@ def report_likelihoods(
     *,
     people: Integers | None = None,
     drop: bool,
+    values: Array | None = None,
 ) -> ReportLikelihoods:
     """Read a column of reports, each under the design that the column `by` names; `labels` are those of the designs.
 
     Unless `drop`, values that no report can have are an error, which tells how many `people` have one; a row stands for
-    the people who were loaded, if they are not given.
+    the people who were loaded, if they are not given. With `values`, the numbers that answers stand for, reports are
+    scored.
     """
-    values, people = loaded.reports(name), loaded.numbers if people is None else people
+    written, people = loaded.reports(name), loaded.numbers if people is None else people
     size = len(people)
     which = None if by is None else loaded.column(by, as_written=True)
     place, named = _design_of_each(which, labels, people)
@@ -118,7 +169,7 @@ def report_likelihoods(
     parts = []
     for number, design in enumerate(designs):
         mine = np.flatnonzero(named & (place == number))
-        part = values if mine.size == size else _some_of(values, mine)
+        part = written if mine.size == size else _some_of(written, mine)
         codes, state = design.report_form.read(part, text=loaded.text)
         state = np.broadcast_to(state, mine.shape)
         status[mine] = state
@@ -126,10 +177,9 @@ def report_likelihoods(
             outside = int(people[mine[state == OUTSIDE]].sum())
             refuse_unknown(outside, unknown_values(part, state), design.report_form)
         inside = state == INSIDE
-        parts.append(numbered_reports(design, codes[inside]))
+        parts.append(numbered_reports(design, codes[inside], values))
         report[mine[inside]] = parts[-1].report
-    likelihoods, tables = tuple(part.likelihood for part in parts), tuple(part.table for part in parts)
-    found = ReportLikelihoods(designs, labels, place, report, status, likelihoods, tables)
+    found = ReportLikelihoods.of_parts(designs, labels, place, report, status, parts)
     refuse_impossible(found, people)
     return found
 

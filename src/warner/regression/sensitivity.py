@@ -16,7 +16,10 @@ import numpy as np
 from warner.arrays import objects
 from warner.designs.exact import probability
 from warner.designs.labels import positions
+from warner.inference.means import with_limits
+from warner.regression.scores import report_scores
 from warner.regression.starts import Start
+from warner.reports.queries import INSIDE
 from warner.results import Result, rows
 from warner.typesetting import Printed, estimate_columns, in_digits, labels
 from warner.words import counted, enumerated, level_text, tabulated
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from warner.regression.regressions import Regression
 
 MEAN_SHARE = "mean share"
+MEAN_NUMBER = "mean"
 INDEPENDENCE_ASSUMED = (
     "Cheating is assumed to be independent of the answer and of the covariates. No count can confirm that."
 )
@@ -58,12 +62,13 @@ class RegressionSensitivity(Result):
     level: float
 
     def table(self) -> dict[str, Counts]:
-        """Give columns as arrays: a row for each assumed share and coefficient, then the mean shares of all answers.
+        """Give columns as arrays: a row for each assumed share and coefficient, then means of shares or numbers.
 
         Returns
         -------
         dict of ndarray
-            ``cheating``, ``term`` ("mean share" for those), ``answer``, ``estimate``, ``se``, ``low``, ``high``.
+            ``cheating``, ``term`` ("mean share", or "mean" of a number, for those), ``answer``, ``estimate``, ``se``,
+            ``low``, ``high``.
         """
         parts = [self._of(fit) for fit in self.fits]
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -72,7 +77,7 @@ class RegressionSensitivity(Result):
     def _of(self, fit: Regression) -> dict[str, Counts]:
         ends, shares = fit.limits(self.level), fit.predict(level=self.level)
         names = [(name.term, name.answer) for name in fit.specification.coefficients]
-        names += [(MEAN_SHARE, answer) for answer in fit.specification.domain]
+        names += [(MEAN_SHARE, answer) for answer in shares.domain] or [(MEAN_NUMBER, None)]
         return {
             "term": objects(term for term, _ in names),
             "answer": objects(answer for _, answer in names),
@@ -121,6 +126,13 @@ class RegressionSensitivity(Result):
         people = f"N = {counted(self.fits[0].people, 'person', 'people')}."
         return Printed(columns, head, (people, INDEPENDENCE_ASSUMED, *self.notes))
 
+    def _shown(self, estimate: float, low: float, high: float, error: float) -> str:
+        """Write a number with its interval: in the unit of the answers to two digits of its error."""
+        if not self.fits[0].specification.of_number:
+            return f"{estimate:.3f} ({low:.3f} to {high:.3f})"
+        number, _, ends = with_limits(estimate, low, high, error).partition(", ")
+        return f"{number} ({ends})"
+
     def text(self) -> str:
         """Write the table for people: a column for each assumed share."""
         table = self._of_interest()
@@ -131,12 +143,8 @@ class RegressionSensitivity(Result):
         }
         for place, share in enumerate(self.cheating.tolist()):
             part = slice(place * rows, (place + 1) * rows)
-            columns[f"{100 * share:g} %"] = [
-                f"{estimate:.3f} ({low:.3f} to {high:.3f})"
-                for estimate, low, high in zip(
-                    table["estimate"][part], table["low"][part], table["high"][part], strict=True
-                )
-            ]
+            numbers = zip(*(table[name][part].tolist() for name in ("estimate", "low", "high", "se")), strict=True)
+            columns[f"{100 * share:g} %"] = [self._shown(*row) for row in numbers]
         about = f"regardless of the design, with {level_text(self.level)} intervals"
         head = f"{self.fits[0].model_data.formula}, if this part of the people reported {self.safe!r} {about}"
         return "\n".join([head, *tabulated(columns, left=2), INDEPENDENCE_ASSUMED, *self.notes])
@@ -151,7 +159,12 @@ def sensitivity_to_cheating(
     assumed = [probability("shares", share) for share in shares]
     if not assumed or 1 in assumed:
         raise ValueError(f"shares must be at least 0 and below 1, but got {shares!r}: if all cheat, nothing is known")
-    fits = tuple(_refitted(fit, _contaminated(fit.model_data.observations, safe, share)) for share in assumed)
+    rows, values = fit.model_data.observations, fit.specification.values
+    if values is None:
+        several = [_contaminated(rows, safe, share) for share in assumed]
+    else:
+        several = [_contaminated_scores(rows, safe, float(share), values) for share in assumed]
+    fits = tuple(_refitted(fit, some) for some in several)
     return RegressionSensitivity(safe, np.array([float(share) for share in assumed]), fits, level)
 
 
@@ -163,6 +176,25 @@ def _refitted(fit: Regression, rows: Observations) -> Regression:
         return fitted_linear(data, fit.specification)
     more = [Start("as before", fit.finite_coefficients)]
     return fitted(data, fit.specification, errors=fit.errors, penalty=fit.penalty, more=more)
+
+
+def _contaminated_scores(rows: Observations, safe: Label, cheating: float, values: Array) -> Observations:
+    """Give the rows with scores that are right on average if this share of people gives the safe report regardless.
+
+    A report then scores (1 - c) x + c s on average, with s the score of the safe report. That reports vary at least as
+    without such people stays true: what is said of randomization alone is of the design as it is.
+    """
+    assert rows.scores is not None
+    scores, known = rows.scores.copy(), False
+    for number, design in enumerate(rows.designs):
+        codes, status = design.report_form.read([safe], text=False)
+        if np.any(status != INSIDE):
+            continue
+        known, mine = True, rows.design == number
+        scores[mine] = (scores[mine] - cheating * report_scores(design, codes, values)) / (1 - cheating)
+    if not known:
+        raise ValueError(f"report must be a possible report of a design, but {safe!r} is none")
+    return replace(rows, scores=scores)
 
 
 def _contaminated(rows: Observations, safe: Label, cheating: Fraction) -> Observations:

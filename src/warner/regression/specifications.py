@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.regression.families import Binary, Cumulative, Family, Identity, Shares, Softmax
+from warner.designs.grids import is_numeric
+from warner.designs.labels import all_labels
+from warner.regression.families import Binary, Cumulative, Family, Identity, MeanNumber, Shares, Softmax
 from warner.regression.links import LINKS
 from warner.regression.terms import INTERCEPT
 
@@ -56,6 +58,8 @@ class Specification:
         How many of the coefficients, the first ones, are cutpoints of ordered answers.
     empty : tuple of labels
         Ordered answers, none of them the first or the last, that nobody holds: the cutpoints on both sides are one.
+    values : array of shape (answers,), optional
+        The numbers that answers stand for, where their mean is modelled; None for shares.
     """
 
     model: str
@@ -68,6 +72,18 @@ class Specification:
     mapping: Array | None = None
     cuts: int = 0
     empty: tuple[Label, ...] = ()
+    values: Array | None = None
+
+    @property
+    def of_number(self) -> bool:
+        """Whether the mean of a number is modelled, and not shares of answers."""
+        return self.values is not None
+
+    @property
+    def of_answers_themselves(self) -> bool:
+        """Whether the numbers are those that the answers are."""
+        own = all_labels(self.domain) if is_numeric(self.domain) else None  # type: ignore[arg-type]
+        return self.values is not None and own is not None and bool((own.astype(np.float64) == self.values).all())
 
     @property
     def reference_place(self) -> int:
@@ -98,7 +114,15 @@ class Specification:
         return full if self.mapping is None else np.asarray(full @ self.mapping)
 
 
-def check_options(model: str, link: str, penalty: str | None, errors: str | None, starts: int | None = None) -> None:
+def check_options(
+    model: str,
+    link: str,
+    penalty: str | None,
+    errors: str | None,
+    starts: int | None = None,
+    values: object = None,
+    reference: object = None,
+) -> None:
     """Refuse models, links and penalties that do not exist, or not together."""
     if starts is not None and (not isinstance(starts, int | np.integer) or isinstance(starts, bool) or starts < 0):
         raise ValueError(f"starts must be a whole number, 0 or more, but got {starts!r}")
@@ -112,6 +136,10 @@ def check_options(model: str, link: str, penalty: str | None, errors: str | None
         raise ValueError(
             "a linear model has neither link nor penalty, and its errors are robust: leave link, penalty and errors out"
         )
+    if values is not None and model != "linear":
+        raise ValueError(f'values must come with model="linear", which models their mean, but the model is {model}')
+    if values is not None and reference is not None:
+        raise ValueError("reference must be left out with values: a mean has no answer that others are compared with")
 
 
 def specified(terms: Terms, domain: Sequence[Label], model: str, link: str, reference: Label | None) -> Specification:
@@ -140,6 +168,13 @@ def linear(terms: Terms, domain: Sequence[Label], reference: Label) -> Specifica
     """Give shares that are linear in the columns."""
     place = list(domain).index(reference)
     return _blocks("linear", "identity", terms, domain, place, Identity(len(domain), place))
+
+
+def linear_mean(terms: Terms, domain: Sequence[Label], values: Array) -> Specification:
+    """Give a mean number that is linear in the columns."""
+    coefficients = tuple(Coefficient(None, name) for name in terms.names)
+    groups = {term: tuple(columns) for term, columns in terms.groups.items()}
+    return Specification("linear", "identity", domain, None, MeanNumber(), coefficients, groups, values=values)
 
 
 def _blocks(

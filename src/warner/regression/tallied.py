@@ -22,14 +22,19 @@ from warner.words import enumerated
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.arrays import Counts, Integers
+    from warner.arrays import Array, Counts, Integers
     from warner.regression.reports import Numbered
     from warner.reports.pools import Pool
     from warner.reports.tallies import Tally
 
 
-def rows_of_tally(tally: Tally | Pool, names: Sequence[str]) -> tuple[Loaded, ReportLikelihoods]:
-    """Give these columns of a tally and how many people each row stands for, and what their reports say."""
+def rows_of_tally(
+    tally: Tally | Pool, names: Sequence[str], values: Array | None = None
+) -> tuple[Loaded, ReportLikelihoods]:
+    """Give these columns of a tally and how many people each row stands for, and what their reports say.
+
+    With `values`, the numbers that answers stand for, reports are scored.
+    """
     for name in names:
         if name not in tally.by:
             grouped_by = enumerated([repr(one) for one in tally.by]) or "nothing"
@@ -42,7 +47,7 @@ def rows_of_tally(tally: Tally | Pool, names: Sequence[str]) -> tuple[Loaded, Re
             "data must not be a tally of weights: it keeps the sum of their squares for each group, but not for each "
             "report; give the data themselves, with weights="
         )
-    cells = [_cells(part) for part in tally.parts]
+    cells = [_cells(part, values) for part in tally.parts]
     group = np.concatenate([cell.group for cell in cells])
 
     def known(name: str) -> Column:
@@ -65,8 +70,7 @@ def _likelihoods(tally: Tally | Pool, cells: Sequence[Cells]) -> ReportLikelihoo
     design = np.repeat(np.arange(len(cells)), [len(cell.group) for cell in cells])
     parts = [cell.reports for cell in cells]
     report = np.concatenate([part.report for part in parts])
-    likelihoods, tables = tuple(part.likelihood for part in parts), tuple(part.table for part in parts)
-    return ReportLikelihoods(designs, labels, design, report, np.zeros_like(design), likelihoods, tables)
+    return ReportLikelihoods.of_parts(designs, labels, design, report, np.zeros_like(design), parts)
 
 
 class Cells(NamedTuple):
@@ -77,12 +81,12 @@ class Cells(NamedTuple):
     people: Counts
 
 
-def _cells(part: Tally) -> Cells:
+def _cells(part: Tally, values: Array | None) -> Cells:
     told = {"counts": part.counts, "histogram": part.histogram, None: None}[part.design.sufficient]
     if told is not None:
         table = np.atleast_2d(told)
         group, column = np.nonzero(table)
-        return Cells(group, numbered_columns(part.design, column), table[group, column])
+        return Cells(group, numbered_columns(part.design, column, values), table[group, column])
     if part.kept is None:
         raise TypeError(
             "the tally must keep its reports, because their likelihood does not follow from the counts under this "
@@ -92,4 +96,4 @@ def _cells(part: Tally) -> Cells:
     group = np.repeat([place for place, _ in blocks], [len(block.reports) for _, block in blocks])
     amounts = [np.ones(len(block.reports)) if block.amounts is None else block.amounts for _, block in blocks]
     reports = np.concatenate([block.reports for _, block in blocks])
-    return Cells(group, numbered_reports(part.design, reports), np.concatenate(amounts))
+    return Cells(group, numbered_reports(part.design, reports, values), np.concatenate(amounts))

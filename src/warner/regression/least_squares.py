@@ -1,0 +1,82 @@
+r"""Least squares of debiased outcomes, with robust errors: HC1, of clusters (CR2), of strata.
+
+With :math:`E[z_n \mid \text{answer}]` the outcome itself, the regression of z on x is that of the outcomes: unbiased
+for the best linear approximation, in closed form. Outcomes are the indicators of answers (`linear_probability`), or the
+number that answers stand for (`linear_means`).
+
+Residuals tell how much z varies, and where few people speak they can tell too little: twenty people who all report the
+same leave none at all. Yet randomization alone makes z vary, by how much the design knows. So without clusters errors
+are never below those of randomization alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.regression.cluster_robust import ClusterRobust, cluster_robust, information_by_cluster
+from warner.regression.linear_means import debiased_numbers
+from warner.regression.linear_probability import debiased_answers
+from warner.regression.standard_errors import score_covariance
+
+if TYPE_CHECKING:
+    from warner.arrays import Array
+    from warner.regression.data import Observations
+    from warner.regression.specifications import Specification
+
+LEAST_VARIANCE = 1e-12  # part of the largest variance below which there is none
+
+
+class LeastSquares(NamedTuple):
+    """Coefficients of each outcome, one after the other, with their covariances.
+
+    `influence`, of shape (n, coefficients), is what one person of each row adds to the errors of the coefficients.
+    `clustered` are the errors where people are clustered.
+    """
+
+    coefficients: Array
+    covariance: Array
+    influence: Array
+    clustered: ClusterRobust | None = None
+
+
+def least_squares(rows: Observations, specification: Specification) -> LeastSquares:
+    """Regress debiased outcomes on the columns, with robust errors: HC1, or of clusters and strata.
+
+    Without clusters, errors are at least those that randomization alone makes.
+    """
+    if specification.values is None:
+        z, randomized = debiased_answers(rows, specification.reference_place)
+    else:
+        z, randomized = debiased_numbers(rows, specification.values)
+    x, weight = rows.x, rows.weight
+    inverse = np.linalg.inv((x.T * weight) @ x)
+    matrix = inverse @ (x.T * weight) @ z  # (P, f)
+    residuals = z - x @ matrix
+    scores = (residuals[:, :, np.newaxis] * x[:, np.newaxis]).reshape(len(x), -1)
+    bread = np.asarray(np.kron(np.eye(z.shape[1]), inverse))
+    influence = scores @ bread
+    if rows.sampling.cluster is not None:
+        clusters = rows.sampling.clusters
+        information = information_by_cluster(clusters, x, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
+        robust = cluster_robust(rows, clusters, scores, information, bread)
+        return LeastSquares(matrix.T.ravel(), robust.covariance, influence, robust)
+    covariance = score_covariance(rows, influence)
+    if rows.sampling.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
+        covariance = covariance * (rows.n - 1) / (rows.n - x.shape[1])
+    least = bread @ randomized(x @ matrix) @ bread
+    return LeastSquares(matrix.T.ravel(), larger(covariance, least), influence)
+
+
+def larger(first: Array, second: Array) -> Array:
+    """Give the covariances that are the larger of two in each of the directions in which both are uncorrelated."""
+    total = first + second
+    scale = np.sqrt(np.maximum(np.diagonal(total), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(total / np.outer(scale, scale))
+    seen = values > LEAST_VARIANCE * values[-1]
+    root = vectors[:, seen] * np.sqrt(values[seen])  # its product with its transpose is the total, in these units
+    inverse = vectors[:, seen] / np.sqrt(values[seen])
+    parts, turn = np.linalg.eigh(inverse.T @ (first / np.outer(scale, scale)) @ inverse)
+    along = scale[:, np.newaxis] * (root @ turn)
+    return np.asarray((along * np.maximum(parts, 1 - parts)) @ along.T)

@@ -1,0 +1,121 @@
+r"""Scores of reports: numbers that are right on average, whatever the answer is.
+
+Where answers stand for numbers x, a report j has a score :math:`s_j` with :math:`\sum_j C_{ij} s_j = x_i` for each
+answer i: the unbiased estimate of a mean (`warner.Estimate.mean`) from this report alone. So the mean of the scores is
+the mean that an estimate gives, and scores can stand for the numbers wherever these enter linearly: in least squares,
+in covariances. They come from `Design.readout`, in closed form where a design has one: no table of answers and reports
+is made.
+
+After the answer i scores vary by :math:`v_i = \sum_j C_{ij} s_j^2 - x_i^2`, which the design knows. People whose mean
+number is m vary at least by the lower convex envelope of the points :math:`(x_i, v_i)` at m, however their numbers are
+distributed.
+
+A worked number: under a square wave of width 1 on 0, 1, 2 and 3 with odds 3 : 1, M = 12, the reports -1 to 4 are
+stretched around 3/2 by M/((a-b)(2w+1)) = 2. A report of 4 scores 3/2 + 2 * 5/2 = 13/2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.inference.means import sets_of
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Integers
+    from warner.designs.contract import Design
+
+NUMBERS_AT_ONCE = 2**22  # counts of single reports that are held at a time
+
+
+def report_scores(design: Design, reports: Counts, values: Array) -> Array:
+    """Give the score of each of these reports, which are in codes, for answers that stand for these values.
+
+    >>> from warner import SquareWave
+    >>> report_scores(SquareWave(4, odds=(3, 1), width=1), np.arange(6), np.arange(4.0)).round(9)
+    array([-3.5, -1.5,  0.5,  2.5,  4.5,  6.5])
+    """
+    if not len(reports):
+        return np.zeros(0)
+    step = max(1, NUMBERS_AT_ONCE // len(design.columns))
+    parts = []
+    for start in range(0, len(reports), step):
+        block = reports[start : start + step]
+        each = np.arange(len(block))
+        parts.append(_scores(design, design.counted(block, group=each, groups=len(block)).counts, values))
+    return np.concatenate(parts)
+
+
+def column_scores(design: Design, columns: Integers, values: Array) -> Array:
+    """Give the scores of reports that are numbered as the columns of the design's operator are."""
+    if design.sufficient != "counts":
+        return report_scores(design, columns, values)
+    width = len(design.columns)
+    step = max(1, NUMBERS_AT_ONCE // width)
+    blocks = (columns[start : start + step] for start in range(0, len(columns), step))
+    parts = [_scores(design, (block[:, np.newaxis] == np.arange(width)).astype(np.int64), values) for block in blocks]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _scores(design: Design, counts: Counts, values: Array) -> Array:
+    """Give the unbiased mean of each row of counts, which is that of one report."""
+    least, width = float(values.min()), float(np.ptp(values))
+    if width == 0:
+        return np.full(len(counts), least)
+    readout = design.readout(counts, np.ones((len(counts), 1)), sets_of((values - least) / width))
+    if readout.error is not None and not np.isfinite(readout.error).all():
+        raise ValueError(
+            "values must be such that reports tell their mean, and these do not: the design gives some answers with "
+            "different numbers the same probabilities"
+        )
+    return np.asarray(least + width * np.broadcast_to(readout.share(), (len(counts), 1))[:, 0])
+
+
+class LeastVariance(NamedTuple):
+    """The least variance of scores after randomization alone, as a function of the mean: corners of a convex line."""
+
+    means: Array
+    variances: Array
+
+    def at(self, means: Array) -> Array:
+        """Give the least variance of people with these means; beyond the range of the numbers, that at its end."""
+        return np.interp(means, self.means, self.variances)
+
+
+def least_variance(design: Design, values: Array) -> LeastVariance | None:
+    """Give how little scores can vary under a design; None where its reports cannot be listed.
+
+    >>> from warner import RandomizedResponse
+    >>> least_variance(RandomizedResponse(["no", "yes"], truth="3/4"), np.array([0.0, 10.0])).variances
+    array([75., 75.])
+    """
+    if design.sufficient is None:
+        return None
+    operator = design.operator()
+    scores = column_scores(design, np.arange(operator.shape[1]), values)
+    spread = np.maximum(operator.adjoint(scores**2) - values**2, 0.0)
+    return lower_envelope(values, spread)
+
+
+def lower_envelope(x: Array, y: Array) -> LeastVariance:
+    """Give the corners of the largest convex function that is nowhere above these points.
+
+    >>> lower_envelope(np.array([0.0, 1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0, 0.0])).means.tolist()
+    [0.0, 1.0, 3.0]
+    """
+    corners: list[tuple[float, float]] = []
+    for place in np.lexsort((y, x)).tolist():
+        here = float(x[place]), float(y[place])
+        if corners and corners[-1][0] == here[0]:
+            continue  # a higher point at the same number
+        while len(corners) > 1 and _above(corners[-2], corners[-1], here):
+            corners.pop()
+        corners.append(here)
+    means, variances = np.array(corners).T
+    return LeastVariance(means, variances)
+
+
+def _above(first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]) -> bool:
+    """Tell whether a point is on or above the line through its neighbours."""
+    return (middle[1] - first[1]) * (last[0] - first[0]) >= (last[1] - first[1]) * (middle[0] - first[0])
