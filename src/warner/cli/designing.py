@@ -83,19 +83,21 @@ def design(
     size: Size = None,
     lower: Annotated[
         str | None,
-        typer.Option("--from", help="The least of answers that are numbers; with --to, and --step if not 1."),
+        typer.Option(
+            "--from", help="The smallest answer, if answers are numbers; with --to, and --step unless 1."
+        ),
     ] = None,
-    upper: Annotated[str | None, typer.Option("--to", help="The largest of answers that are numbers.")] = None,
+    upper: Annotated[str | None, typer.Option("--to", help="The largest answer, if answers are numbers.")] = None,
     step: Annotated[
         str | None,
         typer.Option(
-            help="The distance between answers that are numbers; of an open domain, the most letters, bytes or bits of "
-            "a block."
+            help="The distance between two answers, if answers are numbers; for an open domain, the most letters, bytes "
+            "or bits of a block."
         ),
     ] = None,
     quantity: Annotated[
         str | None,
-        typer.Option(help="What a square wave is to tell best: the distribution, if not given, or the mean."),
+        typer.Option(help="What a square wave is optimized for: the distribution, which is the default, or the mean."),
     ] = None,
     domain_file: DomainFile = None,
     best: Annotated[

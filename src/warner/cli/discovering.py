@@ -28,7 +28,7 @@ def discover(
         typer.Option(help="A file of values that are tested in any case, one per line, such as a dictionary."),
     ] = None,
     power: Annotated[
-        float, typer.Option(help="The probability with which the smallest share that is told would be found.")
+        float, typer.Option(help="The probability of finding a value that has the smallest share in the result.")
     ] = 0.8,
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Let the level hold for all groups together, not for each.")

@@ -30,8 +30,8 @@ def groups(
     on: Annotated[
         str | None,
         typer.Option(
-            help="Draw groups to a regression on these columns of a CSV or Parquet file, with a row for each group; on "
-            "all of its columns if none are named.",
+            help="Shrink groups towards a regression on these columns of a CSV or Parquet file, with a row for each group; "
+            "on all of its columns if none are named.",
             metavar="FILE[:COLUMN,...]",
         ),
     ] = None,
@@ -43,7 +43,7 @@ def groups(
         bool,
         typer.Option(
             "--different-people",
-            help="Say that nobody is in two groups, which a memoized design must know for --along.",
+            help="State that nobody is in two groups; required for --along with a memoized design.",
         ),
     ] = False,
     kind: Annotated[
@@ -63,8 +63,9 @@ def groups(
 ) -> None:
     """Estimate the shares of many groups together.
 
-    Each share is drawn towards the others as far as the group's own reports are noise, which is closer on average over
-    the groups. Intervals hold on average; for a claim about one group take --kind each, or `warner estimate`.
+    Each share is shrunk towards those of the other groups, the more the noisier the group's own reports are: on average
+    over the groups, that is closer to the truth. Intervals hold on average, too; for a claim about one group take
+    --kind each, or `warner estimate`.
     """
     table.refuse_contradictions("")
     covariates, names = _file_and_columns(on)

@@ -9,11 +9,11 @@ import typer
 from warner.designs import OpenDomain
 
 Letters = Annotated[
-    str | None, typer.Option(help="Answers are texts of these letters, such as a-z0-9.-, of up to --length of them.")
+    str | None, typer.Option(help="Answers are texts of at most --length of these letters, such as a-z0-9.-.")
 ]
 Length = Annotated[int | None, typer.Option(help="With --letters: the most letters that an answer may have.")]
-Bytes = Annotated[int | None, typer.Option("--bytes", help="Answers are texts of up to so many bytes in UTF-8.")]
-Bits = Annotated[int | None, typer.Option(help="Answers are whole numbers of so many bits.")]
+Bytes = Annotated[int | None, typer.Option("--bytes", help="Answers are texts of at most this many bytes in UTF-8.")]
+Bits = Annotated[int | None, typer.Option(help="Answers are whole numbers of this many bits.")]
 Step = Annotated[int | None, typer.Option(help="The most letters, bytes or bits of a block of an open domain.")]
 
 

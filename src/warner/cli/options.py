@@ -80,7 +80,7 @@ Encoding = Annotated[
     str | None,
     typer.Option(
         help="The encoding of a text file, such as cp1252 or utf-16; UTF-8 if not given. SPSS, Stata and SAS files "
-        "mostly tell theirs."
+        "usually state theirs."
     ),
 ]
 Decimal = Annotated[str, typer.Option(help="The decimal mark of numbers in a text file: a point or a comma.")]

@@ -142,7 +142,7 @@ def tally(
         answer. Nothing is kept where the counts, or the kinds of reports, say it all.
     encoding : str, optional
         The encoding of a text file that is not in UTF-8, such as ``"cp1252"``, as Excel writes them, or ``"utf-16"``.
-        SPSS, Stata and SAS files mostly tell theirs.
+        SPSS, Stata and SAS files usually state theirs.
     decimal : {".", ","}
         The decimal mark of the weights in a text file.
     missing : str, number, or list of these

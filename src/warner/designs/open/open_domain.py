@@ -489,8 +489,10 @@ def _values(letters: Any, octets: Any, bits: Any, length: Any, step: Any, normal
     if len(named) != 1:
         got = conjoined(named) if named else "none of them"
         raise TypeError(f"an open domain needs either letters (with length), bytes or bits, but got {got}")
-    if (length is None) == (letters is not None):
-        raise TypeError(f"length must be given with letters, and only there, but got {length!r} with {named[0]}")
+    if letters is not None and length is None:
+        raise TypeError("length must be given with letters: the most letters that an answer may have")
+    if letters is None and length is not None:
+        raise TypeError(f"length must be left out with {named[0]}, but got {length!r}")
     if bits is not None:
         size = whole_number("bits", bits, 1, MOST_LEVELS * USUAL_BITS)
         return WholeNumbers(_steps(size, step, 2, USUAL_BITS, 1))
