@@ -83,16 +83,14 @@ def design(
     size: Size = None,
     lower: Annotated[
         str | None,
-        typer.Option(
-            "--from", help="The smallest answer, if answers are numbers; with --to, and --step unless 1."
-        ),
+        typer.Option("--from", help="The smallest answer, if answers are numbers; with --to, and --step unless 1."),
     ] = None,
     upper: Annotated[str | None, typer.Option("--to", help="The largest answer, if answers are numbers.")] = None,
     step: Annotated[
         str | None,
         typer.Option(
-            help="The distance between two answers, if answers are numbers; for an open domain, the most letters, bytes "
-            "or bits of a block."
+            help="The distance between two answers, if answers are numbers; for an open domain, the most letters, "
+            "bytes or bits of a block."
         ),
     ] = None,
     quantity: Annotated[

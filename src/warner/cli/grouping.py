@@ -30,8 +30,8 @@ def groups(
     on: Annotated[
         str | None,
         typer.Option(
-            help="Shrink groups towards a regression on these columns of a CSV or Parquet file, with a row for each group; "
-            "on all of its columns if none are named.",
+            help="Shrink groups towards a regression on these columns of a CSV or Parquet file, with a row for each "
+            "group; on all of its columns if none are named.",
             metavar="FILE[:COLUMN,...]",
         ),
     ] = None,
