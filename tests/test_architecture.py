@@ -46,6 +46,7 @@ CONVENIENCES = {
     ("reports/tallies", "reports"),
     ("reports/counting", "service"),
     ("estimation", "output"),
+    ("discovery/discoveries", "output"),
     ("regression/regressions", "output"),
     ("groups/group_estimates", "output"),
     ("planning/plans", "output"),

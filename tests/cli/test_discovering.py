@@ -47,6 +47,12 @@ def test_a_walk_from_answers_to_what_was_found(collected: Path) -> None:
     assert succeeds(collected, *asked, "--csv") == as_csv(found.table())
     succeeds(collected, *asked, "-o", "found.md")
     assert (collected / "found.md").read_text().startswith(found.to_markdown()[:20])
+    drawn = ("--plot", "found.png", "--report", "found.html", "--title", "Words", "--wording", "Which word?")
+    assert succeeds(collected, *asked, *drawn) == f"{found.text()}\n"
+    assert (collected / "found.png").read_bytes().startswith(b"\x89PNG")
+    page = (collected / "found.html").read_text(encoding="utf-8")
+    assert "<h1>Words</h1>" in page
+    assert "<q>Which word?</q>" in page
     options = ("--expected", "dictionary.txt", "--above", "0.05", "--level", "0.9", "--by", "region", "--simultaneous")
     grouped = tally(collected / "reports.csv", WORDS, column="word", by="region")
     same = discover(grouped, expected=["and", "never"], above=0.05, level=0.9, simultaneous=True)
@@ -95,6 +101,10 @@ def test_what_cannot_be_is_one_clear_line(collected: Path) -> None:
     assert "needs the --design of an open domain" in fails(collected, "discover", "reports.csv", "--column", "word")
     assert "level:direction:value" in fails(collected, "discover", "answers.csv", *asked[1:])
     assert "needs --letters" in fails(collected, "design", "open-domain", "--epsilon", "1")
+    lost = (collected / "reports.csv").read_bytes()
+    assert "would be lost" in fails(collected, "discover", *asked, "--report", "reports.csv")
+    assert "must end in .png" in fails(collected, "discover", *asked, "--plot", "found.gif")
+    assert (collected / "reports.csv").read_bytes() == lost
     assert "for an open domain" in fails(collected, "design", "yes", "no", "--bits", "8", "--epsilon", "1")
     made = ("design", "open-domain", "--bits", "8", "--epsilon", "1", "-o", "words.json")
     assert "holds another design" in fails(collected, *made)

@@ -79,7 +79,7 @@ def test_the_text_says_what_it_rests_on() -> None:
     assert "hold given that the value was found" in text
     assert f"a share of {100 * found().smallest_share:.2f} % would be found with a probability of 80 %" in text
     assert f"if fewer than {100 * found().lower_bound:.2f} % hold it" in text
-    assert "of fake reports can move a share by" in text
+    assert "every 1 % of fake reports can have moved a share by up to" in text
     assert repr(found()) == text
 
 
@@ -91,13 +91,38 @@ def test_json_has_the_same_names_and_numbers() -> None:
     assert document["smallest_share"] == found().smallest_share
     assert document["lower_bound"] == found().lower_bound < document["smallest_share"]
     assert document["reports"] == 20_000
-    assert {"value", "support", "share"} == set(document["candidates"][0])
+    assert set(document["candidates"][0]) == {"value", "support", "share", "other"}
 
 
 def test_candidates_were_not_found_and_are_no_result() -> None:
-    named = {(value, int(count)) for value, count, _ in found().candidates}
+    named = {(one.value, one.support) for one in found().candidates}
     assert not named & set(zip(found().values, found().findings[0].support.tolist(), strict=True))
     assert len(found().candidates) == 32
+
+
+def test_fakes_move_no_share_by_more_than_is_said() -> None:
+    # Whoever crafts reports takes the last level, and replaces reports by some that do the opposite.
+    (part,) = found().findings
+    rows, _ = survey().rows
+    n, fakes = int(survey().level_sizes[-1]), len(rows) // 100
+    count = int(WORDS.closed(["the", "of"]).counted(rows).counts[0])
+    before, after = (((c / n) - WORDS.q) / WORDS.gain for c in (count, count + fakes))
+    assert_allclose(after - before, part.moved, rtol=1e-9)
+    assert found().to_dict()["moved"] == part.moved
+
+
+def test_so_many_fakes_make_any_value_appear() -> None:
+    # 12 surveys with fakes at all levels, as people are; if 80 % succeed, fewer than 5 have a probability of 6e-4.
+    (part,) = found().findings
+    assert part.fakes is not None
+    (rows, _), appeared = survey().rows, 0
+    certain = OpenDomain(odds=(10**6, 1), letters="a-z()", length=8, step=3, field=WORDS.field)
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        people = rows[rng.choice(len(rows), len(rows) - part.fakes, replace=False)]
+        fakes = certain.draw(WORDS.values.encoded(["madeup"] * part.fakes).blocks, rng.bytes)
+        appeared += "madeup" in discover(OpenTally.of_rows(WORDS, np.concatenate([people, fakes]))).values
+    assert appeared >= 5
 
 
 def test_tables_for_papers_have_every_value() -> None:

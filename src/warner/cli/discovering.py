@@ -9,7 +9,7 @@ import typer
 
 from warner.cli.delivering import Outcome, Table, refuse_overwriting
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import Columns, Level, Reading, Reports, labels_in
+from warner.cli.options import Columns, HtmlReport, Level, Plot, Reading, Reports, Title, Wording, labels_in
 from warner.cli.sources import DesignGiven, Source
 from warner.designs.open.values import WholeNumbers
 from warner.discovery.discoveries import discover as discovered
@@ -35,6 +35,10 @@ def discover(
     ] = False,
     reading: Reading,
     table: Table,
+    plot: Plot = None,
+    report: HtmlReport = None,
+    title: Title = None,
+    wording: Wording = None,
 ) -> None:
     """Find the frequent values of an open domain.
 
@@ -43,7 +47,7 @@ def discover(
     """
     table.refuse_contradictions("")
     inputs = {"the reports": files, "the design": given.files, "the expected values": expected}
-    refuse_overwriting(inputs, {"--output": table.output})
+    refuse_overwriting(inputs, {"--output": table.output, "--plot": plot, "--report": report})
     with working("searching reports"):
         tally = Source(files, columns, reading).open_tally(given.open_design())
         if tally is None:
@@ -54,6 +58,10 @@ def discover(
             values = _whole(lines) if isinstance(tally.design.values, WholeNumbers) else lines
         found = discovered(tally, level=level, above=above, expected=values, power=power, simultaneous=simultaneous)
         text = table.written(Outcome(found))
+        if plot is not None:
+            found.save_plot(plot, title=title)
+        if report is not None:
+            found.save_page(report, title=title, question=wording)
     if left_out := tally.left_out():
         warn(left_out)
     if {".csv"} & table.forms and (formulas := formulas_in(found.table())):

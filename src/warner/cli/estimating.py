@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from warner.cli.delivering import Outcome, Table, refuse_overwriting
 from warner.cli.follow_ups import FollowUps
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import Columns, Level, Plot, Reading, Reports, Seed, generator
+from warner.cli.options import Columns, HtmlReport, Level, Plot, Reading, Reports, Seed, Title, Wording, generator
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.estimation import estimated
 from warner.estimators import METHODS
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 ANYTIME_TAKEN = f"{NOT_FIXED}, so the intervals are those that hold however often one looks"
 ONE_LOOK = f"{NOT_FIXED}, and what is for one look need not hold for it; the intervals of --anytime do"
-HtmlReport = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
 
 
 def estimate(
@@ -63,10 +61,8 @@ def estimate(
     table: Table,
     plot: Plot = None,
     report: HtmlReport = None,
-    title: Annotated[str | None, typer.Option(help="The headline of --report, and the title of --plot.")] = None,
-    wording: Annotated[
-        str | None, typer.Option(help="The question that people were asked, word for word, for --report.")
-    ] = None,
+    title: Title = None,
+    wording: Wording = None,
 ) -> None:
     """Estimate what people would have answered.
 

@@ -9,7 +9,7 @@ import typer
 
 from warner.cli.delivering import Outcome, Table, refuse_overwriting
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import Columns, Level, Plot, Reading, Reports
+from warner.cli.options import Columns, HtmlReport, Level, Plot, Reading, Reports, Title, Wording
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.groups.group_estimates import estimate_groups
 from warner.inference.ranking import answer_columns
@@ -55,11 +55,9 @@ def groups(
     reading: Reading,
     table: Table,
     plot: Plot = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
-    title: Annotated[str | None, typer.Option(help="The headline of --report, and the title of --plot.")] = None,
-    wording: Annotated[
-        str | None, typer.Option(help="The question that people were asked, word for word, for --report.")
-    ] = None,
+    report: HtmlReport = None,
+    title: Title = None,
+    wording: Wording = None,
 ) -> None:
     """Estimate the shares of many groups together.
 

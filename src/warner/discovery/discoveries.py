@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,10 @@ from warner.typesetting import Printed, cells, labels, p_value_cells
 from warner.words import counted, level_text, percent, points, printable, shortened, tabulated
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Sequence
+
+    from matplotlib.axes import Axes
 
     from warner.arrays import Array, Counts, Integers, PerGroup
     from warner.designs.open.open_domain import OpenDomain
@@ -35,6 +38,15 @@ FORMAT = "warner discovery"
 VERSION = 1
 VALUE_WIDTH = 40  # characters of a value in a text
 VALUES_SHOWN = 100  # of a group, in a text
+
+
+class Candidate(NamedTuple):
+    """A value that was not found, its support, its unbiased share, and whether it stands for what cannot be written."""
+
+    value: str | int
+    support: int
+    share: float
+    other: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +72,15 @@ class GroupFindings:
         The same for values of the expected list.
     lower_bound : float
         The share below which no protocol with one private report per person finds a value with that probability.
-    candidates : tuple of (value, support, unbiased share)
+    candidates : tuple of Candidate
         The values with the largest counts that were not found: no result, but a start for another survey.
     tested : int
         How many values were tested.
     kept : tuple of int
         How many prefixes were kept at each level but the last.
+    moved : float
+        By how much every 1 % of crafted reports can have moved any share, at the most; infinite without reports of the
+        last level.
     fakes : int or None
         About how many crafted reports would make any value appear with the probability ``power``: one of them does as
         much as (1 - q)/(p - q) people who hold it. None where no share would be found.
@@ -83,9 +98,10 @@ class GroupFindings:
     smallest_share: float
     smallest_expected: float | None
     lower_bound: float
-    candidates: tuple[tuple[str | int, int, float], ...]
+    candidates: tuple[Candidate, ...]
     tested: int
     kept: tuple[int, ...]
+    moved: float
     fakes: int | None
 
 
@@ -173,15 +189,17 @@ class Discovery(Result):
         columns["adjusted p"] = p_value_cells(table["adjusted"])
         notes = (
             f"N = {int(np.sum(self.tally.n)):,} reports.",
-            self._promise(),
+            self.promise(),
             "Intervals hold given that the value was found.",
         )
-        return Printed(columns, self._title(), notes)
+        return Printed(columns, self.title(), notes)
 
-    def _title(self) -> str:
+    def title(self) -> str:
+        """Say what is named."""
         return "Values that somebody holds" if not self.above else f"Values that more than {percent(self.above)} hold"
 
-    def _promise(self) -> str:
+    def promise(self) -> str:
+        """Say how likely a false name is."""
         together = ", in all groups together" if self.simultaneous else " in each group" if self.tally.by else ""
         return f"The probability of naming any falsely is at most {level_text(1 - self.level)}{together}."
 
@@ -189,8 +207,8 @@ class Discovery(Result):
         """Say what was found, how common it is, and what would have been too rare."""
         number = self.tally.design.values.number
         among = f"{number:,}" if number < 10**6 else f"{number:.2g}"
-        promise = self._promise()
-        lines = [f"{self._title()}, found among {among} ({promise[0].lower()}{promise[1:-1]}):"]
+        promise = self.promise()
+        lines = [f"{self.title()}, found among {among} ({promise[0].lower()}{promise[1:-1]}):"]
         lines.append("(intervals are for shares in the population, and hold given that the value was found)")
         for name, part in zip(self.tally.group_names(), self.findings, strict=True):
             lines += [*([f"{printable(name)}:"] if self.tally.by else []), *self._lines(part)]
@@ -214,26 +232,67 @@ class Discovery(Result):
                 lines.append(f"... and {len(part.values) - VALUES_SHOWN:,} more")
         else:
             lines.append("none rises above the noise")
-        lines.append(f"  {self._detectable(part.smallest_share)}")
+        return lines + [f"  {remark}" for remark in self.remarks(part)]
+
+    def remarks(self, part: GroupFindings) -> list[str]:
+        """Say what would have been too rare in a group, and what fake reports could do."""
+        said = [self._detectable(part.smallest_share)]
         if part.smallest_expected is not None:
-            lines.append(
-                f"  of the {counted(len(self.expected), 'expected value', 'expected values')}, "
-                f"{self._detectable(part.smallest_expected)}"
-            )
+            expected = counted(len(self.expected), "expected value", "expected values")
+            said.append(f"of the {expected}, {self._detectable(part.smallest_expected)}")
         else:
-            lines.append(
-                f"  (no protocol with one private report per person finds a value of which nothing is known beforehand "
-                f"with that probability if fewer than {percent(part.lower_bound)} hold it)"
+            said.append(
+                "no protocol with one private report per person finds a value of which nothing is known beforehand "
+                f"with that probability if fewer than {percent(part.lower_bound)} hold it"
             )
-        design = self.tally.design
-        moved = points(0.01 * (1 - design.q) / design.gain, up=True)
-        appear = "" if part.fakes is None else f"; about {part.fakes:,} can make any value appear"
-        lines.append(f"  1 % of fake reports can move a share by {moved}{appear}")
-        return lines
+        if math.isfinite(part.moved):
+            appear = "" if part.fakes is None else f"; about {part.fakes:,} can make any value appear"
+            said.append(
+                f"every 1 % of fake reports can have moved a share by up to {points(part.moved, up=True)}{appear}"
+            )
+        return said
 
     def _detectable(self, share: float) -> str:
         least = f"a share of {percent(share)}" if share <= 1 else "not even a share of 100 %"
         return f"{least} would be found with a probability of {100 * self.power:g} %"
+
+    def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the found values with their intervals, and the smallest share that would have been found.
+
+        The best values that were not found stand below, hollow: they are no result. Groups are coloured points.
+
+        Parameters
+        ----------
+        title : str, optional
+            The headline.
+        ax : matplotlib Axes, optional
+            Where to draw; if not given, a new pyplot figure of a fitting size.
+        """
+        from warner.output.discovery_plots import plot_discovery
+
+        return plot_discovery(self, title=title, ax=ax)
+
+    def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Draw to a PNG, SVG or PDF file, whole or not at all."""
+        from warner.output.discovery_plots import save_discovery_plot
+
+        save_discovery_plot(self, path, title=title)
+
+    def save_page(self, path: str | os.PathLike[str], *, title: str | None = None, question: str | None = None) -> None:
+        """Write one HTML page with the picture, the table, and what the numbers mean; whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        title : str, optional
+            The headline.
+        question : str, optional
+            The question that people were asked, word for word.
+        """
+        from warner.output.discovery_pages import save_discovery_page
+
+        save_discovery_page(self, path, title=title, question=question)
 
     def to_dict(self) -> Document:
         """Give what JSON can hold: a row for each value in ``values``."""
@@ -257,6 +316,7 @@ class Discovery(Result):
             "lower_bound": None if self.expected else self._listed("lower_bound"),
             "tested": self._listed("tested"),
             "kept": self._listed("kept"),
+            "moved": self._listed("moved"),
             "fakes": self._listed("fakes"),
             "candidates": self._listed("candidates"),
         }
@@ -264,7 +324,7 @@ class Discovery(Result):
     def _listed(self, name: str) -> Any:
         every = [getattr(part, name) for part in self.findings]
         if name == "candidates":
-            every = [[dict(zip(("value", "support", "share"), row, strict=True)) for row in part] for part in every]
+            every = [[row._asdict() for row in part] for part in every]
         every = [plain(list(value) if isinstance(value, tuple) else value) for value in every]
         return every if self.tally.by else every[0]
 
@@ -393,8 +453,9 @@ def _of_group(
     codes = None if other is None else tuple(other.tolist())
     listed = result.expected_critical
     candidates = [
-        (design.values.decoded(blocks), count, (count / n - design.q) / design.gain)
+        Candidate(value, count, (count / n - design.q) / design.gain, blocks == codes)
         for blocks, count in (result.candidates if n else [])
+        if (value := design.values.decoded(blocks)) is not None
     ]
     smallest = smallest_share(design, people, result.critical, power=power)
     fakes = smallest * sum(people) * design.gain / (1 - design.q)
@@ -411,9 +472,10 @@ def _of_group(
         smallest,
         None if listed is None else smallest_share(design, people[-1:], [listed], power=power),
         lower_bound(design.values.number, sum(people), design.epsilon, power) if sum(people) else math.inf,
-        tuple((value, count, share) for value, count, share in candidates if value is not None),
+        tuple(candidates),
         result.tested,
         result.kept,
+        0.01 * sum(people) / (n * design.gain) if n else math.inf,
         math.ceil(fakes) if math.isfinite(fakes) else None,
     )
 

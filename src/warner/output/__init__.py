@@ -13,5 +13,8 @@ Its files::
     regression_plots   plots of regressions: coefficients, and shares against a covariate
     canvas             figures and picture files
     pages              one self-contained HTML page
+    page_tables        tables of such pages, which can be sorted
+    discovery_plots    plots of discoveries: found values, and what would have been found
+    discovery_pages    one page for a discovery
     headlines          what a page says first
 """

@@ -22,7 +22,9 @@ from warner.output.canvas import (
     INK,
     LABEL_WIDTH,
     MARKERS,
+    MORE_LINES,
     PALETTE,
+    POINT_ROWS_DRAWN,
     REPORTED_POINT,
     STRIPE,
     Legend,
@@ -53,8 +55,6 @@ if TYPE_CHECKING:
 REPORTED_BAR = "#a6a6a6"
 TREND_SIZE = (FIGURE_INCHES, 5.0)  # inches
 AXIS_WIDTH = 60  # characters below an axis
-MORE_LINES = 1.2  # inches for the headings of a narrow picture, which have more lines
-POINT_ROWS_DRAWN = 64  # rows of points, answers times groups, that still fit on one page
 RANKS_DRAWN = 400  # ranks that are drawn; a line through a million would look the same
 LARGEST_AXIS_RATIO = 1e6  # how many times smaller than the largest share the end of a logarithmic axis may be
 DEFAULT_TITLE = "What people would have answered"

@@ -11,6 +11,7 @@ from warner.documents import written_whole
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.group_plots import TITLE, TREND_TITLE, groups_svg
 from warner.output.group_tables import heading, remarks
+from warner.output.page_tables import Cell, sortable_table
 from warner.output.pages import TABLE_ROWS, design_section, left_out_section, whole_page
 from warner.words import amount, group_name, percent_tight, quoted, sentence
 
@@ -69,22 +70,17 @@ def _page(estimates: GroupEstimates, level: float, kind: str, title: str | None,
 
 def _table(estimates: GroupEstimates, level: float, kind: str) -> str:
     tally, table = estimates.tally, estimates.of_interest(level, kind)
-    texts = (*tally.by, "value")
-    heads = "".join(
-        f"<th class='text' scope='col'><button>{escape(name)}</button></th>" for name in (*tally.by, "answer")
-    )
     numbers = ("reports", "own", "share", "low", "high")
-    heads += "".join(f"<th scope='col' data-column='{name}'><button>{name}</button></th>" for name in numbers)
-    lines = []
-    for row in range(min(table["value"].size, TABLE_ROWS)):
-        cells = "".join(f"<td class='text'>{escape(group_name([table[name][row]]))}</td>" for name in texts)
-        for name in numbers:
-            value = table[name][row].item()
-            shown = amount(value) if name == "reports" else percent_tight(value)
-            cells += "<td data-value=''>–</td>" if np.isnan(value) else f"<td data-value='{value!r}'>{shown}</td>"
-        lines.append(f"<tr>{cells}</tr>")
+
+    def cell(name: str, row: int) -> Cell:
+        value = table[name][row].item()
+        shown = amount(value) if name == "reports" else percent_tight(value)
+        return ("", "–") if np.isnan(value) else (repr(value), shown)
+
+    rows = [
+        ([group_name([table[name][row]]) for name in (*tally.by, "value")], [cell(name, row) for name in numbers])
+        for row in range(min(table["value"].size, TABLE_ROWS))
+    ]
     cut = f"The first {TABLE_ROWS:,} rows of {table['value'].size:,}. " if table["value"].size > TABLE_ROWS else ""
     note = f"<p class='note'>{cut}Low and high are the ends of the {escape(estimates.interval_name(level, kind))}.</p>"
-    body = "\n".join(lines)
-    element = f"<table><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table>"
-    return f"{note}<div class='wide' role='region' aria-label='Table of results' tabindex='0'>{element}</div>"
+    return note + sortable_table([*tally.by, "answer"], numbers, rows, "Table of results")

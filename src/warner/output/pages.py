@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from warner.designs.facts import Symmetry
     from warner.estimation import Estimate
     from warner.inference.intervals import Confidence
+    from warner.reports.open_tallies import OpenTally
     from warner.reports.pools import Collected
+    from warner.reports.tallies import Tally
 
     Table = dict[str, Counts]
 
@@ -216,20 +218,21 @@ def _counted_once(tally: Collected) -> bool:
 # The design
 
 
-def design_section(tally: Collected) -> str:
+def design_section(tally: Collected | OpenTally) -> str:
     """Say what happened to the answers, under each design."""
-    several = len(tally.parts) > 1
+    parts: Sequence[Tally | OpenTally] = tally.parts
+    several = len(parts) > 1
     lines = []
-    for number, part in enumerate(tally.parts, start=1):
+    for number, part in enumerate(parts, start=1):
         if several:
             reports = reports_counted(part.n, weighted=part.weighted)
             lines.append(f"<h3>Design {number}: {reports}</h3>")
         lines += [f"<p>{escape(sentence)}</p>" for sentence in part.design.sentences()]
     spent = "at most " * several + f"<strong>epsilon = {tally.shown_epsilon()}</strong> (rounded up)"
-    if math.isinf(max(part.design.epsilon for part in tally.parts)):
+    if math.isinf(max(part.design.epsilon for part in parts)):
         privacy = "<strong>Epsilon is infinite</strong>: a report can rule out an answer with certainty."
     else:
-        again = " ".join(dict.fromkeys(part.design.repetition() for part in tally.parts))
+        again = " ".join(dict.fromkeys(part.design.repetition() for part in parts))
         privacy = f"In terms of local differential privacy, one report spends {spent}. {again}"
     return "".join([*lines, f"<p>{privacy}</p>"])
 
@@ -281,7 +284,7 @@ def _cell(name: str, value: float, said: str) -> str:
     return f"<td data-value='{value!r}'>{shown}</td>"
 
 
-def left_out_section(tally: Collected) -> str:
+def left_out_section(tally: Collected | OpenTally) -> str:
     """Say how many rows were left out, and why."""
     missing, unknown = int(np.sum(tally.missing)), int(np.sum(tally.unknown))
     if not missing and not unknown:

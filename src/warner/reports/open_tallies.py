@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -64,6 +64,12 @@ class OpenTally:
     by: tuple[str, ...] = field(default=(), kw_only=True)
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
     dropped: Mapping[str, int] = field(default_factory=dict, kw_only=True)
+    weighted: ClassVar[bool] = False
+
+    @property
+    def parts(self) -> tuple[OpenTally, ...]:
+        """The collections that this is made of, each with its design: one."""
+        return (self,)
 
     @classmethod
     def of_rows(
