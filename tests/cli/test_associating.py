@@ -89,3 +89,13 @@ def test_associate_takes_weights_simulations_and_standard_input(folder: Path, pr
 )
 def test_bad_input_to_associate_is_one_clear_line(prompt: Prompt, arguments: tuple[str, ...], complaint: str) -> None:
     assert complaint in prompt.complains(*arguments)
+
+
+def test_the_number_of_a_question_is_correlated(folder: Path, prompt: Prompt) -> None:
+    told = json.loads(prompt.prints(*TWO, "--values", "cheated=yes=3,no=1", "--json"))
+    found = associate(
+        folder / "answers.csv", dict.fromkeys(("cheated", "copied"), DICE), values={"cheated": {"yes": 3, "no": 1}}
+    )
+    assert told["pairs"][0]["correlations"][0]["answers"][0] is None
+    assert told["pairs"][0]["correlations"][0]["value"] == found.pairs[0].correlations[0].value
+    assert "--values must be COLUMN=VALUES" in prompt.complains(*TWO, "--values", "age=numbers")

@@ -35,6 +35,7 @@ from warner.designs.product import Product
 from warner.estimation import Estimate, estimated
 from warner.estimators import MOST_LIKELY
 from warner.inference.intervals import Confidence
+from warner.inference.means import numbers_by_question, values_of
 from warner.results import Result, plain, rows
 from warner.simulate import seeded_by
 from warner.typesetting import Printed, labels, share_columns
@@ -255,6 +256,7 @@ class Association(Result):
                     _correlation_sentence(each)
                     for each in pair.correlations
                     if pair.shares.size <= ANSWERS_IN_SMALL_TABLE
+                    or (None in each.answers and len(pair.correlations) <= ANSWERS_IN_SMALL_TABLE)
                 ),
             ]
         return [*lines, *(_correlation_sentence(each) for each in self.numeric)]
@@ -328,6 +330,7 @@ def associate(
     weights: str | None = None,
     counts: str | None = None,
     numeric: str | None = None,
+    values: Mapping[str, Any] | None = None,
     unknown: str = "error",
     sheet: str | None = None,
     level: float = 0.95,
@@ -354,6 +357,9 @@ def associate(
         A column that holds how many people each row stands for.
     numeric : str, optional
         A column of numbers: its correlation with each answer is given as well.
+    values : mapping, optional
+        Questions whose answers stand for numbers, by the names of their columns: ``{"drinks": "numbers"}`` for answers
+        that are numbers, or the number that each answer stands for. Correlations are then with the true number.
     unknown : {"error", "drop"}
         What to do with values that no report can have: refuse them, or leave their rows out and count them.
     sheet : str, optional
@@ -388,10 +394,15 @@ def associate(
         )
     asked = Product(given)
     _refuse_options(asked, level, simulations, rng)
+    of_questions = numbers_by_question(values, asked.questions)
+    numbers = {
+        name: values_of(part.domain, of_questions[name]) for name, part in parts_of(asked) if name in of_questions
+    }
     table = crosstable(data, asked, weights=weights, counts=counts, numeric=numeric, unknown=unknown, sheet=sheet)
     generator = seeded_by(table.counts.ravel()) if rng is None else rng
     pairs = tuple(
-        pair_of(table.among(places), level, simulations, generator) for places in combinations(range(len(given)), 2)
+        pair_of(table.among(places), level, simulations, generator, numbers)
+        for places in combinations(range(len(given)), 2)
     )
     if len(pairs) == 1:
         test = pairs[0].test
@@ -400,7 +411,7 @@ def associate(
     joint = estimated(table.tally(), method=MOST_LIKELY)
     marginals = Association(table, joint, test, pairs, (), (), level).marginals
     costs = costs_of(asked, list(marginals.values()), table.n if table.effective is None else table.effective)
-    return Association(table, joint, test, pairs, with_numbers(table, level), costs, level)
+    return Association(table, joint, test, pairs, with_numbers(table, level, numbers), costs, level)
 
 
 def _refuse_options(design: Product, level: float, simulations: object, rng: object) -> None:
@@ -437,6 +448,9 @@ def _strength(pair: QuestionPair) -> str:
 
 
 def _correlation_sentence(told: Correlation) -> str:
-    what = f"{quoted(told.answers[0])} to {quoted(told.first)}"
-    other = f"{quoted(told.answers[1])} to {quoted(told.second)}" if len(told.answers) > 1 else quoted(told.second)
-    return f"Correlation of {what} and {other}: {told.text()}."
+    answers = (*told.answers, None)[:2]  # a number has none
+    first, second = (
+        quoted(question) if answer is None else f"{quoted(answer)} to {quoted(question)}"
+        for answer, question in zip(answers, (told.first, told.second), strict=True)
+    )
+    return f"Correlation of {first} and {second}: {told.text()}."

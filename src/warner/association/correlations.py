@@ -7,14 +7,17 @@ correlation of the true indicators is
 .. math:: r = \frac{c}{\sqrt{v_1 v_2}}
 
 [1]_: the randomization blows up the variance of a and b, which is therefore not used, but leaves their covariance as it
-is, because devices are independent. With a number y in the place of b, :math:`v_2` is its variance.
+is, because devices are independent. With a number y in the place of b, :math:`v_2` is its variance. With a randomized
+number, b is what a report scores for the number x (`warner.regression.scores`), s what it scores for its square, and
+:math:`v_2 = E s - (E b)^2`, the variance of the true numbers.
 
 The standard error is that of the influence function: the mean square, over n, of
 
 .. math:: \frac{(a-\pi_1)(b-\pi_2) - c}{\sqrt{v_1 v_2}}
     - \frac r2 \left(\frac{\dot v_1}{v_1} + \frac{\dot v_2}{v_2}\right),
 
-with :math:`\dot v = (1-2\pi)(a-\pi)` for an indicator and :math:`(y-\bar y)^2 - v` for a number. Nothing keeps the
+with :math:`\dot v = (1-2\pi)(a-\pi)` for an indicator, :math:`(y-\bar y)^2 - v` for a number and
+:math:`s - E s - 2 E b (b - E b)` for a randomized number. Nothing keeps the
 estimate between -1 and 1: where it lies outside, that is said, and it is not cut.
 
 The interval has all correlations :math:`\rho` with :math:`(r - \rho)^2 \le z^2 \, V(\rho)`, where V is the mean square
@@ -57,10 +60,11 @@ class Correlation:
     first, second : str
         The question, and the other question or the numeric column.
     answers : tuple
-        The answers whose indicators are meant: one for each question.
+        The answers whose indicators are meant: one for each question; None for one whose answers enter as a number.
     value, se : float
         The estimate, which sampling error may put outside -1 to 1, and its standard error. NaN where a share is
-        estimated to be 0 or less, or 1 or more, or all numbers are the same: there is no variance to divide by.
+        estimated to be 0 or less, or 1 or more, all numbers are the same, or the variance of a randomized number is
+        estimated to be 0 or less: there is no variance to divide by.
     low, high : float
         Approximate confidence interval, within -1 and 1.
     difference, difference_se : float
@@ -69,7 +73,7 @@ class Correlation:
 
     first: str
     second: str
-    answers: tuple[Label, ...]
+    answers: tuple[Label | None, ...]
     value: float
     se: float
     low: float
@@ -86,7 +90,9 @@ class Correlation:
     def text(self) -> str:
         """Say it in one line."""
         if math.isnan(self.value):
-            return "undefined, because a share is estimated to be 0 or less, or 1 or more, or all numbers are the same"
+            return (
+                "undefined, because a variance is estimated to be 0 or less: of a share of 0 or 1, or of equal numbers"
+            )
         interval = f"approximate {level_text(self.level)} interval {self.low:.3g} to {self.high:.3g}"
         beyond = "; outside -1 to 1, by sampling error" if self.outside else ""
         return f"{self.value:.3g}, standard error {self.se:.2g}, {interval}{beyond}"
@@ -100,10 +106,14 @@ class Correlation:
 
 
 class Scores(NamedTuple):
-    """One number for each row, and whether it stands for an indicator, whose variance follows from its mean."""
+    """One number for each row, and whether it stands for an indicator, whose variance follows from its mean.
+
+    Of a randomized number, `squares` are what stands for its square.
+    """
 
     values: Array
     indicator: bool = True
+    squares: Array | None = None
 
     def mean(self, weight: Array) -> float:
         """Give the weighted mean."""
@@ -114,6 +124,9 @@ class Scores(NamedTuple):
         mean = self.mean(weight)
         if self.indicator:
             return mean * (1 - mean), (1 - 2 * mean) * (self.values - mean)
+        if self.squares is not None:
+            second = float(weight @ self.squares / weight.sum())
+            return second - mean**2, self.squares - second - 2 * mean * (self.values - mean)
         squared = (self.values - mean) ** 2
         variance = float(weight @ squared / weight.sum())
         return variance, squared - variance
@@ -121,7 +134,7 @@ class Scores(NamedTuple):
 
 def correlation(
     names: tuple[str, str],
-    answers: tuple[Label, ...],
+    answers: tuple[Label | None, ...],
     first: Scores,
     second: Scores,
     weight: Array,
@@ -207,8 +220,13 @@ def _jackknife(first: Scores, second: Scores, weight: Array, square: Array) -> f
         mean1, mean2 = without(a), without(b)
         spreads = []
         for scores, centred, mean in ((first, a, mean1), (second, b, mean2)):
-            share = scores.mean(weight) + mean
-            spreads.append(share * (1 - share) if scores.indicator else without(centred**2) - mean**2)
+            whole = scores.mean(weight) + mean
+            if scores.indicator:
+                spreads.append(whole * (1 - whole))
+            elif scores.squares is not None:
+                spreads.append(without(scores.squares) - whole**2)
+            else:
+                spreads.append(without(centred**2) - mean**2)
         left = (without(a * b) - mean1 * mean2) / np.sqrt(spreads[0] * spreads[1])
     known = np.isfinite(left) & (one > 0)
     people = np.divide(weight, one, out=np.zeros(len(weight)), where=known)

@@ -18,10 +18,13 @@ from warner.association.independence import Independence, independence
 from warner.estimation import estimated
 from warner.estimators import MOST_LIKELY
 from warner.inference.two_answers import answers_of_interest
+from warner.regression.scores import column_scores
 from warner.results import plain
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Label
+    from collections.abc import Mapping
+
+    from warner.arrays import Array, Counts, Integers, Label
     from warner.association.crosstables import Crosstable
     from warner.designs.contract import Design
     from warner.designs.product import Product
@@ -59,8 +62,8 @@ class QuestionPair:
     test : Independence
         Whether the two are independent.
     correlations : tuple of Correlation
-        Of the answers to one with those to the other; of a binary question, of the first answer alone. Without those
-        whose share the reports do not tell.
+        Of the answers to one with those to the other; of a binary question, of the first answer alone; of one whose
+        answers stand for numbers, of the number. Without those whose share the reports do not tell.
     gap : float
         The certified bound on the log-likelihood that the shares lack.
     unique : bool
@@ -132,7 +135,9 @@ def parts_of(design: Product) -> list[tuple[str, Design]]:
     return list(zip(design.questions, design.designs, strict=True))
 
 
-def pair_of(table: Crosstable, level: float, simulations: int, rng: np.random.Generator) -> QuestionPair:
+def pair_of(
+    table: Crosstable, level: float, simulations: int, rng: np.random.Generator, values: Mapping[str, Array]
+) -> QuestionPair:
     """Look at two questions."""
     design = table.design
     fit = estimated(table.tally(), method=MOST_LIKELY)
@@ -140,56 +145,52 @@ def pair_of(table: Crosstable, level: float, simulations: int, rng: np.random.Ge
     first, second = design.questions
     domains: Any = tuple(tuple(part.domain) for part in design.designs)
     test = independence(table.counts, simulations=simulations, rng=rng, effective=table.effective)
-    told = _of_answers(table, level)
+    told = _of_answers(table, level, values)
     shares = fit.shares.reshape(design.sizes)
     proof = fit.certificate
     return QuestionPair(first, second, domains, table.counts, shares, test, told, float(proof.gap), bool(proof.unique))
 
 
-def _of_answers(table: Crosstable, level: float) -> tuple[Correlation, ...]:
-    """Correlate the answers to two questions: of a binary one the first, otherwise all that reports tell."""
+def _scored(
+    name: str, part: Design, reports: Integers, values: Mapping[str, Array]
+) -> list[tuple[Label | None, Scores]]:
+    """Give what reports score: for the number that answers stand for; or for answers, of a binary question the first.
+
+    Without answers that reports do not tell.
+    """
+    if name in values:
+        columns = np.arange(len(part.columns))
+        first, second = (column_scores(part, columns, numbers) for numbers in (values[name], values[name] ** 2))
+        return [(None, Scores(first[reports], indicator=False, squares=second[reports]))]
+    told, places = part.identified(), answers_of_interest(part.k)
+    return [(part.domain[place], Scores(part.inverse()[reports, place])) for place in places if told[place]]
+
+
+def _of_answers(table: Crosstable, level: float, values: Mapping[str, Array]) -> tuple[Correlation, ...]:
+    """Correlate the answers to two questions, or the numbers that they stand for."""
     one, two = table.design.designs
     rows, columns = np.indices(table.counts.shape).reshape(2, -1)
     weight, square = table.counts.ravel().astype(np.float64), table.square.ravel()
     names = table.design.questions[0], table.design.questions[1]
     # Two people of average weight more, spread over all combinations of reports.
     unseen = 2 * (square.sum() / weight.sum()) ** 2 / weight.size
-    places = product(*(answers_of_interest(part.k) for part in (one, two)))
+    both = product(_scored(names[0], one, rows, values), _scored(names[1], two, columns, values))
     return tuple(
-        correlation(
-            names,
-            (one.domain[i], two.domain[j]),
-            Scores(one.inverse()[rows, i]),
-            Scores(two.inverse()[columns, j]),
-            weight,
-            square,
-            level,
-            unseen,
-        )
-        for i, j in places
-        if one.identified()[i] and two.identified()[j]
+        correlation(names, (answer, other), first, second, weight, square, level, unseen)
+        for (answer, first), (other, second) in both
     )
 
 
-def with_numbers(table: Crosstable, level: float) -> tuple[Correlation, ...]:
-    """Correlate answers with the numeric column: of a binary question the first, otherwise all that reports tell."""
+def with_numbers(table: Crosstable, level: float, values: Mapping[str, Array]) -> tuple[Correlation, ...]:
+    """Correlate answers, or the numbers that they stand for, with the numeric column."""
     known = table.measured
     if known is None:
         return ()
     numbers = Scores(known.values, indicator=False)
     return tuple(
-        correlation(
-            (name, known.name),
-            (part.domain[place],),
-            Scores(part.inverse()[codes, place]),
-            numbers,
-            known.weight,
-            known.square,
-            level,
-        )
+        correlation((name, known.name), (answer,), scores, numbers, known.weight, known.square, level)
         for (name, part), codes in zip(parts_of(table.design), known.reports, strict=True)
-        for place in answers_of_interest(part.k)
-        if part.identified()[place]
+        for answer, scores in _scored(name, part, codes, values)
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from warner.cli.delivering import Verdict, refuse_overwriting
+from warner.cli.follow_ups import values_from_text
 from warner.cli.options import Level, Reading, Seed, Weights, generator
 from warner.cli.sources import Source
 from warner.designs import load_listed_design
@@ -31,6 +32,14 @@ def associate(
     weights: Weights = None,
     counts: Annotated[str | None, typer.Option(help="The column that says how many people a row stands for.")] = None,
     numeric: Annotated[str | None, typer.Option(help="Also correlate the answers with this column of numbers.")] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Correlate the number that a question's answers stand for: as drinks=numbers for answers that are "
+            "numbers, or drinks=never=0,once=1; may be given more than once.",
+            metavar="COLUMN=VALUES",
+        ),
+    ] = None,
     level: Level = 0.95,
     simulations: Annotated[
         int, typer.Option(help="The number of random tables to draw where there are too many for an exact test.")
@@ -58,12 +67,24 @@ def associate(
             weights=weights,
             counts=counts,
             numeric=numeric,
+            values=_values(values or [], designs),
             unknown=reading.unknown,
             level=level,
             simulations=simulations,
             rng=generator(seed),
         )
     verdict.delivered(result)
+
+
+def _values(given: list[str], designs: dict[str, Design]) -> dict[str, Any] | None:
+    """Read COLUMN=VALUES words."""
+    values: dict[str, Any] = {}
+    for word in given:
+        name, _, numbers = word.partition("=")
+        if name not in designs:
+            raise ValueError(f"--values must be COLUMN=VALUES, with a question as the column, but got {word!r}")
+        values[name] = values_from_text(numbers, designs[name].domain)
+    return values or None
 
 
 def _files(questions: list[str]) -> dict[str, Path]:

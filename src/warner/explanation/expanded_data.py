@@ -44,15 +44,15 @@ def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[
     total = int(np.prod(sizes))
     stacked = {name: np.tile(people.columns[name], total) for name in variables}
     for question, place in zip(questions, np.unravel_index(np.arange(total), sizes), strict=True):
-        labels = objects([str(label) for label in question.domain])
-        stacked[question.name] = np.repeat(labels[place], people.n)
+        held = objects([str(label) for label in question.domain]) if question.values is None else question.values
+        stacked[question.name] = np.repeat(held[place], people.n)
     return stacked
 
 
 def _terms(given: Formula | TermList, stacked: Columns, people: Individuals, questions: Sequence[Question]) -> Terms:
-    """Make the terms, with the last answer of each question as the reference."""
+    """Make the terms, with the last answer of each question as the reference; numbers enter as they are."""
     orders = dict(people.orders)
-    for question in questions:
+    for question in (one for one in questions if one.values is None):
         labels = [str(label) for label in question.domain]
         orders[question.name] = (labels[-1], *labels[:-1])
     # What a formula remembers of all people, such as their average, is that of one copy.

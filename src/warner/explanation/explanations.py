@@ -23,7 +23,7 @@ from warner.reports.dialects import PLAIN
 from warner.reports.loading import column_names, opened, refuse_rule
 from warner.results import Result, coefficients, plain, rows, wald
 from warner.typesetting import Printed, estimate_columns, labels
-from warner.words import aligned, counted, level_text, wrapped
+from warner.words import aligned, conjoined, counted, level_text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,6 +80,8 @@ class Explanation(Result):
         each, the best first.
     shares : Shares or None
         Of maximum likelihood: what the shares of the answers may depend on.
+    values : mapping of str to array
+        The numbers that answers stand for, of the questions that enter as a number.
     """
 
     outcome: str
@@ -102,6 +104,7 @@ class Explanation(Result):
     gap: float | None = None
     optima: tuple[Optimum, ...] = field(default=())
     shares: Shares | None = None
+    values: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def clusters(self) -> int | None:
@@ -163,6 +166,7 @@ class Explanation(Result):
             "coefficients": rows(self.table()),
             "covariance": plain(self.covariance),
             "answers": {name: list(domain) for name, domain in self.answers.items()},
+            "values": {name: numbers.tolist() for name, numbers in self.values.items()},
             "designs": {name: [design.to_dict() for design in used] for name, used in self.designs.items()},
             "people": self.people,
             "dropped": self.dropped,
@@ -206,9 +210,11 @@ class Explanation(Result):
         sampled += ["in strata"] if self.stratified else []
         people = f"{counted(self.people, 'person', 'people')}{left_out}" + "".join(f", {word}" for word in sampled)
         unit = {"linear": "the expected outcome", "logit": "the log-odds of the outcome"}[self.family]
-        references = ", ".join(f"{domain[-1]!r} ({name})" for name, domain in self.answers.items())
+        compared = [f"{domain[-1]!r} ({name})" for name, domain in self.answers.items() if name not in self.values]
+        meaning = [f"Effects of an answer are differences of {unit} against the answer {', '.join(compared)}."]
+        numbers = [f"Effects of {conjoined(list(self.values))} are changes of {unit} per unit of the true number."]
         sentences = [
-            f"{people}. Effects of an answer are differences of {unit} against the answer {references}.",
+            " ".join([f"{people}.", *(meaning if compared else []), *(numbers if self.values else [])]),
             "Assumed: given the true answer, the report depends on nothing else, and in particular not on the outcome.",
         ]
         method = self._of_score() if self.method == "corrected" else self._of_likelihood()
@@ -259,6 +265,7 @@ def explain(
     clusters: str | None = None,
     strata: str | None = None,
     shares: Shares = "covariates",
+    values: Mapping[str, Any] | None = None,
     unknown: Unknown = "error",
     sheet: str | None = None,
 ) -> Explanation:
@@ -292,6 +299,9 @@ def explain(
         Columns of sampling weights, and of the clusters and strata that people were sampled in.
     shares : {"covariates", "constant"}
         For maximum likelihood: whether the shares of the answers depend on the other terms.
+    values : mapping, optional
+        Randomized predictors that enter as a number, by the names of their columns: ``{"drinks": "numbers"}`` for
+        answers that are numbers, or the number that each answer stands for. Effects are then per unit.
     unknown : {"error", "drop"}
         What to do with values that no report can have: refuse them, or leave these people out.
     sheet : str, optional
@@ -320,7 +330,7 @@ def explain(
     """
     _refuse_options(family, method, shares)
     refuse_rule(unknown)
-    questions = questions_of(designs, by)
+    questions = questions_of(designs, by, values)
     with opened(data, PLAIN._replace(sheet=sheet)) as source:
         outcome, given, variables = _sides(formula, on, questions, column_names(source))
         people = individuals(
@@ -341,6 +351,7 @@ def explain(
         method=method,
         names=coefficient_names(terms.names, questions),
         answers={question.name: tuple(question.domain) for question in questions},
+        values={question.name: question.values for question in questions if question.values is not None},
         designs={question.name: question.designs for question in questions},
         people=people.n,
         dropped=people.dropped,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from warner.inference.means import numbers_by_question, values_of
 from warner.regression.covariates import numbered, refuse_infinite
 from warner.regression.data import Observations
 from warner.regression.debiased import debiased
@@ -32,12 +33,16 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """A randomized question: the column of its reports, and their designs, by the values of the column `by`."""
+    """A randomized question: the column of its reports, and their designs, by the values of the column `by`.
+
+    `values` are the numbers that its answers stand for, where these enter as a number.
+    """
 
     name: str
     designs: tuple[Design, ...]
     labels: tuple[str, ...]
     by: str | None
+    values: Array | None = None
 
     @property
     def domain(self) -> Sequence[Label]:
@@ -50,8 +55,8 @@ class Question(NamedTuple):
         return len(self.domain)
 
 
-def questions_of(designs: Any, by: str | None) -> list[Question]:
-    """Check the designs of all randomized predictors."""
+def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None = None) -> list[Question]:
+    """Check the designs of all randomized predictors, and the numbers that some of their answers stand for."""
     if not isinstance(designs, Mapping) or not designs:
         raise TypeError(
             f'designs must name the column of each randomized predictor, as {{"trait": design}}, but got {designs!r}'
@@ -60,6 +65,9 @@ def questions_of(designs: Any, by: str | None) -> list[Question]:
     for name, design in designs.items():
         which = by if isinstance(design, Mapping) else None
         questions.append(Question(name, *named_designs(design, which), which))
+    for name, numbers in numbers_by_question(values, [question.name for question in questions]).items():
+        place = next(place for place, question in enumerate(questions) if question.name == name)
+        questions[place] = questions[place]._replace(values=values_of(questions[place].designs[0].domain, numbers))
     if by is not None and all(question.by is None for question in questions):
         raise TypeError(
             f"by names the design of each row, but there is one design for all; leave by={by!r} out, or give designs "

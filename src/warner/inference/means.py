@@ -13,7 +13,7 @@ influence function :math:`(x-\mu)^2 - \sigma^2`; the standard deviation is its r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from warner.inference.normal import normal_limits, normal_test
 from warner.inference.numeric_results import NumericResult
 from warner.results import Result, plain
 from warner.typesetting import Printed, estimate_columns
-from warner.words import sentence
+from warner.words import enumerated, sentence
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, PerGroup, Sets
@@ -73,6 +73,19 @@ def values_of(domain: Labels, values: Any = None) -> Array:
     else:
         raise TypeError(f'values must be a mapping, a sequence or "{THEMSELVES}", but got {values!r}')
     return np.array([float(exact("values", value)) for value in given])
+
+
+def numbers_by_question(values: Mapping[str, Any] | None, questions: Sequence[str]) -> Mapping[str, Any]:
+    """Check the numbers of some questions' answers, by the names of their columns."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise TypeError(f'values must map columns to numbers, such as {{"income": "numbers"}}, but got {values!r}')
+    strange = [name for name in values if name not in questions]
+    if strange:
+        known = enumerated(list(map(repr, questions)), 8)
+        raise ValueError(f"values must name randomized questions ({known}), but got {strange[0]!r}")
+    return values
 
 
 def _first_text(domain: Labels) -> object:
