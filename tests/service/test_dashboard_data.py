@@ -333,3 +333,77 @@ def test_other_files_are_refused(ending: str, question: str | None, match: str) 
 def test_there_are_no_estimates_before_the_first_step(ending: str) -> None:
     with pytest.raises(ValueError, match="no published reports yet"):
         exported(nothing(SURVEY), ending, "often")
+
+
+# Numbers
+
+INCOMES = warner.SquareWave(warner.grid(0, 200_000, 1_000), epsilon=2, quantity="mean")
+AGES = warner.CutoffResponse(range(18, 100), epsilon=1)
+
+
+def of_numbers(state: str = "open", **fields: Any) -> Collected:
+    """Give a survey that asks for an income and an age, by region, with 600 responses."""
+    questions = tuple(Question(name, f"{name}?", "device", design) for name, design in (("a", INCOMES), ("b", AGES)))
+    survey = replace(SURVEY, questions=questions, **fields)
+    return filled(survey, 600, state)
+
+
+@pytest.mark.parametrize(("state", "stop"), [("open", None), ("closed", None), ("closed", 600)])
+def test_means_and_medians_are_those_of_estimate(state: str, stop: int | None) -> None:
+    published = of_numbers(state, stop=stop)
+    shown = reading(published)
+    export = json.loads(exported(published, "json").content)
+    json.dumps(shown, allow_nan=False)
+    for place, name in enumerate(("a", "b")):
+        result = warner.estimate(published.tally(name))
+        expected: list[Any] = [result.mean(anytime=stop is None), result.median(anytime=stop is None)]
+        numbers = shown["questions"][place]["numbers"]
+        assert [number["name"] for number in numbers] == ["mean", "median"]
+        for number, right in zip(numbers, expected, strict=True):
+            assert [number[key] for key in ("value", "low", "high")] == [right.value, right.low, right.high]
+            assert ("any-time" in number["interval"]) == (stop is None)
+            assert number["interval"].startswith("approximate") == right.approximate
+            assert f"{number['name']} {', '.join(number['shown'])}, " in repr(right)
+            assert export["questions"][place][number["name"]] == right.to_dict()
+
+
+def test_many_numbers_are_shown_in_ranges_that_hold_all_of_them() -> None:
+    published = of_numbers()
+    shown = reading(published)["questions"]
+    result = warner.estimate(published.tally("a"))
+    assert [question["left_out"] for question in shown] == [0, 0]
+    answers = shown[0]["answers"]
+    assert [answer["label"] for answer in answers][::9] == ["0 to 19,000", "180,000 to 200,000"]
+    assert sum(answer["share"] for answer in answers) == pytest.approx(1, abs=1e-12)
+    limits = result.interval(within=(0, 19_000), anytime=True)
+    assert (answers[0]["low"], answers[0]["high"]) == (limits.low, limits.high)
+    assert answers[0]["share"] == pytest.approx(result.shares[:20].sum(), abs=1e-12)
+    assert all(answer["reports"] is None for answer in answers)
+
+
+def test_groups_have_means_of_their_own() -> None:
+    published = of_numbers("closed")
+    shown = reading(published)["questions"][1]["groups"][0]["values"]
+    mean = warner.estimate(published.tally("b", by=["region"])).mean(anytime=True)
+    assert [value["numbers"][0]["value"] for value in shown] == mean.value.tolist()
+    assert [len(value["answers"]) for value in shown] == [10, 10]
+    assert all(sum(answer["share"] for answer in value["answers"]) == pytest.approx(1) for value in shown)
+
+
+def test_answers_that_are_no_numbers_have_no_mean() -> None:
+    assert [question["numbers"] for question in reading(OPEN)["questions"]] == [[], []]
+    assert not any("mean" in question for question in json.loads(exported(OPEN, "json").content)["questions"])
+
+
+@pytest.mark.parametrize("anytime", [True, False])
+def test_what_to_expect_of_numbers_is_the_interval_of_their_mean(anytime: bool) -> None:
+    survey = replace(of_numbers().survey, stop=None if anytime else 1000)
+    told = [question["prospect"] for question in reading(nothing(survey))["questions"]]
+    kind = "any-time intervals" if anytime else "intervals"
+    # 1,000 reports, of numbers that are spread evenly, of which as many of each kind come as are expected
+    reported = 1000 * INCOMES.as_channel().channel().mean(axis=0)
+    counts = [int(count) for count in np.diff(np.rint([0, *reported.cumsum()]))]
+    mean = warner.estimate(Tally(INCOMES, counts)).mean(anytime=anytime)
+    half = (mean.high - mean.low) / 2
+    assert told[0] == f"1,000 reports give 95 % {kind} of the mean of about ±{half:,.3g}, if numbers spread evenly"
+    assert [question["needed"] for question in reading(nothing(survey))["questions"]] == [[], []]

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = json.loads((WEB / "package.json").read_text(encoding="utf-8"))
 PUBLISHED = {
     *("LICENSE", "README.md", "package.json", "warner.js", "warner.d.ts", "sets.js", "sets.d.ts"),
-    *("memo.js", "memo.d.ts", "fingerprint.js", "fingerprint.d.ts"),
+    *("numbers.js", "memo.js", "memo.d.ts", "fingerprint.js", "fingerprint.d.ts"),
 }
 
 
@@ -44,7 +44,7 @@ def test_nothing_is_needed_and_nothing_runs_at_installation() -> None:
 
 def test_every_exported_name_has_its_type() -> None:
     # What sets.js takes from warner.js is no part of what is promised.
-    inner = {"check", "random", "ratio", "below", "spent", "truthOrLie", "labels", "mechanisms", "wholes"}
+    inner = {"check", "random", "ratio", "below", "spent", "truthOrLie", "labels", "mechanisms", "share", "wholes"}
     for module in ("warner", "memo", "fingerprint"):
         text, types = ((WEB / f"{module}{end}").read_text(encoding="utf-8") for end in (".js", ".d.ts"))
         names = set(re.findall(r"^export (?:async )?(?:function|const) (\w+)", text, re.MULTILINE))

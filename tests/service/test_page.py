@@ -61,7 +61,7 @@ def test_one_host_one_post_and_no_answer_anywhere(page: Page) -> None:
         before, said = len(page.requests), len(page.console)
         opened(page, url)
         loaded = [request.url for request in page.requests[before:] if not request.url.endswith("favicon.ico")]
-        assert len(loaded) <= 1 + 3
+        assert len(loaded) <= 1 + 4
         choose(page, 1, 2, 0, 4)
         assert page.evaluate(LEFT) == [0, 0, "", None, ""]
         press(page)

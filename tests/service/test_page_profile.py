@@ -16,7 +16,7 @@ from cases import COIN
 from collecting_cases import open_survey
 from service.browsers import browser, wait_until
 from service.respondents import Book, choose, heading, opened, press, served
-from warner import RandomizedResponse
+from warner import RandomizedResponse, SquareWave
 from warner.service.assets import assets
 from warner.service.survey import survey_from_json
 
@@ -27,6 +27,7 @@ FLUSHED = {"chromium": 13.0, "firefox": 3.0}  # seconds after which it has writt
 ARRIVED = "Your response has arrived"
 NAMES = "[...new Set([...document.querySelectorAll('input')].map((input) => input.name).filter(Boolean))]"
 TYPED = "TOwn 2"  # not as in the survey itself
+NUMBER = "7.3219864243"
 MOZILLA = b"mozLz40\0"
 
 
@@ -92,13 +93,15 @@ def test_no_answer_is_written_to_the_profile(
         careless(monkeypatch)
     options = {"browser_sessionstore_interval": 500} if name == "firefox" else {}
     towns = RandomizedResponse([f"town {place}" for place in range(30)], odds=(9, 1))
-    survey = survey_from_json(json.dumps(open_survey([COIN, towns])))
+    wave = SquareWave(range(30), epsilon=1)
+    survey = survey_from_json(json.dumps(open_survey([COIN, towns, wave])))
     with served(survey, Book()) as url, browser(name, tmp_path, **options) as page:
         opened(page, url)
         choose(page, 1)
-        page.type("input[type=text]", TYPED)
+        page.type("fieldset:nth-of-type(2) input[type=text]", TYPED)
         page.click("fieldset:nth-of-type(2) .choice")
-        names: list[str] = [*page.evaluate(NAMES), TYPED]
+        page.type(".typed", NUMBER)
+        names: list[str] = [*page.evaluate(NAMES), TYPED, NUMBER]
         assert all(len(group) > 5 for group in names)
         if careful:
             time.sleep(FLUSHED[name])

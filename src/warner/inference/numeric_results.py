@@ -83,11 +83,14 @@ class NumericResult(Result):
             "approximate": self.approximate,
         }
 
+    def said(self) -> list[str]:
+        """Say the value and the interval of each group, without the kind of the interval."""
+        rows = zip(*(np.atleast_1d(getattr(self, name)).tolist() for name in self.numbers), strict=True)
+        return [self._said(**dict(zip(self.numbers, row, strict=True))) for row in rows]
+
     def text(self) -> str:
         """Say it in a line, or in one for each group."""
-        about = f"{self._interval}, {self.method}"
-        rows = zip(*(np.atleast_1d(getattr(self, name)).tolist() for name in self.numbers), strict=True)
-        said = [self._said(**dict(zip(self.numbers, row, strict=True))) for row in rows]
+        about, said = f"{self._interval}, {self.method}", self.said()
         if not self.groups:
             return f"<{self.name} {said[0]}, {about}>"
         lines = [f"  {printable(shown_name(group))}: {line}" for group, line in zip(self.groups, said, strict=True)]

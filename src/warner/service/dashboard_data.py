@@ -14,18 +14,20 @@ from __future__ import annotations
 
 import unicodedata
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.arrays import objects
 from warner.estimation import Estimate, estimated
 from warner.inference.checking import check
 from warner.inference.fake_reports import influence_text
-from warner.inference.intervals import Confidence
+from warner.inference.intervals import Confidence, limits
 from warner.inference.two_answers import mirrored
 from warner.output.pages import INTERVAL_METHODS
 from warner.results import plain
-from warner.service.expected_precision import PROSPECT_LEVEL, anytime, doubts, needed, prospects, unkept
+from warner.service.expected_precision import PROSPECT_LEVEL, anytime, doubts, needed, of_numbers, prospects, unkept
 from warner.words import level_text, percent, printable
 
 if TYPE_CHECKING:
@@ -36,12 +38,15 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Label
     from warner.designs import Design
     from warner.documents import Document
+    from warner.inference.means import Mean
+    from warner.inference.quantiles import Quantile
     from warner.reports.tallies import Tally
     from warner.service.stores.contract import Collected
     from warner.service.survey import Group, Question
 
 HALF_WIDTHS = (0.1, 0.05, 0.03, 0.02, 0.01)  # that one may wish for
-ANSWERS_SHOWN = 30  # more have their largest shares shown
+ANSWERS_SHOWN = 30  # more have their largest shares shown, or those of ranges where they are numbers
+RANGES_SHOWN = 10
 DAYS_SHOWN = 92
 DIRECTION_OVERRIDES = frozenset(
     "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -131,8 +136,11 @@ def _question(collected: Collected, question: Question) -> Document:
         "reports": reports,
         "skipped": int(tally.missing) if question.optional else None,
         "prospect": prospects(collected.survey, collected.invited)[question.id],
-        "needed": [_still_needed(collected, design, width, reports) for width in HALF_WIDTHS],
+        "needed": []
+        if of_numbers(design)
+        else [_still_needed(collected, design, width, reports) for width in HALF_WIDTHS],
         "refused": "",
+        "numbers": [],
         "answers": [],
         "left_out": 0,
         "rest": "",
@@ -177,19 +185,56 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
     """Give what is known of a question that was answered."""
     closed, wanted = collected.state == "closed", confidence(collected)
     result = estimated(tally)
-    table = result.columns(wanted)
-    one = mirrored(table, tally.k)
-    rows = np.arange(1) if one else _rows_shown(table["share"])
+    numbers = result.mean_and_median(wanted) or ()
+    ranges = _ranges(question, tally.k) if numbers else []
+    table = _table(result, ranges, wanted)
+    one = not ranges and mirrored(table, tally.k)
+    rows = np.arange(1) if one else np.arange(len(ranges)) if ranges else _rows_shown(table["share"])
     groups = collected.survey.groups if closed else ()
     return {
+        "numbers": [_number(number) for number in numbers],
         "answers": [_answer(question, table, row) for row in rows],
-        "left_out": 0 if one else tally.k - len(rows),
+        "left_out": 0 if one or ranges else tally.k - len(rows),
         "rest": _answer(question, table, 1)["label"] if one else "",
         "interval": _interval(collected, result, wanted),
         "influence": influence_text(tally, 1, result.method),
         "check": _checked(tally, collected) if closed else None,
         "groups": [_group(collected, question, group, wanted, rows) for group in groups],
     }
+
+
+def _number(result: Mean | Quantile, place: int = 0) -> Document:
+    """Give the mean or the median of a group with its interval, as numbers and in words."""
+    row = {name: plain(np.atleast_1d(getattr(result, name))[place]) for name in ("value", "low", "high")}
+    kind = "" if result.confidence.anytime else "approximate " if result.approximate else "exact "
+    value, _, ends = result.said()[place].rpartition(", ")
+    return {"name": result.name, **row, "shown": [value, ends], "interval": f"{kind}{result.confidence}"}
+
+
+def _ranges(question: Question, k: int) -> list[range]:
+    """Give the places of ranges of numbers, where these are too many to be shown one by one; none elsewhere."""
+    if k <= ANSWERS_SHOWN or question.labels is not None:
+        return []
+    ends = [place * k // RANGES_SHOWN for place in range(RANGES_SHOWN + 1)]
+    return [range(first, last) for first, last in pairwise(ends)]
+
+
+def _table(result: Estimate, ranges: list[range], wanted: Confidence) -> dict[str, Counts]:
+    """Give shares with their intervals: of all answers, or of ranges of them, in each group."""
+    if not ranges:
+        return result.columns(wanted)
+    domain = result.tally.domain
+    ends = limits(result.tally, wanted, sets=[list(places) for places in ranges])
+    shares = np.stack([result.shares[..., places.start : places.stop].sum(axis=-1) for places in ranges], axis=-1)
+    low, high, shares = ends.low.ravel(), ends.high.ravel(), shares.ravel()
+    names = objects(" to ".join(_figure(domain[place]) for place in (places[0], places[-1])) for places in ranges)
+    outside = (shares < low) | (shares > high)
+    return {"value": np.tile(names, len(ends.low)), "share": shares, "low": low, "high": high, "outside": outside}
+
+
+def _figure(label: Label) -> str:
+    """Write a number as people read it, and years, of four digits, without a comma."""
+    return f"{label:,}" if isinstance(label, int) and abs(label) >= 10_000 else str(label)
 
 
 def _rows_shown(shares: Counts) -> NDArray[np.intp]:
@@ -260,9 +305,12 @@ def _group(collected: Collected, question: Question, group: Group, wanted: Confi
     """Give the shares in each value of a group."""
     tally = collected.tally(question.id, by=(group.id,))
     result = estimated(tally)
-    table = result.columns(wanted)
+    numbers = result.mean_and_median(wanted) or ()
+    table = _table(result, _ranges(question, tally.k) if numbers else [], wanted)
+    width = len(table["value"]) // len(group.values)
     values = []
     for place, value in enumerate(group.values):
-        answers = [_answer(question, table, place * tally.k + row) for row in rows]
-        values.append({"value": legible(value), "reports": plain(tally.n[place]), "answers": answers})
+        answers = [_answer(question, table, place * width + row) for row in rows]
+        told = {"numbers": [_number(one, place) for one in numbers], "answers": answers}
+        values.append({"value": legible(value), "reports": plain(tally.n[place]), **told})
     return {"id": group.id, "text": legible(group.text), "values": values}

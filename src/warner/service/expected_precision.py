@@ -1,7 +1,8 @@
 """Expected precision before anybody has answered: the plan of each question of a survey.
 
 A survey whose file fixes the number of responses is read once, at that number, by intervals for one look. Every other
-survey is watched until somebody closes it, and has wider intervals, which hold however often one looks.
+survey is watched until somebody closes it, and has wider intervals, which hold however often one looks. Of numbers, the
+interval of the mean is told, in their own unit, for people whose numbers are spread evenly.
 """
 
 from __future__ import annotations
@@ -9,10 +10,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from warner.designs.grids import is_numeric
 from warner.inference.intervals import Confidence
+from warner.inference.means import mean
 from warner.planning.precision import Precision
 from warner.planning.precision import Question as Measure
 from warner.planning.solving import fewest_people
+from warner.reports.tallies import Tally
 from warner.words import counted, points
 
 if TYPE_CHECKING:
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
 
 PROSPECT_LEVEL = 0.95
 WORTHLESS_HALF_WIDTH = 0.5  # a half-width from here on leaves nearly every share possible
+USUAL_PEOPLE = 1000  # the people whose mean is told, where nobody knows how many will come
 USUAL_HALF_WIDTH = 0.05  # the half-width that people are counted for, where nobody knows how many will come
 
 
@@ -57,6 +64,22 @@ def needed(design: Design, goal: float, *, anytime: bool) -> int | None:
         return None
 
 
+def of_numbers(design: Design) -> bool:
+    """Tell whether answers are numbers in an order: then their mean is what people want to know."""
+    return design.ordered and is_numeric(design.domain)
+
+
+@lru_cache(maxsize=1024)
+def half_width_of_mean(design: Design, people: int, *, anytime: bool) -> float:
+    """Give half the length of the interval of the mean after so many reports, of numbers that are spread evenly."""
+    reported = design.operator().forward(np.full(design.k, 1 / design.k))
+    counts = np.diff(np.rint(people * np.append(0.0, reported.cumsum()))).astype(
+        np.int64
+    )  # as many as there are people
+    told = mean(Tally(design, counts), None, Confidence(PROSPECT_LEVEL, anytime=anytime))
+    return float(told.high - told.low) / 2
+
+
 def _measure(*, anytime: bool) -> Measure:
     return Measure("half_width", None, Confidence(PROSPECT_LEVEL, anytime=anytime), 0.8, None, None, None)
 
@@ -69,6 +92,13 @@ def prospects(survey: Survey, invited: int) -> dict[str, str]:
 
 def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
     kind = "any-time intervals" if anytime else "intervals"
+    if people != 0 and of_numbers(design):
+        some = people or USUAL_PEOPLE
+        half = half_width_of_mean(design, some, anytime=anytime)
+        reports = counted(some, "report", "reports")
+        return (
+            f"{reports} give 95 % {kind} of the mean of about \N{PLUS-MINUS SIGN}{half:,.3g}, if numbers spread evenly"
+        )
     if people is None:
         enough = needed(design, USUAL_HALF_WIDTH, anytime=anytime)
         if enough is None:

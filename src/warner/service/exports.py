@@ -23,6 +23,7 @@ from warner.service.expected_precision import PROSPECT_LEVEL
 
 if TYPE_CHECKING:
     from warner.arrays import Counts
+    from warner.documents import Document
     from warner.service.stores.contract import Collected
 
 FORMAT = "warner collected"
@@ -75,6 +76,7 @@ def tallies(collected: Collected) -> str:
             "text": question.text,
             "tally": collected.tally(question.id).to_dict(),
             **({"groups": collected.tally(question.id, by=by).to_dict()} if by and closed else {}),
+            **_numbers(collected, question.id),
         }
         for question in survey.questions
     ]
@@ -83,6 +85,13 @@ def tallies(collected: Collected) -> str:
         {**head, "state": collected.state, "responses": collected.responses, "stop": survey.stop}
         | {"anytime": confidence(collected).anytime, "days": collected.days, "questions": questions}
     )
+
+
+def _numbers(collected: Collected, question: str) -> Document:
+    """Give the mean and the median of a question that is answered by numbers, with the intervals that are shown."""
+    tally = collected.tally(question)
+    numbers = estimated(tally).mean_and_median(confidence(collected)) if tally.n else None
+    return {result.name: result.to_dict() for result in numbers or ()}
 
 
 def table(collected: Collected, question: str) -> dict[str, Counts]:

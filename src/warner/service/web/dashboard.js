@@ -125,6 +125,16 @@ function verdict(question, reading) {
   return question.check === null ? "" : `${question.check.verdict} ${question.check.rests}`.trim();
 }
 
+function numbersTable(caption, numbers) {
+  const kinds = new Set(numbers.map((number) => number.interval));
+  const row = ({ name, interval, shown: [value, ends] }) => [
+    capital(name) + (kinds.size > 1 ? `, ${tight(interval)}` : ""),
+    { node: element("span", {}, element("span", { class: "estimate" }, value), " ", element("span", { class: "ends" }, ends)),
+      class: "number estimated" }];
+  return table(element("span", {}, caption, kinds.size > 1 ? "" : tight(`, with the ${[...kinds]}`)),
+    ["Number", { node: "Estimate and interval", class: "number estimated" }], numbers.map(row));
+}
+
 function results(question, reading) {
   if (question.refused) return [element("p", { class: "refused" }, question.refused)];
   if (!question.answers.length) {
@@ -136,6 +146,7 @@ function results(question, reading) {
   const supporting = question.supporting;
   const shown = answersTable(tight(`Estimated shares, with the ${question.interval.name}`), question.answers,
     scale(question.answers), supporting);
+  const numbers = question.numbers.length ? [numbersTable("Mean and median", question.numbers)] : [];
   const notes = [element("p", { class: "note" }, element("strong", {}, tight(`${capital(question.interval.name)}. `)),
     tight(question.interval.promise))];
   if (question.answers.some((answer) => answer.outside))
@@ -147,7 +158,7 @@ function results(question, reading) {
   if (question.left_out)
     notes.push(element("p", { class: "note" }, `Only the ${question.answers.length} largest shares are shown; `
       + `the files below hold ${counted(question.left_out, "more answer", "more answers")}.`));
-  return [shown, ...notes];
+  return [...numbers, shown, ...notes];
 }
 
 const failed = (question) => question.check !== null && !question.check.fits;
@@ -159,10 +170,11 @@ function groupsFold(question, kept) {
   for (const group of question.groups) {
     fold.append(said("h3", group.text));
     const most = scale(group.values.flatMap((value) => value.answers));
-    for (const value of group.values)
-      fold.append(element("div", { class: "wide" }, answersTable(
-        element("span", {}, said("strong", value.value), `, ${counted(value.reports, "report", "reports")}`),
-        value.answers, most, question.supporting)));
+    for (const value of group.values) {
+      const caption = () => element("span", {}, said("strong", value.value), `, ${counted(value.reports, "report", "reports")}`);
+      const numbers = value.numbers.length ? [numbersTable(caption(), value.numbers)] : [];
+      fold.append(element("div", { class: "wide" }, ...numbers, answersTable(caption(), value.answers, most, question.supporting)));
+    }
   }
   return [fold];
 }
@@ -205,7 +217,7 @@ function card(question, reading, wish, old) {
       ["Reports", number(question.reports)],
       ["Skipped", question.skipped === null ? null : number(question.skipped)],
       ["Epsilon of a report", question.epsilon],
-      [`Still needed for ${points(reading.half_widths[wish])}`, reading.state === "open" ? needed(question, wish, reading.stop) : null],
+      [`Still needed for ${points(reading.half_widths[wish])}`, reading.state === "open" && question.needed.length ? needed(question, wish, reading.stop) : null],
       ["Fake reports", question.influence.replace(/^Fake reports: /, "")],
       ["Check", failed(question) ? null : verdict(question, reading)],
     ]),

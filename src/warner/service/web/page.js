@@ -1,11 +1,12 @@
 // The respondent's page: asks the questions of a survey, randomizes the answers here, and sends reports only. MIT.
 //
 // It fills every element with data-warner, the address of a survey, on our own page and on those of others. An answer
-// exists nowhere but in a closure and in the radio button that was pressed. On the button everything is drawn once;
+// exists nowhere but in a closure and in the control that it was entered in. On the button everything is drawn once;
 // the finished body goes to sessionStorage, so that retries and reloads send the same bytes, and choices are forgotten.
 
 import { design, mechanisms, randomizeCode } from "./warner.js";
 import { fingerprint } from "./fingerprint.js";
+import { decimal, gridOf, nearest, onGrid, readNumber } from "./numbers.js";
 
 const OPEN = ".".repeat(22); // the token of an open survey
 const TOKEN = /^[A-Za-z0-9_-]{21}[AQgw]$/; // 16 bytes have one spelling: the server refuses others for good
@@ -189,13 +190,21 @@ function speaker(table, language, address) {
   const say = (name, values = {}) =>
     words[name].split(/\{(\w+)\}/).map((part, i) => (i % 2 ? (values[part].cloneNode?.(true) ?? values[part]) : part));
   // A tag may look like one and be none, such as pt-BRA: then numbers are written as our words are spoken.
-  const local = attempt(() => Intl.getCanonicalLocales(language)) ?? [];
-  const numbers = (digits) => new Intl.NumberFormat([...local, spoken, "en"], { maximumFractionDigits: digits });
+  const locales = [...(attempt(() => Intl.getCanonicalLocales(language)) ?? []), spoken, "en"];
+  const numbers = (digits) => new Intl.NumberFormat(locales, { maximumFractionDigits: digits });
   const clock = { year: "numeric", month: "long", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+  // A label that is a number as it is written here, without a mark in years such as 1985; others as they are
+  const figure = (label) => {
+    const places = decimal(label)?.places;
+    const options = { minimumFractionDigits: places, maximumFractionDigits: places, useGrouping: "min2" };
+    return places === undefined ? label : new Intl.NumberFormat(locales, options).format(label);
+  };
   return {
     say,
+    figure,
+    read: (text) => readNumber(text, locales),
     number: (value, digits = 0) => numbers(digits).format(value),
-    time: (text) => new Intl.DateTimeFormat([...local, spoken, "en"], clock).format(new Date(text)),
+    time: (text) => new Intl.DateTimeFormat(locales, clock).format(new Date(text)),
     // An element with words of ours, which are in English if the survey's language is not known
     tell: (tag, name, values, properties = {}) =>
       make(tag, foreign ? { lang: spoken, dir: "ltr", ...properties } : properties, ...say(name, values)),
@@ -205,91 +214,11 @@ function speaker(table, language, address) {
 
 // What happens to an answer, from the design
 
-const share = (a, b) => Number((BigInt(a) * 10n ** 18n) / BigInt(b)) / 1e18;
-
-/** The probability of each report, by positions, where reports are labels; null where they are sets. */
-function law(json, { answers, reports }) {
-  const k = BigInt(answers.size);
-  if (json.mechanism === "channel") {
-    const totals = json.weights.map((row) => row.reduce((sum, weight) => sum + BigInt(weight), 0n));
-    return { of: (x, y) => share(json.weights[x][y], totals[x]) };
-  }
-  if (json.mechanism === "randomized response") {
-    const [a, b] = json.odds.map(BigInt);
-    const total = a + (k - 1n) * b;
-    return { of: (x, y) => share(x === y ? a : b, total), symmetric: true };
-  }
-  if (json.mechanism === "memoized" && json.first.mechanism === "randomized response") {
-    const [first, second] = [json.first, json.second].map((part) => law(part, { answers, reports }));
-    const truth = first.of(0, 0) * second.of(0, 0) + (answers.size - 1) * first.of(0, 1) * second.of(0, 1);
-    return { of: (x, y) => (x === y ? truth : (1 - truth) / (answers.size - 1)), symmetric: true };
-  }
-  if (json.mechanism === "square wave") {
-    const [near, far] = json.odds.map(Number);
-    const total = (2 * json.width + 1) * near + (answers.size - 1) * far;
-    return { of: (x, y) => (y >= x && y <= x + 2 * json.width ? near : far) / total };
-  }
-  if (json.mechanism === "cutoff response") {
-    const all = json.gaps.reduce((sum, gap) => sum + Number(gap), 0);
-    const before = (y) => Math.floor(y / 2); // answers below the cut-off of a report, but for one
-    const told = (x, y) => x > before(y) === (y % 2 === 1);
-    const truth = share(json.odds[0], `${BigInt(json.odds[0]) + BigInt(json.odds[1])}`);
-    return { of: (x, y) => ((told(x, y) ? truth : 1 - truth) * Number(json.gaps[before(y)])) / all };
-  }
-  if (json.mechanism === "product") {
-    const parts = json.designs.map((part) => law(part, design(part)));
-    const of = (x, y) => {
-      const [truths, said] = [answers.split(x), reports.split(y)];
-      return parts.reduce((product, part, i) => product * part.of(truths[i], said[i]), 1);
-    };
-    return { of };
-  }
-  return null;
-}
-
 /** Whether there is no chance in it at all. */
-const isDirect = (laws, { answers, reports, epsilon }) => {
-  const certain = (x) => reports.at(x) === answers.at(x) && laws.of(x, x) === 1;
-  return laws && epsilon === Infinity && [...Array(laws.symmetric ? 1 : answers.size).keys()].every(certain);
+const isDirect = ({ answers, reports, epsilon, chance, symmetric }) => {
+  const certain = (x) => reports.at(x) === answers.at(x) && chance(x, x) === 1;
+  return Boolean(chance) && epsilon === Infinity && [...Array(symmetric ? 1 : answers.size).keys()].every(certain);
 };
-
-/** The probability that an affine function gives two answers one hash: any two distinct numbers modulo the prime. */
-function meeting({ prime, values }) {
-  const [size, larger] = [Math.floor(prime / values), prime % values]; // so many hashes stand for one number more
-  return (larger * (size + 1) * size + (values - larger) * size * (size - 1)) / (prime * (prime - 1));
-}
-
-/** The probabilities that a set holds a true answer, and another one. */
-function inSet(json, k) {
-  if (json.mechanism === "memoized") {
-    const [one, zero] = inSet(json.first, k);
-    if (json.first.mechanism === "unary encoding") {
-      const [kept, flipped] = inSet(json.second, k);
-      return [one, zero].map((rate) => rate * kept + (1 - rate) * flipped);
-    }
-    const { of } = law(json.second, { answers: { size: json.first.field } });
-    return [one, zero].map((rate) => rate * of(0, 0) + (1 - rate) * of(0, 1));
-  }
-  if (json.mechanism === "unary encoding") return [share(...json.one), share(...json.zero)];
-  const [a, b] = json.odds.map(Number);
-  const points = (q, t) => (q ** t - 1) / (q - 1);
-  if (json.mechanism === "subset selection") {
-    const truth = (a * json.size) / (a * json.size + b * (k - json.size));
-    return [truth, (json.size - truth) / (k - 1)];
-  }
-  if (json.mechanism === "Hadamard response") return [a / (a + b), 1 / 2];
-  if (json.mechanism === "projective geometry response") {
-    const [all, through, both] = [0, 1, 2].map((less) => points(json.field, json.dimension - less));
-    const total = a * through + b * (all - through);
-    return [(a * through) / total, (a * both + b * (through - both)) / total];
-  }
-  const values = json.field ?? json.values;
-  const truth = a / (a + (values - 1) * b);
-  // Two answers have one hash under so many of the functions.
-  const { field: q, dimension: t } = json;
-  const alike = q ? points(q, t - 1) / points(q, t) : meeting(json);
-  return [truth, alike * truth + ((1 - alike) * (1 - truth)) / (values - 1)];
-}
 
 // So many people that about two of them or more do what is rare
 const peopleFor = (...shares) => {
@@ -301,44 +230,41 @@ const name = ({ labels }, label) => (labels && Object.hasOwn(labels, label) ? la
 
 /** The fold under a question: the odds in words, and for what the browser draws, a draw to practise on. */
 function explanation(words, question, drawing) {
-  const { say, tell, number } = words;
-  const { answers, reports, epsilon } = drawing;
-  const same = reports.size === answers.size && [...Array(answers.size).keys()].every((i) => reports.at(i) === answers.at(i));
-  const json = question.design;
-  const laws = law(json, { answers, reports });
+  const { say, tell } = words;
+  const told = isDirect(drawing) ? [tell("p", "direct")] : [
+    tell("p", question.mode === "person" ? "personDraws" : !drawing.chance && !drawing.told ? "sets" : replaces(drawing) ? "draws" : "drawsReport"),
+    ...oddsInWords(words, question, drawing),
+    tell("p", drawing.epsilon === Infinity ? "certain" : "deniable"),
+    ...(question.mode === "device" && (drawing.chance || drawing.reports.members) ? practice(words, question, drawing) : []),
+  ];
+  return make("details", {}, make("summary", {}, ...say("whatHappens")), make("div", { class: "fold" }, told));
+}
+
+/** Whether a report is one of the answers: the true one, or another in its place. */
+const replaces = ({ answers, reports, chance }) =>
+  chance && reports.size === answers.size && [...Array(answers.size).keys()].every((i) => reports.at(i) === answers.at(i));
+
+function oddsInWords(words, question, { answers, reports, chance, symmetric, held, told }) {
+  const { tell, number, figure } = words;
   const example = Math.min(1, answers.size - 1);
   // Where the person randomizes, labels are those of reports; a true answer may be called the same, and is not.
   const labelled = question.mode === "person" ? {} : question;
   const [answer, report] = [(x) => quoted(name(labelled, answers.at(x))), (y) => quoted(name(question, reports.at(y)))];
   const odds = (word, base, share, x, y = x) =>
     tell("p", word, { base: number(base), hits: number(share * base), x, y });
-  const told = [];
-  if (isDirect(laws, drawing)) told.push(tell("p", "direct"));
-  else {
-    told.push(tell("p", question.mode === "person" ? "personDraws" : !laws ? "sets" : same ? "draws" : "drawsReport"));
-    if (!laws) {
-      const [truth, other] = inSet(json, answers.size);
-      const base = peopleFor(truth, other);
-      told.push(odds("oddsSet", base, truth, answer(example)), odds("oddsSetOthers", base, other, answer(example)));
-    } else if (laws.symmetric) {
-      const [truth, other] = [laws.of(example, example), laws.of(0, example)];
-      const base = peopleFor(truth, other);
-      told.push(odds("odds", base, truth, answer(example)), odds("oddsOthers", base, other, answer(example)));
-    } else if (answers.size <= MOST_ROWS && reports.size <= MOST_ROWS) {
-      told.push(table(words, answers, reports, laws.of, answer, report));
-    } else {
-      let likely = 0;
-      for (let y = 1; y < reports.size; y++) if (laws.of(example, y) > laws.of(example, likely)) likely = y;
-      const [truth, other] = [laws.of(example, likely), laws.of(0, likely)];
-      const base = peopleFor(truth, other);
-      told.push(odds("odds", base, truth, answer(example), report(likely)));
-      told.push(odds("odds", base, other, answer(0), report(likely)));
-    }
-    told.push(tell("p", epsilon === Infinity ? "certain" : "deniable"));
-    const bits = !laws && !reports.size && json.hash !== "affine";
-    if (question.mode === "device" && (laws || bits)) told.push(...practice(words, drawing, bits, laws && !same));
-  }
-  return make("details", {}, make("summary", {}, ...say("whatHappens")), make("div", { class: "fold" }, told));
+  const pair = (truth, other, first, second) => {
+    const base = peopleFor(truth, other);
+    return [odds(first, base, truth, answer(example)), odds(second, base, other, answer(example))];
+  };
+  if (told) return [odds(told[0], peopleFor(told[1]), told[1], figure(told[2]))];
+  if (!chance) return pair(...held, "oddsSet", "oddsSetOthers");
+  if (symmetric) return pair(chance(example, example), chance(0, example), "odds", "oddsOthers");
+  if (answers.size <= MOST_ROWS && reports.size <= MOST_ROWS) return [table(words, answers, reports, chance, answer, report)];
+  let likely = 0;
+  for (let y = 1; y < reports.size; y++) if (chance(example, y) > chance(example, likely)) likely = y;
+  const shares = [example, 0].map((x) => chance(x, likely));
+  const base = peopleFor(...shares);
+  return [example, 0].map((x, i) => odds("odds", base, shares[i], answer(x), report(likely)));
 }
 
 function table({ say, number }, answers, reports, of, answer, report) {
@@ -354,33 +280,49 @@ function table({ say, number }, answers, reports, of, answer, report) {
         columns.map((y) => make("td", {}, number(of(x, y) * base))))))));
 }
 
-// A draw to practise on, for the second of as many letters as there are answers: never for a choice, and never sent
+// A draw to practise on, for the second of as many letters as there are answers, or for a number in the middle: never for
+// a choice, and never sent
 
 const letter = (i) => (i < 26 ? "" : letter(Math.floor(i / 26) - 1)) + String.fromCharCode(65 + (i % 26));
-const members = (hex, size) =>
-  [...Array(size).keys()].filter((i) => (parseInt(hex[i >> 2], 16) >> (3 - (i % 4))) & 1);
 
-function practice({ say, tell, number }, drawing, bits, numbers) {
-  const label = numbers ? (y) => number(y + 1) : letter;
+function practice(words, question, drawing) {
+  const { say, tell, number, figure } = words;
+  const { members } = drawing.reports;
+  const [own, grid] = [replaces(drawing), gridEntered(question, drawing)];
+  const x = grid ? Math.floor(grid.size / 2) : 1;
+  const label = grid ? (y) => reported(words, question, drawing, y) : members || own ? letter : (y) => number(y + 1);
+  const listed = (set) => set.slice(0, LISTED).map(label).join(", ") + (set.length > LISTED ? ", …" : "");
   const said = make("p", { role: "status", class: "drawn" });
   let [draws, hits] = [0, 0];
   const draw = () => {
-    const drawn = randomizeCode(drawing, 1);
-    const set = bits ? members(drawn, drawing.answers.size) : [drawn];
-    const listed = set.slice(0, LISTED).map(label).join(", ") + (set.length > LISTED ? ", …" : "");
-    const x = make("strong", {}, ...(set.length ? [listed] : say("emptySet")));
+    const drawn = randomizeCode(drawing, x);
+    const set = members ? members(drawn) : [drawn];
     draws++;
-    hits += set.includes(1);
-    said.replaceChildren(...say(bits ? "practiceSet" : "practiceResult", { n: number(draws), x }), " ");
-    if (!numbers && !bits && draws > 1)
-      said.append(...say("practiceSoFar", { n: number(draws), hits: number(hits), x: letter(1) }));
+    hits += set.includes(x);
+    const shown = make("strong", {}, ...(grid ? label(drawn) : set.length ? [listed(set)] : say("emptySet")));
+    said.replaceChildren(...say(members ? "practiceSet" : "practiceResult", { n: number(draws), x: shown }), " ");
+    if (own && !grid && draws > 1)
+      said.append(...say("practiceSoFar", { n: number(draws), hits: number(hits), x: letter(x) }));
   };
+  const intro = grid ? "practiceGrid" : members || own ? "practiceLetters" : "practiceNumbers";
   return [
     tell("p", "practice", {}, { class: "title" }),
-    tell("p", numbers ? "practiceNumbers" : "practiceLetters", { x: make("strong", {}, letter(1)) }),
+    tell("p", intro, { x: make("strong", {}, grid ? figure(onGrid(grid, x)) : letter(x)) }),
     tell("button", "practiceButton", {}, { type: "button", class: "quiet", autocomplete: "off", onclick: draw }),
     said,
   ];
+}
+
+/** A report in words, from its code: a label, what the mechanism says of it, a set, or a number that stands for one. */
+function reported({ say, figure }, question, { answers, reports }, report) {
+  if (reports.said && !question.labels) {
+    const [word, x] = reports.said(report);
+    return say(word, { x: figure(x) });
+  }
+  if (reports.indexOf) return [quoted(name(question, reports.at(report)))];
+  if (!reports.members) return say("sentNumber", { x: report });
+  const held = reports.members(report).map((x) => name(question, answers.at(x)));
+  return say("sentSet", { x: held.length ? held.join(", ") : say("emptySet").join("") });
 }
 
 // Controls: each gives its choice, forgets it, and says that it is missing
@@ -392,14 +334,41 @@ function settle(input) {
   if (input.type === "text") input.defaultValue = input.value;
 }
 
-const entry = (properties) => make("input", { autocomplete: "off", spellcheck: "false", ...properties });
+const entry = (properties) =>
+  make("input", { autocomplete: "off", spellcheck: "false", autocorrect: "off", writingsuggestions: "false", ...properties });
+
+/** What stands around a control: the question, hints, and what is wrong. */
+function asking({ legend, hints, role }, ...parts) {
+  const [about, wrong] = [fresh(), fresh()];
+  const error = make("p", { id: wrong, class: "error", role: "alert" });
+  const element = make("fieldset", { role, "aria-describedby": `${about} ${wrong}` },
+    make("legend", {}, ...legend), make("div", { id: about }, hints), error, parts);
+  return {
+    element,
+    complaint: (invalid, said) => {
+      invalid.setAttribute("aria-invalid", "true");
+      error.replaceChildren(...said);
+      return element.querySelector("input");
+    },
+    accept: (invalid) => {
+      invalid.removeAttribute("aria-invalid");
+      error.replaceChildren();
+    },
+    clear: () => {
+      for (const input of element.querySelectorAll("input")) {
+        [input.checked, input.value] = [false, ""];
+        settle(input);
+      }
+    },
+  };
+}
 
 /** Radio buttons, with a search where there are many. The choice is a position: null if skipped, undefined if none. */
 function radios(words, { legend, hints, size, text, skip }) {
   const { say, tell, number } = words;
-  const [group, about, wrong] = [fresh(), fresh(), fresh()];
+  const group = fresh();
   const rows = make("div", { class: "choices" });
-  const error = make("p", { id: wrong, class: "error", role: "alert" });
+  const parts = [rows];
   let chosen;
   const row = (value, label) => {
     const input = entry({ type: "radio", name: group });
@@ -408,14 +377,12 @@ function radios(words, { legend, hints, size, text, skip }) {
     input.addEventListener("change", () => {
       rows.querySelectorAll("input").forEach(settle);
       chosen = value;
-      field.removeAttribute("aria-invalid");
-      error.replaceChildren();
+      field.accept(field.element);
     });
     return make("label", { class: "choice" }, input, make("span", { dir: "auto" }, label));
   };
   const skipping = () => (skip ? [row(null, say("skip").join(""))] : []);
   const all = [...Array(size).keys()];
-  const parts = [rows];
   if (size <= LISTED) rows.append(...all.map((i) => row(i, text(i))), ...skipping());
   else {
     const [place, found] = [fresh(), make("p", { role: "status", class: "hint" })];
@@ -438,24 +405,77 @@ function radios(words, { legend, hints, size, text, skip }) {
     show();
     parts.unshift(make("p", {}, tell("label", "find", {}, { for: place }), search), found);
   }
-  const field = make("fieldset", { role: "radiogroup", "aria-describedby": `${about} ${wrong}` },
-    make("legend", {}, ...legend), make("div", { id: about }, hints), error, parts);
+  const field = asking({ legend, hints, role: "radiogroup" }, parts);
   return {
-    element: field,
+    element: field.element,
     choice: () => chosen,
     clear: () => {
       chosen = undefined;
-      for (const input of field.querySelectorAll("input")) {
-        [input.checked, input.value] = [false, ""];
-        settle(input);
-      }
+      field.clear();
     },
-    complain: () => {
-      field.setAttribute("aria-invalid", "true");
-      error.replaceChildren(...say("missingOne"));
-      return field.querySelector("input");
-    },
+    complain: () => field.complaint(field.element, say("missingOne")),
   };
+}
+
+/**
+ * A field that is typed into. `read` gives the choice that a text is, undefined if it is none, and what is said of it at
+ * once; that repeats what was typed, and so must not be sent to anybody who translates pages.
+ */
+function typed(words, { legend, hints, skip, label, read, missing, ...properties }) {
+  const { say, tell } = words;
+  const place = fresh();
+  const said = make("p", { role: "status", class: "hint used notranslate", translate: "no" });
+  const input = entry({ type: "text", id: place, class: "typed", autocapitalize: "none", ...properties });
+  const skipped = entry({ type: "checkbox" });
+  const understood = () => {
+    settle(input);
+    said.replaceChildren(...(read(input.value).said ?? []));
+    field.accept(input);
+  };
+  input.addEventListener("input", understood);
+  skipped.addEventListener("change", () => {
+    settle(skipped);
+    [input.disabled, input.value] = [skipped.checked, ""];
+    understood();
+  });
+  const field = asking({ legend, hints }, tell("label", label, {}, { for: place, class: "entry" }), input, said,
+    skip ? make("label", { class: "choice" }, skipped, make("span", {}, ...say("skip"))) : null);
+  return {
+    element: field.element,
+    choice: () => (skipped.checked ? null : read(input.value).choice),
+    clear: () => {
+      field.clear();
+      said.replaceChildren();
+    },
+    complain: () => field.complaint(input, missing),
+  };
+}
+
+/** The grid that a number is rounded to, where a question is answered by typing one; null elsewhere. */
+const gridEntered = ({ mode, labels }, { answers, ordered }) =>
+  ordered && mode === "device" && !labels && answers.size > LISTED ? gridOf(answers) : null;
+
+/** A number, which is rounded here to the nearest answer, and at the ends moved to them; the choice is its position. */
+function numberField(words, grid, asked) {
+  const { say, tell, figure, read } = words;
+  const [low, high] = [0, grid.size - 1].map((place) => figure(onGrid(grid, place)));
+  const step = figure(onGrid({ ...grid, units: 0n }, 1));
+  const used = (text) => {
+    const number = read(text);
+    if (!number) return {};
+    const { place, beyond } = nearest(grid, number);
+    return { choice: place, said: say(beyond ? "numberMoved" : "numberUsed", { x: figure(onGrid(grid, place)) }) };
+  };
+  return typed(words, {
+    ...asked,
+    hints: [...asked.hints, tell("p", "numberRange", { low, high, step }, { class: "hint" })],
+    label: "yourNumber",
+    inputmode: grid.places || grid.units < 0n ? "text" : "numeric",
+    maxlength: 60,
+    dir: "ltr",
+    read: used,
+    missing: say("numberMissing", { low, high }),
+  });
 }
 
 /** A field for the code of an invitation, or its whole link; a code that was entered is told at once. */
@@ -485,6 +505,14 @@ function codeField({ tell, say }, entered = () => {}) {
       return input;
     },
   };
+}
+
+/** How a question is answered: by a number on a grid, or by choosing an answer (a report, if the person randomizes). */
+function control(words, question, drawing, asked) {
+  const grid = gridEntered(question, drawing);
+  if (grid) return numberField(words, grid, asked);
+  const choices = question.mode === "person" ? drawing.reports : drawing.answers;
+  return radios(words, { ...asked, size: choices.size, text: (i) => name(question, choices.at(i)) });
 }
 
 // The page
@@ -539,18 +567,15 @@ export async function mount(root) {
     }));
     const questions = survey.questions.map((question, i) => {
       const { help, mode, optional } = question;
-      const choices = mode === "person" ? designs[i].reports : designs[i].answers;
-      const direct = mode === "device" && isDirect(law(question.design, designs[i]), designs[i]);
+      const direct = mode === "device" && isDirect(designs[i]);
       const count = { n: number(i + 1), total: number(survey.questions.length) };
-      const asked = radios(words, {
+      const asked = control(words, question, designs[i], {
         legend: [tell("span", "question", count, { class: "count" }), make("span", { dir: "auto" }, question.text)],
         hints: [
           help ? paragraphs(help) : [],
           tell("p", direct ? "inTheClear" : mode, {}, { class: direct ? "hint clear" : "hint" }),
           optional ? tell("p", "skipClear", {}, { class: "hint clear" }) : null,
         ],
-        size: choices.size,
-        text: (j) => name(question, choices.at(j)),
         skip: optional,
       });
       asked.element.append(explanation(words, question, designs[i]));
@@ -637,12 +662,9 @@ export async function mount(root) {
   function thank({ reports, groups = [] }) {
     const item = (text, ...said) => [make("dt", { dir: "auto" }, text), make("dd", {}, ...said)];
     const report = (question, i) => {
-      const [text, { answers, reports: known }] = [reports[i], designs[i]];
+      const [text, known] = [reports[i], designs[i].reports];
       if (/^\.+$/.test(text)) return say("skipped");
-      if (known.indexOf) return [quoted(name(question, known.at(Number(text))))];
-      if (known.size || text.includes(":")) return say("sentNumber", { x: text });
-      const held = members(text, answers.size).map((x) => name(question, answers.at(x)));
-      return say("sentSet", { x: held.length ? held.join(", ") : say("emptySet").join("") });
+      return reported(words, question, designs[i], known.indexOf ? Number(text) : text);
     };
     const list = make("dl", {}, survey.groups.map(({ text, values }, i) => item(text, quoted(values[Number(groups[i])]))),
       survey.questions.map((question, i) => item(question.text, ...report(question, i))));

@@ -1,7 +1,14 @@
 // All mechanisms beside randomized response and channels: importing this file makes them known to warner.js.
 // Their laws and draws are those of docs/formats.md. MIT.
 
-import { below, check, design, labels, mechanisms, random, ratio, spent, truthOrLie, uniform, wholes } from "./warner.js";
+// Beside its draw, each tells what a page says of it: `chance`, the probability of a report, where reports are listed, or
+// `held`, the probabilities that a report supports the true answer, and another one; and, if these are not the best words,
+// words of its own: `told` of the draw, and `reports.said` of a report. Numbers are typed in where answers are `ordered`.
+
+import {
+  below, check, design, labels, mechanisms, random, ratio, share, spent, truthOrLie, uniform, wholes,
+} from "./warner.js";
+import { gridOf, onGrid } from "./numbers.js";
 
 const whole = (name, number, low, high) =>
   check(
@@ -65,7 +72,12 @@ function smallBit(n, d, byte) {
   }
 }
 
-// Answer i in byte i/8, under the mask 0x80 >> (i % 8), in hexadecimal
+// Sets of answers, as texts: answer i in byte i/8, under the mask 0x80 >> (i % 8), in hexadecimal
+const bitSets = (size) => ({
+  ...texts(),
+  members: (hex) => [...Array(size).keys()].filter((i) => (parseInt(hex[i >> 2], 16) >> (3 - (i % 4))) & 1),
+});
+
 function packed(bits) {
   let hex = "";
   for (let i = 0; i < bits.length; i += 4) {
@@ -98,7 +110,8 @@ function subset({ domain, odds, size }) {
     bits[x] = holds;
     return packed(bits);
   };
-  return { answers, reports: texts(), epsilon: spent(b, a), draw };
+  const truth = share(held, total);
+  return { answers, reports: bitSets(k), epsilon: spent(b, a), draw, held: [truth, (size - truth) / (k - 1)] };
 }
 
 // Unary encoding: a bit for each answer
@@ -124,7 +137,8 @@ function unary({ domain, one, zero }) {
   const given = rates({ one, zero });
   narrow(given);
   const draw = (x, bytes) => packed(unaryBits(x, answers.size, given, bytes));
-  return { answers, reports: texts(), epsilon: spentByBits(given), draw };
+  const held = [share(...given.one), share(...given.zero)];
+  return { answers, reports: bitSets(answers.size), epsilon: spentByBits(given), draw, held };
 }
 
 // Finite geometry: vectors over a prime field, and points, whose first coordinate that is not 0 is 1
@@ -189,10 +203,15 @@ function projective(json) {
     normal[first] = (BigInt(missed) + q - product(point, normal, q)) % q;
     return reports.code(pointOf(normal, q));
   };
-  return { answers, reports, epsilon: spent(b, a), draw };
+  const both = points(q, t - 2);
+  const chances = [share(held, total), share(a * both + b * (through - both), total)];
+  return { answers, reports, epsilon: spent(b, a), draw, held: chances };
 }
 
 // Local hashing
+
+// With the probability that two answers have one hash
+const heldByHashes = (truth, alike, values) => [truth, alike * truth + ((1 - alike) * (1 - truth)) / (values - 1)];
 
 const hashed = (x, direction, q, t) => product(digits(written(direction, q), q, t), digits(BigInt(x), q, t), q);
 
@@ -208,7 +227,14 @@ function linear(json) {
     const hash = Number(hashed(x, u / values, q, t));
     return reports.code((u / values) * q + BigInt(truthOrLie(hash, u % values, a, b)));
   };
-  return { answers, reports, epsilon: spent(b, a), draw };
+  const held = heldByHashes(share(a, values), share(points(q, t - 1), directions), Number(q));
+  return { answers, reports, epsilon: spent(b, a), draw, held };
+}
+
+// Any two distinct numbers modulo the prime: so many hashes stand for one number more.
+function meeting(prime, values) {
+  const [size, larger] = [Math.floor(prime / values), prime % values];
+  return (larger * (size + 1) * size + (values - larger) * size * (size - 1)) / (prime * (prime - 1));
 }
 
 function affine({ domain, odds, prime, values }) {
@@ -228,7 +254,8 @@ function affine({ domain, odds, prime, values }) {
   };
   const lengths = [prime - 1, prime - 1, values - 1].map((most) => `${most}`.length);
   const padded = (report) => report.split(":").map((part, i) => part.padStart(lengths[i], "0")).join(":");
-  return { answers, reports: texts(padded), epsilon: spent(b, a), draw };
+  const held = heldByHashes(share(a, a + (g - 1n) * b), meeting(prime, values), values);
+  return { answers, reports: texts(padded), epsilon: spent(b, a), draw, held };
 }
 
 function hashing(json) {
@@ -257,18 +284,18 @@ function hadamard({ domain, odds, bits }) {
     for (let rest = vector & point; rest; rest >>= 1n) if (rest & 1n) even = !even;
     return reports.code(even === u >> t >= a ? vector ^ (point & -point) : vector);
   };
-  return { answers, reports, epsilon: spent(b, a), draw };
+  return { answers, reports, epsilon: spent(b, a), draw, held: [share(a, a + b), 1 / 2] };
 }
 
 // Two rounds: the permanent response to a key, which a memo keeps (memo.js), and reports from it. Without a memo both are
 // drawn afresh, as for a person's first report.
 
-function twice({ answers, reports, epsilon, hash = () => 0n, key = (x) => x, permanent, again }) {
+function twice({ hash = () => 0n, key = (x) => x, permanent, again, ...facts }) {
   const draw = (x, bytes) => {
     const number = hash(bytes);
     return again(permanent(key(x, number), bytes), number, bytes);
   };
-  return { answers, reports, epsilon, rounds: { hash, key, permanent, again }, draw };
+  return { ...facts, rounds: { hash, key, permanent, again }, draw };
 }
 
 // Whether two domains are the same; ranges, which may be long, are by their ends.
@@ -285,7 +312,7 @@ function memoized({ first, second }) {
   check(one.epsilon < Infinity, "first must have a finite epsilon");
   if (kinds === "unary encoding, unary encoding") {
     check(same(one.answers, two.answers, listed), "second must have the domain of first");
-    return bitRounds(one, rates(first), rates(second));
+    return bitRounds(one, two, rates(first), rates(second));
   }
   const hashes = kinds === "local hashing, randomized response" && first.hash === "linear";
   check(hashes || kinds === "randomized response, randomized response", "first and second must be rounds that fit");
@@ -299,7 +326,10 @@ function memoized({ first, second }) {
   const epsilon = spent(low, high);
   if (!hashes) {
     check(same(answers, two.answers, listed), "second must have the domain of first");
-    return twice({ answers, reports, epsilon, permanent: one.draw, again: (response, _, bytes) => two.draw(response, bytes) });
+    const truth = one.chance(0, 0) * two.chance(0, 0) + (answers.size - 1) * one.chance(0, 1) * two.chance(0, 1);
+    const chance = (x, y) => (x === y ? truth : (1 - truth) / (answers.size - 1));
+    const again = (response, _, bytes) => two.draw(response, bytes);
+    return twice({ answers, reports, epsilon, chance, symmetric: true, permanent: one.draw, again });
   }
   const [q, t] = [BigInt(first.field), first.dimension];
   const values = labels("domain", { first: 0, size: first.field });
@@ -308,6 +338,7 @@ function memoized({ first, second }) {
     answers,
     reports,
     epsilon,
+    held: one.held.map((rate) => rate * two.chance(0, 0) + (1 - rate) * two.chance(0, 1)),
     hash: (bytes) => uniform(points(q, t), bytes),
     key: (x, direction) => Number(hashed(x, direction, q, t)),
     permanent: (value, bytes) => truthOrLie(value, uniform(a + (q - 1n) * b, bytes), a, b),
@@ -315,7 +346,7 @@ function memoized({ first, second }) {
   });
 }
 
-function bitRounds({ answers, reports }, first, second) {
+function bitRounds({ answers, reports, held: before }, { held: [kept, flipped] }, first, second) {
   const { one: [c, e], zero: [d, f] } = second;
   // A bit that is 1 with probability n/m is 1 in the report with probability n/m c/e + (1 - n/m) d/f.
   const chained = ([n, m]) => {
@@ -330,7 +361,8 @@ function bitRounds({ answers, reports }, first, second) {
     const zeros = drawnBits(answers.size, d, f, bytes);
     return packed(bits.map((bit, i) => (bit ? ones[i] : zeros[i])));
   };
-  return twice({ answers, reports, epsilon: spentByBits(chain), permanent, again });
+  const held = before.map((rate) => rate * kept + (1 - rate) * flipped);
+  return twice({ answers, reports, epsilon: spentByBits(chain), held, permanent, again });
 }
 
 // Several questions, each with a device of its own; the last one changes fastest
@@ -365,7 +397,11 @@ function questions({ questions, designs }) {
   };
   // Sums of doubles may round down; so does the factor make up for it.
   const epsilon = parts.reduce((sum, part) => sum + part.epsilon, 0) * (1 + 2 ** -48);
-  return { answers, reports, epsilon, draw };
+  const chance = (x, y) => {
+    const [truths, said] = [answers.split(x), reports.split(y)];
+    return parts.reduce((product, part, i) => product * part.chance(truths[i], said[i]), 1);
+  };
+  return { answers, reports, epsilon, draw, chance };
 }
 
 // Numbers on a grid, and other answers in an order
@@ -375,19 +411,13 @@ const ascending = (answers) => {
   for (let i = 1; i < answers.size; i++) check(rises(i), "domain must hold numbers in ascending order");
 };
 
-// The step of integers that are evenly spaced; 0 for other labels
-function stepOf(answers) {
-  const step = answers.at(1) - answers.at(0);
-  for (let i = 1; i < answers.size; i++) if (answers.at(i) - answers.at(i - 1) !== step) return 0;
-  return typeof answers.at(0) === "number" ? step : 0;
-}
-
 // Reports up to so many steps beyond either end; as places where answers are no even grid of integers
-function continued(answers, width) {
-  const step = stepOf(answers);
+function continued(answers, grid, width) {
+  const step = grid && typeof answers.at(0) === "number" ? Number(grid.step) : 0;
   const size = answers.size + 2 * width;
   const first = step ? answers.at(0) - width * step : -width;
-  return labels("reports", { first, size, ...(step > 1 && { step }) });
+  const said = grid ? (report) => ["sentNear", onGrid(grid, report - width)] : undefined;
+  return { ...labels("reports", { first, size, ...(step > 1 && { step }) }), said };
 }
 
 function squareWave({ domain, odds, width }) {
@@ -404,7 +434,12 @@ function squareWave({ domain, odds, width }) {
     const far = Number((u < near ? 0n : u - near) / (b || 1n));
     return u < near ? x + Number(u / a) : far + (far < x ? 0 : 2 * width + 1);
   };
-  return { answers, reports: continued(answers, width), epsilon: spent(b, a), draw };
+  const grid = gridOf(answers);
+  const chance = (x, y) => share(y >= x && y <= x + 2 * width ? a : b, total);
+  // Between numbers, and in their unit
+  const told = grid ? ["oddsNear", share(near, total), onGrid({ ...grid, units: 0n }, width)] : undefined;
+  const reports = continued(answers, grid, width);
+  return { answers, reports, epsilon: spent(b, a), draw, chance, told, ordered: true };
 }
 
 function cutoffResponse({ domain, odds, gaps }) {
@@ -424,7 +459,14 @@ function cutoffResponse({ domain, odds, gaps }) {
     const before = ends.filter((end) => end <= u / (a + b)).length;
     return 2 * before + Number(x > before === u % (a + b) < a);
   };
-  return { answers, reports: labels("reports", list), epsilon: spent(b, a), draw };
+  const chance = (x, y) => {
+    const before = y >> 1; // answers below the cut-off of a report, but for one
+    return share((given[before] / divisor) * (x > before === (y % 2 === 1) ? a : b), total);
+  };
+  const said = (report) => [report % 2 ? "sentAtLeast" : "sentBelow", `${answers.at((report >> 1) + 1)}`];
+  const told = gridOf(answers) ? ["oddsCutoff", share(a, a + b), ""] : undefined;
+  const reports = { ...labels("reports", list), said };
+  return { answers, reports, epsilon: spent(b, a), draw, chance, told, ordered: true };
 }
 
 for (const [name, ...read] of [

@@ -41,6 +41,9 @@ export const below = (bits, total) => check(total < 1n << bits, `numbers must su
 // ln(high/low), never less: the factor makes up for rounding.
 export const spent = (low, high) => (low ? Math.log1p(Number(high - low) / Number(low)) * (1 + 2 ** -49) : Infinity);
 
+// A probability, to be said in words
+export const share = (a, b) => Number((a * 10n ** 18n) / b) / 1e18;
+
 // The truth if u is below a, else one of the lies in order
 export function truthOrLie(x, u, a, b) {
   const lie = Number((u < a ? 0n : u - a) / (b || 1n));
@@ -63,7 +66,7 @@ export function labels(name, json) {
   const last = first + step * (size - 1);
   check([first, size, step, last].every(safe) && size > 1 && json.step !== 1 && step > 0 && !Object.keys(more).length, rule);
   const place = (label) => (safe(label) && label >= first && label <= last ? (label - first) / step : -1);
-  return { size, at: (i) => first + step * i, indexOf: (label) => (safe(place(label)) ? place(label) : -1) };
+  return { size, step, at: (i) => first + step * i, indexOf: (label) => (safe(place(label)) ? place(label) : -1) };
 }
 
 function response({ domain, odds }) {
@@ -72,7 +75,8 @@ function response({ domain, odds }) {
   const total = a + BigInt(answers.size - 1) * b;
   below(320n, total);
   const draw = (x, bytes) => truthOrLie(x, uniform(total, bytes), a, b);
-  return { answers, reports: answers, epsilon: a < b ? spent(a, b) : spent(b, a), draw };
+  const chance = (x, y) => share(x === y ? a : b, total);
+  return { answers, reports: answers, epsilon: a < b ? spent(a, b) : spent(b, a), draw, chance, symmetric: true };
 }
 
 function channel({ domain, outputs, weights, procedure = "" }) {
@@ -94,7 +98,8 @@ function channel({ domain, outputs, weights, procedure = "" }) {
   }
   const column = (sums, u) => sums.filter((sum) => sum <= u).length;
   const draw = (x, bytes) => column(running[x], uniform(total, bytes));
-  return { answers, reports, epsilon, draw };
+  const chance = (x, y) => share(rows[x][y], total * divisor);
+  return { answers, reports, epsilon, draw, chance };
 }
 
 // How each is read, the fields that it needs, and may have
