@@ -26,6 +26,7 @@ from warner.reports.tallies import Tally
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.product import Product
+    from warner.reports.columns import Column
     from warner.reports.loading import Loaded
 
 
@@ -151,12 +152,9 @@ def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool)
     number = loaded.numbers
     reports, status = _read(loaded, design, number, drop=drop)
     absent: Mask = (status == MISSING).any(axis=0)
-    measured = None
-    if numeric is not None:
-        measured = loaded.column(numeric)
-        if measured.values.dtype.kind not in "iufb":
-            raise TypeError(f"numeric must be a column of numbers, but {numeric!r} holds texts")
-        absent |= measured.missing
+    column = None if numeric is None else _numbers(loaded, numeric)
+    if column is not None:
+        absent |= column.missing
     strange = (status == OUTSIDE).any(axis=0) & ~absent
     kept = ~absent & ~strange
     known = tuple(part[kept] for part in reports)
@@ -167,13 +165,23 @@ def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool)
 
     counts = summed(number if loaded.weight is None else loaded.weight)
     squares = None if loaded.square is None else summed(loaded.square)
-    beside = None
-    if measured is not None and numeric is not None:
-        refuse_infinite(numeric, measured.values[kept])
+    measured = None
+    if numeric is not None and column is not None:
+        refuse_infinite(numeric, column.values[kept])
         weight = np.asarray(number if loaded.weight is None else loaded.weight, dtype=np.float64)[kept]
         square = weight if loaded.square is None else loaded.square[kept]
-        beside = Measured(numeric, measured.values[kept].astype(np.float64), known, weight, square)
-    return _checked(Crosstable(design, counts, squares, int(number[absent].sum()), int(number[strange].sum()), beside))
+        measured = Measured(numeric, column.values[kept].astype(np.float64), known, weight, square)
+    return _checked(
+        Crosstable(design, counts, squares, int(number[absent].sum()), int(number[strange].sum()), measured)
+    )
+
+
+def _numbers(loaded: Loaded, name: str) -> Column:
+    """Read the column of numbers that answers are correlated with."""
+    column = loaded.column(name)
+    if column.values.dtype.kind not in "iufb":
+        raise TypeError(f"numeric must be a column of numbers, but {name!r} holds texts")
+    return column
 
 
 def _read(loaded: Loaded, design: Product, number: Integers, *, drop: bool) -> tuple[list[Integers], Integers]:

@@ -123,19 +123,19 @@ def regress(
         {"--output": table.output, "--plot": plot},
     )
     designs = {name: load_listed_design(path) for name, path in named.items()}
-    if saved:
-        data = merged(saved, source, None)
-        designs = designs or {"": data.parts[0].design}
+    data = merged(saved, source, None) if saved else data
+    # A saved tally tells its own design; else there is one for all rows, or one for each value of --by.
+    answered = next(iter(designs.values())) if designs else data.parts[0].design
     fit = _fitted(
         formula,
         data,
-        designs if by is not None else None if saved and not design else designs[""],
+        designs if by is not None else designs.get(""),
         by=by,
         on=None if on is None else [name.strip() for name in on.split(",")],
         model=model,
-        values=None if values is None else values_from_text(values, next(iter(designs.values())).domain),
+        values=None if values is None else values_from_text(values, answered.domain),
         link=link,
-        reference=_answer(reference, next(iter(designs.values()))),
+        reference=_answer(reference, answered),
         weights=weights,
         counts=counts,
         clusters=clusters,

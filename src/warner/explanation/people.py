@@ -127,24 +127,30 @@ def individuals(
         report_likelihoods(loaded, question.name, question.designs, question.labels, question.by, drop=drop)
         for question in questions
     ]
-    kept = reduce(
-        np.logical_and, [*(~part.missing for part in known.values()), *(part.status == INSIDE for part in reported)]
-    )
-    dropped = int((~kept).sum())
-    weight = np.ones(len(kept)) if loaded.weight is None else loaded.weight
-    kept &= weight > 0
+    # Who tells everything, and counts for anything
+    there = [*(~part.missing for part in known.values()), *(part.status == INSIDE for part in reported)]
+    complete: Mask = reduce(np.logical_and, there)
+    weight = np.ones(len(complete)) if loaded.weight is None else loaded.weight
+    kept = complete & (weight > 0)
     if not kept.any():
         raise ValueError("data must hold at least one person with nothing missing, but there is none")
     columns = {name: part.values[kept] for name, part in known.items()}
     for name, values in columns.items():
         refuse_infinite(name, values)
-    answers = [_answers(part, kept, weight) for part in reported]
-    cluster, names = (None, None) if clusters is None else numbered(columns[clusters])
-    sampling = Sampling(weights is not None, cluster, None if strata is None else numbered(columns[strata])[0])
-    sampling.refuse_unidentified(np.ones(int(kept.sum())), () if names is None else names.tolist())
-    together = reduce(_together, answers)
+    together = reduce(_together, [_answers(part, kept, weight) for part in reported])
+    sampling = _sampling(columns, clusters, strata, weighted=weights is not None)
     rows = replace(_rows(together.likelihood, weight[kept]), sampling=sampling)
-    return Individuals(columns, {name: part.order for name, part in known.items()}, together, rows, dropped)
+    orders = {name: part.order for name, part in known.items()}
+    return Individuals(columns, orders, together, rows, int((~complete).sum()))
+
+
+def _sampling(columns: Mapping[str, Any], clusters: str | None, strata: str | None, *, weighted: bool) -> Sampling:
+    """Give numbers to the clusters and strata that people were sampled in."""
+    cluster, names = (None, None) if clusters is None else numbered(columns[clusters])
+    sampling = Sampling(weighted, cluster, None if strata is None else numbered(columns[strata])[0])
+    people = len(next(iter(columns.values())))
+    sampling.refuse_unidentified(np.ones(people), () if names is None else names.tolist())
+    return sampling
 
 
 def _answers(reports: ReportLikelihoods, kept: Mask, weight: Array) -> Answers:
