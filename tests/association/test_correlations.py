@@ -40,6 +40,17 @@ def test_of_direct_answers_it_is_the_correlation_of_the_numbers() -> None:
         assert_allclose(getattr(told, name), getattr(clear, name), rtol=0.02)
 
 
+def test_the_order_of_rows_changes_no_digit() -> None:
+    data = people(200, 3)
+    reports = {"x": NUMBERS.randomize(data["x"]), "trait": COIN.randomize(data["trait"]), "y": data["y"]}
+    mixed = np.random.default_rng(4).permutation(200)
+    first, second = (
+        associate(rows, {"x": NUMBERS, "trait": COIN}, numeric="y", simulations=0).to_json()
+        for rows in (reports, {name: np.asarray(column)[mixed] for name, column in reports.items()})
+    )
+    assert first == second
+
+
 @pytest.mark.parametrize("design", [SquareWave(4, odds=(4, 1), width=1), CutoffResponse([0, 1, 4], odds=(3, 1))])
 def test_covariance_and_variance_are_right_on_average(design: Any) -> None:
     """Over all reports of three people: E of the mean of s(x) y is that of x y, and of s(x^2) that of x^2."""

@@ -170,7 +170,11 @@ def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool)
         refuse_infinite(numeric, column.values[kept])
         weight = np.asarray(number if loaded.weight is None else loaded.weight, dtype=np.float64)[kept]
         square = weight if loaded.square is None else loaded.square[kept]
-        measured = Measured(numeric, column.values[kept].astype(np.float64), known, weight, square)
+        values = column.values[kept].astype(np.float64)
+        # In an order of their own: engines give rows in any order, and the last digits of sums depend on it.
+        order = np.lexsort((square, weight, *known, values))
+        reported = tuple(part[order] for part in known)
+        measured = Measured(numeric, values[order], reported, weight[order], square[order])
     return _checked(
         Crosstable(design, counts, squares, int(number[absent].sum()), int(number[strange].sum()), measured)
     )
