@@ -300,9 +300,14 @@ class Estimate(Result):
         """Give the median: `quantile` at 0.5."""
         return self.quantile(0.5, values, level=level, target=target, anytime=anytime)
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the answers are known to have an order: by the designs, or by an estimator that uses it."""
+        return self.estimator.ordered or all(part.design.ordered for part in self.tally.parts)
+
     def mean_and_median(self, confidence: Confidence) -> tuple[Mean, Quantile] | None:
-        """Give mean and median where the designs are for ordered answers and these are numbers; None elsewhere."""
-        if not (all(part.design.ordered for part in self.tally.parts) and is_numeric(self.tally.domain)):
+        """Give mean and median where answers are known to have an order, and are numbers; None elsewhere."""
+        if not (self.ordered and is_numeric(self.tally.domain)):
             return None
         single = replace(confidence, simultaneous=False)
         return mean(self.tally, None, single), quantile(self.tally, self.shares, 0.5, None, single)
@@ -494,12 +499,15 @@ class Estimate(Result):
         simultaneous: bool = False,
         anytime: bool = False,
         rows: int = ANSWERS_DRAWN,
+        cumulative: bool = False,
         title: str | None = None,
         ax: Axes | None = None,
     ) -> Axes:
         """Draw the estimated shares with their intervals, beside the shares that were reported.
 
-        Of many groups, those with the most reports are drawn; all of them where they have an order.
+        Answers that are known to have an order, as those of a square wave, keep it; all others are drawn by their
+        shares, the largest first. Of many groups, those with the most reports are drawn; all of them where they have an
+        order.
 
         Parameters
         ----------
@@ -507,7 +515,11 @@ class Estimate(Result):
             Of the intervals, as for `table`.
         rows : int
             Draw at most this many answers by name. If there are more, they are drawn by rank, without names; with
-            groups, the most common ones are drawn. Of two answers the first is drawn, of at most this many groups.
+            groups, the most common ones are drawn. Of two answers the first is drawn, of at most this many groups. More
+            ordered answers are drawn as an area over their axis, with their mean if they are numbers.
+        cumulative : bool
+            Draw the shares of all answers up to each, in the domain's order, with their limits: the distribution
+            function, and the median of numbers that are known to have an order.
         title : str, optional
             The headline, such as the question that was asked. It is shown as it is: a dollar sign starts no formula.
         ax : matplotlib Axes, optional
@@ -520,7 +532,8 @@ class Estimate(Result):
         """
         from warner.output.estimate_plots import plot
 
-        return plot(self, Confidence(level, target, simultaneous, anytime), rows=rows, title=title, ax=ax)
+        confidence = Confidence(level, target, simultaneous, anytime)
+        return plot(self, confidence, rows=rows, cumulative=cumulative, title=title, ax=ax)
 
     def save_plot(
         self,
@@ -531,6 +544,7 @@ class Estimate(Result):
         simultaneous: bool = False,
         anytime: bool = False,
         rows: int = ANSWERS_DRAWN,
+        cumulative: bool = False,
         title: str | None = None,
     ) -> None:
         """Draw the estimate to a PNG, SVG or PDF file, whole or not at all; no display is needed.
@@ -539,12 +553,13 @@ class Estimate(Result):
         ----------
         path : path
             Where to write it; the format follows from its ending: .png, .svg or .pdf.
-        level, target, simultaneous, anytime, rows, title
+        level, target, simultaneous, anytime, rows, cumulative, title
             As for `plot`.
         """
         from warner.output.estimate_plots import save_plot
 
-        save_plot(self, path, Confidence(level, target, simultaneous, anytime), rows=rows, title=title)
+        confidence = Confidence(level, target, simultaneous, anytime)
+        save_plot(self, path, confidence, rows=rows, cumulative=cumulative, title=title)
 
     def save_page(
         self,

@@ -118,3 +118,10 @@ def test_a_number_is_regressed(prompt: Prompt, reports: Path) -> None:
     assert "--values must have a number for each answer" in prompt.complains("regress", *model, "--values", "0=1")
     wrong = prompt.complains("regress", *model[:-2], "--values", "numbers")
     assert "--values must come with --model linear" in wrong
+
+
+def test_the_distribution_function_is_drawn(prompt: Prompt, reports: Path) -> None:
+    words = ("estimate", str(reports), "--column", "income", "-d", "wave.json")
+    prompt.prints(*words, "--plot", "f.svg", "--cumulative")
+    assert "share of people up to each answer (%)" in (prompt.folder / "f.svg").read_text()
+    assert "--cumulative says what --plot draws" in prompt.complains(*words, "--cumulative")

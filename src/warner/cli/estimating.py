@@ -60,6 +60,10 @@ def estimate(
     reading: Reading,
     table: Table,
     plot: Plot = None,
+    cumulative: Annotated[
+        bool,
+        typer.Option("--cumulative", help="Make --plot show the shares of all answers up to each, in their order."),
+    ] = False,
     report: HtmlReport = None,
     title: Title = None,
     wording: Wording = None,
@@ -70,6 +74,8 @@ def estimate(
     two answers the table shows the first, because the other one is the rest; JSON and CSV have both.
     """
     _refuse_contradictions(follow_ups, table)
+    if cumulative and plot is None:
+        raise ValueError("--cumulative says what --plot draws; give --plot with a file as well")
     refuse_overwriting(
         {"the reports": files, "the design": given.files},
         {"--output": table.output, "--plot": plot, "--report": report},
@@ -91,7 +97,7 @@ def estimate(
         )
         text += "" if table.as_json or table.as_csv else _together(result)
         if plot is not None:
-            result.save_plot(plot, title=title, **confidence)
+            result.save_plot(plot, title=title, cumulative=cumulative, **confidence)
         if report is not None:
             result.save_page(report, title=title, question=wording, **confidence)
         doubts = result.doubts() if table.as_json or table.as_csv else []  # the printed table says it itself

@@ -91,6 +91,8 @@ class Method(NamedTuple):
         Why it is the default, where that is not plain.
     outside : str
         Why a share may lie outside its own interval.
+    ordered : bool
+        Whether it uses the order of the answers, so that whoever asks for it says that they have one.
     """
 
     solve: Solver
@@ -106,6 +108,7 @@ class Method(NamedTuple):
     suits: Callable[[Collected], bool] = lambda tally: False
     reason: Callable[[Collected], str] = lambda tally: ""
     outside: str = BIAS
+    ordered: bool = False
 
     @property
     def takes_pools(self) -> bool:
@@ -320,6 +323,7 @@ METHODS: dict[str, Method] = {
         suits=_has_order,
         reason=lambda tally: "the closest on the whole that we know for numbers and other ordered answers",
         outside="smooth draws neighbouring shares together",
+        ordered=True,
     ),
 } | {
     name: Method(

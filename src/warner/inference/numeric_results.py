@@ -67,7 +67,7 @@ class NumericResult(Result):
         """Give a table for a paper, a row for each group."""
         table = self.table(**options)
         columns = {name: labels(table[name]) for name in self.by} | {"reports": amount_cells(np.atleast_1d(self.n))}
-        columns |= self._cells(table, self._interval)
+        columns |= self._cells(table, self.interval_name)
         return Printed(columns, f"Estimated {self.name}", (sentence(f"method of the interval: {self.method}"),))
 
     def to_dict(self) -> Document:
@@ -90,12 +90,13 @@ class NumericResult(Result):
 
     def text(self) -> str:
         """Say it in a line, or in one for each group."""
-        about, said = f"{self._interval}, {self.method}", self.said()
+        about, said = f"{self.interval_name}, {self.method}", self.said()
         if not self.groups:
             return f"<{self.name} {said[0]}, {about}>"
         lines = [f"  {printable(shown_name(group))}: {line}" for group, line in zip(self.groups, said, strict=True)]
         return "\n".join([f"{self.name}, {about}", *lines])
 
     @property
-    def _interval(self) -> str:
+    def interval_name(self) -> str:
+        """What the interval is called: its level, whose value is meant, and whether it is approximate."""
         return f"{'approximate ' if self.approximate else ''}{self.confidence}"

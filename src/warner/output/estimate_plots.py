@@ -1,6 +1,7 @@
 """Plots of estimates: the estimated shares with their intervals, beside what was reported.
 
-Up to `rows` answers are bars, the largest share first. More than that are a rank plot, where both axes are logarithmic.
+Up to `rows` answers are bars, the largest share first; answers that are known to have an order keep it. More than that
+are a rank plot, where both axes are logarithmic, or of ordered answers an area over their axis (`ordered_plots`).
 Groups are coloured points, a row for each answer; groups that have an order (dates, weeks, numbers) are a trend, with a
 band for each of the most common answers (`trend_plots`). Of two answers the first is drawn alone, as the other is the
 rest: a bar, or one for each group. What a picture leaves out, it says under its title.
@@ -36,6 +37,7 @@ from warner.output.canvas import (
     save_picture,
     svg_element,
 )
+from warner.output.ordered_plots import draw_curve, draw_distribution
 from warner.output.trend_plots import axis_of, draw_trend
 from warner.words import counted, printable, quoted, reports_counted, shortened, told_apart
 
@@ -83,13 +85,14 @@ def plot(
     confidence: Confidence,
     *,
     rows: int = ANSWERS_DRAWN,
+    cumulative: bool = False,
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the estimated shares with their intervals, beside the shares that were reported; see `Estimate.plot`."""
     _check_rows(rows)
-    shown = _shown(estimate, confidence)
-    return _drawn(new_axes(_size(estimate, shown, rows)) if ax is None else ax, estimate, shown, rows, title)
+    picture = _Picture(estimate, confidence, _shown(estimate, confidence), rows, cumulative)
+    return picture.drawn(new_axes(picture.size()) if ax is None else ax, title)
 
 
 def save_plot(
@@ -98,19 +101,27 @@ def save_plot(
     confidence: Confidence,
     *,
     rows: int = ANSWERS_DRAWN,
+    cumulative: bool = False,
     title: str | None = None,
 ) -> None:
     """Draw the estimate to a file, which is written whole or not at all; see `Estimate.save_plot`."""
     _check_rows(rows)
-    shown = _shown(estimate, confidence)
-    save_picture(lambda ax: _drawn(ax, estimate, shown, rows, title), _size(estimate, shown, rows), path)
+    picture = _Picture(estimate, confidence, _shown(estimate, confidence), rows, cumulative)
+    save_picture(lambda ax: picture.drawn(ax, title), picture.size(), path)
 
 
-def svg(estimate: Estimate, confidence: Confidence, *, title: str | None = None, width: float = FIGURE_INCHES) -> str:
+def svg(
+    estimate: Estimate,
+    confidence: Confidence,
+    *,
+    cumulative: bool = False,
+    title: str | None = None,
+    width: float = FIGURE_INCHES,
+) -> str:
     """Draw the estimate with these intervals as an SVG element for a web page, so many inches wide."""
-    shown, rows = _shown(estimate, confidence), ANSWERS_DRAWN
-    height = _size(estimate, shown, rows)[1] + (0.0 if width == FIGURE_INCHES else MORE_LINES)
-    return svg_element(lambda ax: _drawn(ax, estimate, shown, rows, title), (width, height))
+    picture = _Picture(estimate, confidence, _shown(estimate, confidence), ANSWERS_DRAWN, cumulative)
+    height = picture.size()[1] + (0.0 if width == FIGURE_INCHES else MORE_LINES)
+    return svg_element(lambda ax: picture.drawn(ax, title), (width, height))
 
 
 # What is drawn
@@ -147,41 +158,58 @@ def _shown(estimate: Estimate, confidence: Confidence) -> Shown:
     )
 
 
-def _size(estimate: Estimate, shown: Shown, rows: int) -> tuple[float, float]:
-    """Give width and height in inches."""
-    answers = shown.share.shape[1]
-    if axis_of(estimate.tally) is not None:
-        return TREND_SIZE
-    if answers == 1:
-        return FIGURE_INCHES, 1.9 + 0.36 * min(len(shown.share), rows)
-    if estimate.tally.by:
-        groups = len(_largest_groups(estimate, len(PALETTE)))
-        return FIGURE_INCHES, 2.0 + _number_of_answers(answers, groups, rows) * (0.16 * groups + 0.14)
-    return (FIGURE_INCHES, 1.9 + 0.36 * answers) if answers <= rows else (FIGURE_INCHES, 5.0)
+class _Picture(NamedTuple):
+    """An estimate, what is drawn of it, of at most so many answers by name; and whether their shares are added up."""
 
+    estimate: Estimate
+    confidence: Confidence
+    shown: Shown
+    rows: int
+    cumulative: bool
 
-def _drawn(ax: Axes, estimate: Estimate, shown: Shown, rows: int, title: str | None) -> Axes:
-    tally, answers = estimate.tally, shown.share.shape[1]
-    if (axis := axis_of(tally)) is not None:
-        legend = draw_trend(ax, tally, shown, axis, rows)
-        legend.notes.extend(_bias_note(estimate, shown.outside))
-    elif tally.by:
-        draw = _draw_one_answer if answers == 1 else _draw_groups
-        legend = draw(ax, estimate, shown, rows)
-    elif answers <= rows:
-        order = _by_share(shown)
-        legend = _draw_bars(ax, estimate, shown.part(np.array([0]), order), [tally.domain[i] for i in order])
-    else:
-        legend = _draw_ranks(ax, estimate, shown)
-    ax.spines[["top", "right"]].set_visible(False)
-    most = "at most " if len(tally.parts) > 1 else "= "
-    facts = [reports_counted(tally.n, weighted=tally.weighted), f"ε {most}{tally.shown_epsilon()}"]
-    facts += [f"{len(tally.parts)} designs"] * (len(tally.parts) > 1)
-    facts += [f"method {estimate.name()}"]
-    facts += [f"by {shortened(printable(', '.join(tally.by)), LABEL_WIDTH)}"] * bool(tally.by)
-    above = add_legend(ax, legend)
-    add_heading(ax, [*facts, *legend.notes], DEFAULT_TITLE if title is None else title, above)
-    return ax
+    def size(self) -> tuple[float, float]:
+        """Give width and height in inches."""
+        tally, rows, answers = self.estimate.tally, self.rows, self.shown.share.shape[1]
+        if self.cumulative or axis_of(tally) is not None:
+            return TREND_SIZE
+        if answers == 1:
+            return FIGURE_INCHES, 1.9 + 0.36 * min(len(self.shown.share), rows)
+        if tally.by:
+            groups = len(_largest_groups(self.estimate, len(PALETTE)))
+            return FIGURE_INCHES, 2.0 + _number_of_answers(answers, groups, rows) * (0.16 * groups + 0.14)
+        return (FIGURE_INCHES, 1.9 + 0.36 * answers) if answers <= rows else (FIGURE_INCHES, 5.0)
+
+    def drawn(self, ax: Axes, title: str | None) -> Axes:
+        """Draw it, with its legend and heading."""
+        tally, legend = self.estimate.tally, self._legend(ax)
+        ax.spines[["top", "right"]].set_visible(False)
+        most = "at most " if len(tally.parts) > 1 else "= "
+        facts = [reports_counted(tally.n, weighted=tally.weighted), f"ε {most}{tally.shown_epsilon()}"]
+        facts += [f"{len(tally.parts)} designs"] * (len(tally.parts) > 1)
+        facts += [f"method {self.estimate.name()}"]
+        facts += [f"by {shortened(printable(', '.join(tally.by)), LABEL_WIDTH)}"] * bool(tally.by)
+        above = add_legend(ax, legend)
+        add_heading(ax, [*facts, *legend.notes], DEFAULT_TITLE if title is None else title, above)
+        return ax
+
+    def _legend(self, ax: Axes) -> Legend:
+        """Draw all but the heading."""
+        estimate, confidence, shown, rows, cumulative = self
+        tally, answers = estimate.tally, shown.share.shape[1]
+        if cumulative:
+            groups = _largest_groups(estimate, len(PALETTE)) if tally.by else np.zeros(1, dtype=np.int64)
+            legend = draw_distribution(ax, estimate, shown, confidence, groups)
+            return legend._replace(notes=legend.notes + _groups_left_out(groups, np.atleast_1d(tally.n)))
+        if (axis := axis_of(tally)) is not None:
+            legend = draw_trend(ax, tally, shown, axis, rows)
+            legend.notes.extend(_bias_note(estimate, shown.outside))
+            return legend
+        if tally.by:
+            return (_draw_one_answer if answers == 1 else _draw_groups)(ax, estimate, shown, rows)
+        if answers > rows:
+            return draw_curve(ax, estimate, shown, confidence) if estimate.ordered else _draw_ranks(ax, estimate, shown)
+        order = np.arange(answers) if estimate.ordered else _by_share(shown)
+        return _draw_bars(ax, estimate, shown.part(np.array([0]), order), [tally.domain[i] for i in order])
 
 
 def _draw_one_answer(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> Legend:
@@ -214,6 +242,7 @@ def _draw_groups(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> 
     number = _number_of_answers(tally.k, groups.size, most_rows)
     common = np.argsort(-(n @ np.nan_to_num(shown.share)), kind="stable")
     order = (np.arange(2) if tally.k == 2 else common)[:number]
+    order = np.sort(order) if estimate.ordered else order
     shown = shown.part(groups, order)
     rows = np.arange(number, dtype=np.float64)
     for row in rows[::2]:

@@ -12,10 +12,15 @@ from warner.output.trend_plots import axis_of
 from warner.words import counted, percent_tight
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from warner.arrays import Counts
     from warner.estimation import Estimate
+    from warner.inference.intervals import Confidence
+    from warner.inference.means import Mean
+    from warner.inference.quantiles import Quantile
     from warner.reports.pools import Collected
 
     Table = dict[str, Counts]
@@ -29,11 +34,15 @@ def warnings(estimate: Estimate) -> str:
     return "".join(said)
 
 
-def headline(tally: Collected, table: Table, interval: str) -> str:
+def headline(estimate: Estimate, table: Table, confidence: Confidence, interval: str) -> str:
     """Say which answer leads; of two answers, how common the first is; in each of the first groups.
 
-    Of a trend, in the first and in the last group.
+    Of a trend, in the first and in the last group. Of ordered numbers, say mean and median.
     """
+    tally = estimate.tally
+    numbers = None if tally.k == 2 else estimate.mean_and_median(confidence)
+    if numbers is not None:
+        return _of_numbers(tally, numbers)
     answers = answers_shown(tally, table)
     leading = _first_of_two if tally.k == 2 else _leader
     if not tally.by:
@@ -49,6 +58,25 @@ def headline(tally: Collected, table: Table, interval: str) -> str:
         whose = f"people whose true answer is <q>{escape(str(tally.domain[0]))}</q>"
         above = f"<p class='lead'>Estimated share of {whose}, with its {interval}:</p>"
     return above + "".join(lines) + (f"<p class='note'>{others} in the table.</p>" if more > 0 else "")
+
+
+def _of_numbers(tally: Collected, numbers: Sequence[Mean | Quantile]) -> str:
+    """Say the mean and the median of numbers, in each of the first groups."""
+
+    def said(result: Mean | Quantile, group: int) -> str:
+        value, _, ends = result.said()[group].partition(", ")
+        between = f" ({escape(result.interval_name)}: {ends})" if ends else ""
+        return f"{result.name} {value}{between}"
+
+    if not tally.by:
+        mean, median = (said(result, 0) for result in numbers)
+        return f"<p class='lead'>Estimated {mean}.</p><p class='note'>Estimated {median}.</p>"
+    names, groups = tally.group_names(), _headlined(tally)
+    both = {group: "; ".join(said(one, group) for one in numbers) for group in groups}
+    lines = [f"<p class='group'><strong>{escape(names[group])}</strong>: {both[group]}</p>" for group in groups]
+    more = len(tally.groups) - len(groups)
+    others = counted(more, "more group is", "more groups are")
+    return "".join(lines) + (f"<p class='note'>{others} in the table.</p>" if more > 0 else "")
 
 
 def _headlined(tally: Collected) -> list[int]:

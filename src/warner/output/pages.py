@@ -67,6 +67,7 @@ TARGET_CHANCE = {
     "realised": "the randomization",
 }
 NO_LIKELIHOOD = "a report can support several answers, so the counts alone do not have a likelihood"
+CUMULATIVE_TITLE = "Share of people up to each answer"
 ANYTIME_EXPLAINED = (
     "The intervals hold however often you look while reports arrive. That makes them wider than those for one look, "
     "at a number of reports that was fixed beforehand."
@@ -164,17 +165,14 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
     read = _reading_section(estimate, table, confidence, approximate=approximate, one=one)
     heading = title or question or DEFAULT_TITLE
     picture_title = _picture_title(estimate.tally, one=one)
-    pictures = "".join(
-        f"<div class='{name}'>{svg(estimate, confidence, title=picture_title, width=width)}</div>"
-        for name, width in (("broad", FIGURE_INCHES), ("narrow", NARROW_INCHES))
-    )
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     kind = "any-time interval" if confidence.anytime else "interval"
     interval = f"{'approximate ' if approximate else ''}{_level(confidence.level)} {kind}"
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
-        f"<div class='headline'>{warnings(estimate)}{headline(estimate.tally, table, interval)}</div>",
-        f"<figure role='img' aria-label='{escape(picture_title)}; the numbers are in the table'>{pictures}</figure>",
+        f"<div class='headline'>{warnings(estimate)}{headline(estimate, table, confidence, interval)}</div>",
+        _figure(estimate, confidence, picture_title),
+        _figure(estimate, confidence, CUMULATIVE_TITLE, cumulative=True) if estimate.ordered else "",
         f"<h2>How answers were randomized</h2>{design_section(estimate.tally)}",
         f"<h2>Table of results</h2>{_table_section(estimate, table, totals, interval)}",
         f"<h2>How to read the table</h2>{read}",
@@ -182,6 +180,15 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
         f"<h2>How it was computed</h2>{_computation_section(estimate, confidence)}",
     ]
     return whole_page(heading, sections)
+
+
+def _figure(estimate: Estimate, confidence: Confidence, title: str, *, cumulative: bool = False) -> str:
+    """Draw a picture in two widths, of which the page shows the one that fits."""
+    pictures = "".join(
+        f"<div class='{name}'>{svg(estimate, confidence, cumulative=cumulative, title=title, width=width)}</div>"
+        for name, width in (("broad", FIGURE_INCHES), ("narrow", NARROW_INCHES))
+    )
+    return f"<figure role='img' aria-label='{escape(title)}; the numbers are in the table'>{pictures}</figure>"
 
 
 def whole_page(heading: str, sections: Sequence[str]) -> str:
@@ -243,7 +250,7 @@ def design_section(tally: Collected | OpenTally) -> str:
 def _table_section(estimate: Estimate, table: Table, totals: Counts | None, interval: str) -> str:
     by, size = estimate.tally.by, table["value"].size
     order = np.lexsort((-table.get("reports", table["share"]), -table["share"]))[:TABLE_ROWS]  # NaN goes last
-    sorted_by_share = not by and estimate.tally.k > 2
+    sorted_by_share = not by and estimate.tally.k > 2 and not estimate.ordered
     if not sorted_by_share:
         order = np.sort(order)
     columns = [name for name in NUMBER_COLUMNS if name in table]

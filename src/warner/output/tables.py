@@ -51,7 +51,7 @@ def _brick() -> str:
 
 
 def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
-    """Write the estimate as a table for people, the largest shares first, with a bar for each."""
+    """Write the estimate as a table for people, the largest shares first or in their order, with a bar for each."""
     table = estimate.of_interest(confidence)
     order, totals = largest_first(estimate, table, rows), totals_of(estimate, table)
     # A single share has no other beside it: its bar is a part of the whole.
@@ -201,6 +201,8 @@ def count_heading(estimate: Estimate) -> str:
 def largest_first(estimate: Estimate, table: Table, rows: int) -> Rows:
     """Choose the rows to show: of each group the largest shares, those first; of two answers the one of interest.
 
+    Answers that are known to have an order keep it.
+
     So many rows of each group, and of all groups together at most 200, unless one group has more; where a group has a
     single row, so many groups. A group without reports has one row.
     """
@@ -211,6 +213,8 @@ def largest_first(estimate: Estimate, table: Table, rows: int) -> Rows:
         if estimate.tally.k > 2
         else np.tile(range(answers), (len(shares), 1))
     )
+    if estimate.ordered:  # the largest, in the order of the answers
+        order[:, :rows].sort(axis=1)
     shown = (order + answers * np.arange(len(shares))[:, np.newaxis])[: _groups(answers, rows), :rows]
     silent = np.isnan(shares[: len(shown), :1])
     kept: Mask = (~silent).repeat(shown.shape[1], axis=1)
