@@ -308,7 +308,6 @@ def test_every_module_has_a_test_of_its_name_or_stands_in_the_head_of_another() 
 OF_EACH_MODULE = {
     "FORMAT": "the name of the file format that the module reads and writes",
     "VERSION": "the version of that format",
-    "EXPERIMENT": "the name of the experiment that the module runs",
     "TYPE_CHECKING": "in the place of that of `typing`, whose import would cost more than these modules",
 }
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 Grid: TypeAlias = "dict[ZipfSurvey, dict[str, EstimatorErrors]]"
 
-EXPERIMENT = "grid"
-
 
 @dataclass(frozen=True, order=True)
 class ZipfSurvey:
@@ -51,10 +49,7 @@ class ZipfSurvey:
     seeds: int
     auto: bool = False
 
-    @property
-    def experiment(self) -> str:
-        """The folder of its file."""
-        return EXPERIMENT
+    experiment = "grid"
 
     @property
     def name(self) -> str:
@@ -96,7 +91,7 @@ class ZipfSurvey:
         return complete_outcomes(columns, seeds=self.seeds, auto=self.auto)
 
     def _rng(self) -> np.random.Generator:
-        return generator(EXPERIMENT, *astuple(self)[:4])
+        return generator(self.experiment, *astuple(self)[:4])
 
 
 def surveys(scale: Scale) -> list[ZipfSurvey]:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from warner.papers.pinzon2026.repetition import Columns
     from warner.papers.pinzon2026.scale import Scale
 
-EXPERIMENT = "ibu"
 REACHED_DISTANCE = 1e-3  # squared distance to the exact MLE, summed over the answers, from which on we call it reached
 POINTS_KEPT = 120  # updates at which the distance is kept, about evenly spaced on a logarithmic axis
 
@@ -57,10 +56,7 @@ class Descent:
     steps: int
     runs: int
 
-    @property
-    def experiment(self) -> str:
-        """The folder of its file."""
-        return EXPERIMENT
+    experiment = "ibu"
 
     @property
     def name(self) -> str:
@@ -79,7 +75,7 @@ class Descent:
 
     def counts(self) -> NDArray[np.int64]:
         """Draw the reports: a histogram for each run."""
-        rng = generator(EXPERIMENT, *astuple(self)[:4])
+        rng = generator(self.experiment, *astuple(self)[:4])
         return reports_of_population(zipf(self.k, self.s), self.n, self.design, rng=rng, size=self.runs)
 
     def columns(self) -> Columns:

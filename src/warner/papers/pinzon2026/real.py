@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 Real: TypeAlias = "dict[str, dict[RealSurvey, dict[str, EstimatorErrors]]]"  # by dataset
 
-EXPERIMENT = "real"
-
 
 @dataclass(frozen=True, eq=False)
 class RealSurvey:
@@ -46,10 +44,7 @@ class RealSurvey:
     epsilon: int
     seeds: int
 
-    @property
-    def experiment(self) -> str:
-        """The folder of its file."""
-        return EXPERIMENT
+    experiment = "real"
 
     @property
     def name(self) -> str:
@@ -69,7 +64,7 @@ class RealSurvey:
     def columns(self) -> Columns:
         """Randomize the people for each seed, and measure every estimator."""
         people = self.histogram.people()
-        rng = generator(EXPERIMENT, self.histogram.name, self.histogram.digest, self.epsilon)
+        rng = generator(self.experiment, self.histogram.name, self.histogram.digest, self.epsilon)
         measured = repeated(people, self.design, seeds=self.seeds, rng=rng)
         size = measured["seed"].size
         settings = {

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = dict[str, float]
 
-EXPERIMENT = "checks"
-
 
 @dataclass(frozen=True)
 class TheoremCheck:
@@ -36,10 +34,7 @@ class TheoremCheck:
     name: str
     cases: int
 
-    @property
-    def experiment(self) -> str:
-        """The folder of its file."""
-        return EXPERIMENT
+    experiment = "checks"
 
     @property
     def cost(self) -> float:
@@ -48,7 +43,7 @@ class TheoremCheck:
 
     def numbers(self) -> Numbers:
         """Try all cases."""
-        return CHECKS[self.name](self.cases, generator(EXPERIMENT, self.name))
+        return CHECKS[self.name](self.cases, generator(self.experiment, self.name))
 
     def columns(self) -> Columns:
         """Try all cases, and list the numbers with their names."""
