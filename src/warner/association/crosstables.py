@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from warner.reports.loading import Loaded
 
 
-class Measured(NamedTuple):
+class NumericColumn(NamedTuple):
     """A numeric column beside the reports: its name, and for each distinct row its number, reports and weights."""
 
     name: str
@@ -54,7 +54,7 @@ class Crosstable:
         With weights, the sum of their squares.
     missing, unknown : int
         Rows left out because something was missing, or because a value was no report.
-    measured : Measured or None
+    measured : NumericColumn or None
         The numeric column, if one was asked for.
     """
 
@@ -63,7 +63,7 @@ class Crosstable:
     squares: Array | None = None
     missing: int = 0
     unknown: int = 0
-    measured: Measured | None = None
+    measured: NumericColumn | None = None
 
     @property
     def n(self) -> float:
@@ -174,7 +174,7 @@ def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool)
         # In an order of their own: engines give rows in any order, and the last digits of sums depend on it.
         order = np.lexsort((square, weight, *known, values))
         reported = tuple(part[order] for part in known)
-        measured = Measured(numeric, values[order], reported, weight[order], square[order])
+        measured = NumericColumn(numeric, values[order], reported, weight[order], square[order])
     return _checked(
         Crosstable(design, counts, squares, int(number[absent].sum()), int(number[strange].sum()), measured)
     )

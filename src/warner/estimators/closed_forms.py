@@ -144,7 +144,7 @@ class _Batch(NamedTuple):
         return kept @ np.ones(kept.shape[-1]), self.sign * np.vecdot(kept, self.counts)
 
 
-class _Kept(NamedTuple):
+class _AboveThreshold(NamedTuple):
     """Which answers have a positive share (1, else 0), their m and s, the threshold and how far it may be off."""
 
     answers: Array
@@ -185,7 +185,7 @@ def _batch(counts: Counts, totals: Counts, symmetry: Symmetry, line: Line, *, ex
     return _Batch(symmetry, line, doubles, n, support, sign, rounding, whole, exclusive)
 
 
-def _above_threshold(batch: _Batch, *, cut: bool) -> _Kept:
+def _above_threshold(batch: _Batch, *, cut: bool) -> _AboveThreshold:
     """Find the threshold y/x above which counts have a positive share; without a cut, all have one.
 
     By Newton's method on a convex, piecewise linear function, from the left: the threshold rises, never passes the
@@ -203,17 +203,17 @@ def _above_threshold(batch: _Batch, *, cut: bool) -> _Kept:
         m, s = batch.positive(answers)
         if (m == before).all():
             break
-    return _Kept(answers, m, s, threshold, slack)
+    return _AboveThreshold(answers, m, s, threshold, slack)
 
 
-def _undecided(batch: _Batch, kept: _Kept, *, cut: bool) -> Mask:
+def _undecided(batch: _Batch, kept: _AboveThreshold, *, cut: bool) -> Mask:
     """Tell where a whole number is within the rounding error of the threshold, or counts are beyond doubles."""
     beyond = np.maximum(batch.n, batch.support) * batch.counts.shape[-1] > LARGEST_TOTAL
     near = np.floor(kept.threshold + 2 * kept.slack) >= kept.threshold
     return np.asarray(beyond | ((batch.rounding > 0) & cut & near))
 
 
-def _shared_equally(batch: _Batch, kept: _Kept, nothing_left: Mask) -> tuple[_Batch, _Kept]:
+def _shared_equally(batch: _Batch, kept: _AboveThreshold, nothing_left: Mask) -> tuple[_Batch, _AboveThreshold]:
     """Keep the answers that share everything equally where no count is above the threshold.
 
     With p < q these are the answers that were never reported: any distribution on them is most likely. Where all
@@ -226,7 +226,7 @@ def _shared_equally(batch: _Batch, kept: _Kept, nothing_left: Mask) -> tuple[_Ba
     return batch, kept._replace(m=m, s=s)
 
 
-def _evaluated(batch: _Batch, kept: _Kept, slope: Array, shift: Array, *, cut: bool) -> Array:
+def _evaluated(batch: _Batch, kept: _AboveThreshold, slope: Array, shift: Array, *, cut: bool) -> Array:
     """Evaluate slope c - shift, in the place of the counts.
 
     The difference cancels where y/z is large against 1/m: there it is 1/m + slope (c - s/m), the mean taken off in two

@@ -112,7 +112,7 @@ def smoothed(histograms: Histograms, design: Design) -> Array:
     return np.array([_averaged(design, row, float(n)) for row, n in zip(counts, np.ravel(numbers), strict=True)])
 
 
-class Likelihood(ABC):
+class CurveLikelihood(ABC):
     """A log-likelihood of shares."""
 
     @abstractmethod
@@ -124,7 +124,7 @@ class Likelihood(ABC):
         """Give the gradient and the information of the log-likelihood in the coefficients of log-shares."""
 
 
-class Multinomial(Likelihood):
+class Multinomial(CurveLikelihood):
     """The log-likelihood of counts of exclusive reports."""
 
     def __init__(self, operator: ChannelOperator, counts: Counts) -> None:
@@ -141,7 +141,7 @@ class Multinomial(Likelihood):
         return basis.T @ (shares * (growth - self.n)), self.n * (moved / expected) @ moved.T
 
 
-class Normal(Likelihood):
+class Normal(CurveLikelihood):
     """The log-likelihood of support counts: normal, with a variance by the law of pairs."""
 
     def __init__(self, design: Design, counts: Counts, n: float) -> None:
@@ -185,7 +185,7 @@ def _averaged(design: Design, counts: Counts, n: float) -> Array:
     return np.asarray(shares / shares.sum())
 
 
-def _fitted_to(design: Design, counts: Counts, n: float) -> tuple[Likelihood, Integers, Array]:
+def _fitted_to(design: Design, counts: Counts, n: float) -> tuple[CurveLikelihood, Integers, Array]:
     """Give the likelihood, the answers that it is of, and how many answers each of them stands for."""
     everything = np.arange(design.k)
     if not design.exclusive:
@@ -202,7 +202,7 @@ def _fitted_to(design: Design, counts: Counts, n: float) -> tuple[Likelihood, In
     return Multinomial(type(operator).of_matrix(table), together), answers, sizes
 
 
-def _curves(likelihood: Likelihood, splines: Array, offset: Array) -> list[Curve]:
+def _curves(likelihood: CurveLikelihood, splines: Array, offset: Array) -> list[Curve]:
     """Find the most likely curve under each prior, from narrow to wide spans."""
     curves = []
     for spikes in ((), (0,), (-1,), (0, -1)):
@@ -220,7 +220,7 @@ def _curves(likelihood: Likelihood, splines: Array, offset: Array) -> list[Curve
 
 
 def _ascended(
-    likelihood: Likelihood, basis: Array, offset: Array, precision: Array, determinant: float, start: Array
+    likelihood: CurveLikelihood, basis: Array, offset: Array, precision: Array, determinant: float, start: Array
 ) -> tuple[Array, float]:
     """Climb to the most likely coefficients by Fisher scoring; give these, and Laplace's log-evidence."""
     x = start

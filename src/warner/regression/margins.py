@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Label
     from warner.documents import Document
-    from warner.regression.mean_shares import Mean
+    from warner.regression.mean_shares import MeanShares
     from warner.regression.regressions import Regression
 
 EFFECT_STRIDE = 1e-3  # of the standard deviation of a column
@@ -199,7 +199,7 @@ def marginal_effects(
     )
 
 
-def _notes(fit: Regression, effects: Sequence[tuple[str, Mean]], freedom: Array | None) -> list[str]:
+def _notes(fit: Regression, effects: Sequence[tuple[str, MeanShares]], freedom: Array | None) -> list[str]:
     """Say where the reports tell too little, or clusters are few."""
     inside = [(name, mean) for name, mean in effects if not at_the_boundary(fit, mean)]
     said = boundary_notes(fit) if len(inside) < len(effects) else []
@@ -213,7 +213,7 @@ def _around(changes: Array, errors: Array, reach: Array) -> tuple[Array, Array]:
     return changes - reach * errors, changes + reach * errors
 
 
-def _effects(fit: Regression, name: str) -> Iterator[tuple[str, Mean]]:
+def _effects(fit: Regression, name: str) -> Iterator[tuple[str, MeanShares]]:
     """Give the effects of a variable: one of numbers, one for each further level of a factor."""
     model_data = fit.model_data
     values = model_data.covariates[name]
@@ -230,7 +230,7 @@ def _effects(fit: Regression, name: str) -> Iterator[tuple[str, Mean]]:
         yield f"{name}: {level} - {levels[0]}", mean_over_people(fit, {name: level}).plus(-1.0, first)
 
 
-def _derivative(fit: Regression, name: str) -> Mean:
+def _derivative(fit: Regression, name: str) -> MeanShares:
     """Differentiate the mean share in a column of numbers."""
     columns = dict(fit.model_data.covariates)
     values = columns[name].astype(np.float64)

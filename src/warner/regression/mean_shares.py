@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 MOVING_PREDICTOR = 1e-3  # along a direction of length one, beyond which a share goes along to 0 or 1
 
 
-class Mean(NamedTuple):
+class MeanShares(NamedTuple):
     """A mean of shares over people, or a sum of multiples of such means.
 
     Its value, (k,); its derivatives in the coefficients, (k, coefficients); each row's own share, (n, k); and what
@@ -59,14 +59,14 @@ class Mean(NamedTuple):
     x: Array
     weight: Array
 
-    def scaled(self, factor: float) -> Mean:
+    def scaled(self, factor: float) -> MeanShares:
         """Give a multiple of the mean."""
-        return Mean(factor * self.shares, factor * self.slopes, factor * self.each, self.x, factor * self.weight)
+        return MeanShares(factor * self.shares, factor * self.slopes, factor * self.each, self.x, factor * self.weight)
 
-    def plus(self, factor: float, other: Mean) -> Mean:
+    def plus(self, factor: float, other: MeanShares) -> MeanShares:
         """Add a multiple of another mean."""
         more = other.scaled(factor)
-        return Mean(
+        return MeanShares(
             self.shares + more.shares,
             self.slopes + more.slopes,
             self.each + more.each,
@@ -75,7 +75,7 @@ class Mean(NamedTuple):
         )
 
 
-def mean_over_people(fit: Regression, given: Mapping[str, Any]) -> Mean:
+def mean_over_people(fit: Regression, given: Mapping[str, Any]) -> MeanShares:
     """Average the shares over the people of the sample, some variables of whom are set to other values."""
     model_data = fit.model_data
     count = number_of_rows(model_data.covariates)
@@ -83,7 +83,7 @@ def mean_over_people(fit: Regression, given: Mapping[str, Any]) -> Mean:
     return mean_of_columns(fit, columns)
 
 
-def mean_of_columns(fit: Regression, columns: Columns) -> Mean:
+def mean_of_columns(fit: Regression, columns: Columns) -> MeanShares:
     """Average the shares over people with these covariates, a row for each pattern of the data."""
     model_data = fit.model_data
     x = model_data.terms.matrix(columns) if columns else np.ones((1, len(model_data.terms.names)))
@@ -91,7 +91,7 @@ def mean_of_columns(fit: Regression, columns: Columns) -> Mean:
     weight = np.bincount(model_data.pattern, weights, minlength=len(x)) / weights.sum()
     shares = fit.specification.shares_at(fit.finite_coefficients, x)
     slopes = np.tensordot(weight, fit.specification.share_gradients(fit.finite_coefficients, x), axes=1)
-    return Mean(weight @ shares, slopes, shares[model_data.pattern], x, weight)
+    return MeanShares(weight @ shares, slopes, shares[model_data.pattern], x, weight)
 
 
 def influence(fit: Regression) -> Array:
@@ -103,7 +103,7 @@ def influence(fit: Regression) -> Array:
     return np.asarray(fit.likelihood.scores(fit.finite_coefficients) @ bread)
 
 
-def accuracy_of(fit: Regression, mean: Mean, target: str) -> Accuracy:
+def accuracy_of(fit: Regression, mean: MeanShares, target: str) -> Accuracy:
     """Give the standard errors of a mean, for these people or for the population, with degrees of freedom."""
     check_target(target)
     if target == "realised":
@@ -148,7 +148,7 @@ class MeanLimits(NamedTuple):
 
 def mean_limits(
     fit: Regression,
-    mean: Mean,
+    mean: MeanShares,
     target: str,
     method: str,
     level: float,
@@ -209,7 +209,7 @@ def _replaced(
     return wald._replace(methods=tuple(methods))
 
 
-def at_the_boundary(fit: Regression, mean: Mean) -> bool:
+def at_the_boundary(fit: Regression, mean: MeanShares) -> bool:
     """Tell whether some of the shares go to 0 or 1 with the estimates at infinity."""
     if fit.infinity is None:
         return False
@@ -226,7 +226,7 @@ def boundary_notes(fit: Regression) -> list[str]:
     return [f"{said}, and there is no profile likelihood {reason}: they have no interval. A linear model has one."]
 
 
-def _variance_of_people(fit: Regression, mean: Mean) -> Array:
+def _variance_of_people(fit: Regression, mean: MeanShares) -> Array:
     """Give what a sample of people adds to the variance for these people: that of their shares."""
     rows = fit.model_data.observations
     return np.asarray(np.diagonal(score_covariance(rows, (mean.each - mean.shares) / rows.weight.sum())))

@@ -91,14 +91,14 @@ def _files(place: str) -> list[str]:
 
 def _below(place: str) -> Iterator[str]:
     """Give the files in a folder, and in all folders below it, that have the ending of a known format."""
-    for entry in _Search(place).below(place, hidden=(".", "_")):
+    for entry in _FolderSearch(place).below(place, hidden=(".", "_")):
         if entry.name.lower().removesuffix(".gz").endswith(tuple(ENDINGS)) and not entry.is_dir():
             yield str(Path(entry.path))
 
 
 def _matching(pattern: str) -> Iterator[str]:
     """Give the files and folders that match a pattern, in which ``**`` stands for any number of folders, or none."""
-    path, search = Path(pattern), _Search(pattern)
+    path, search = Path(pattern), _FolderSearch(pattern)
     places = [path.anchor]
     parts = path.parts[bool(path.anchor) :]
     for number, part in enumerate(parts, 1):
@@ -119,7 +119,7 @@ def _matches(name: str, part: str) -> bool:
     return fnmatch.fnmatch(name, part) and (part.startswith(".") or not name.startswith("."))
 
 
-class _Search:
+class _FolderSearch:
     """A search of folders for a place, which ends if it looks at too many names: nobody means a whole disk."""
 
     def __init__(self, place: str) -> None:
