@@ -96,8 +96,11 @@ def test_numbers_are_read_as_numbers(folder: Path) -> None:
 
 def test_what_cannot_be_is_one_clear_line(collected: Path) -> None:
     asked = ("reports.csv", "--column", "word", "--design", "words.json")
-    assert "has no list of answers" in fails(collected, "estimate", *asked)
-    assert "has no list of answers" in fails(collected, "check", *asked)
+    for command in ("estimate", "check"):
+        said = fails(collected, command, *asked)
+        assert "words.json is an open domain, which has no list of answers: warner discover finds" in said
+        assert "warner design ANSWER... --open words.json" in said
+        assert said.count("\n") == 1
     assert "needs the --design of an open domain" in fails(collected, "discover", "reports.csv", "--column", "word")
     assert "level:direction:value" in fails(collected, "discover", "answers.csv", *asked[1:])
     assert "needs --letters" in fails(collected, "design", "open-domain", "--epsilon", "1")
@@ -108,3 +111,40 @@ def test_what_cannot_be_is_one_clear_line(collected: Path) -> None:
     assert "for an open domain" in fails(collected, "design", "yes", "no", "--bits", "8", "--epsilon", "1")
     made = ("design", "open-domain", "--bits", "8", "--epsilon", "1", "-o", "words.json")
     assert "holds another design" in fails(collected, *made)
+
+
+def test_a_list_that_is_known_is_looked_up_in_reports_and_in_saved_tallies(collected: Path) -> None:
+    reports = ("reports.csv", "--column", "word", "--design")
+    succeeds(collected, "tally", *reports, "words.json", "-o", "saved.json")
+    for command in ("estimate", "check", "groups"):
+        said = fails(collected, command, "saved.json")
+        assert "saved.json holds reports of an open domain, which has no list of answers: warner discover" in said
+        assert said.count("\n") == 1
+    made = ("design", "the", "of", "never", "--open", "words.json", "-o", "list.json")
+    assert "ClosedList of 3 answers" in succeeds(collected, *made)
+    assert load_design(collected / "list.json") == WORDS.closed(["the", "of", "never"])
+    direct = succeeds(collected, "estimate", *reports, "list.json", "--json")
+    assert succeeds(collected, "estimate", "saved.json", "--design", "list.json", "--json") == direct
+    (collected / "domain.txt").write_text("the\nof\nnever\n")
+    succeeds(collected, *("design", "--domain-file", "domain.txt", "--open", "words.json", "-o", "same.json"))
+    assert load_design(collected / "same.json") == load_design(collected / "list.json")
+    grouped = ("tally", *reports, "words.json", "--by", "region", "-o", "grouped.json")
+    succeeds(collected, *grouped)
+    by_region = succeeds(collected, "estimate", "grouped.json", "--design", "list.json", "--csv")
+    assert by_region == succeeds(collected, "estimate", *reports, "list.json", "--by", "region", "--csv")
+
+
+def test_lists_for_open_domains_that_cannot_be_are_one_clear_line(collected: Path) -> None:
+    assert "needs the answers of the list" in fails(collected, "design", "--open", "words.json")
+    assert "nothing else" in fails(collected, "design", "a", "b", "--open", "words.json", "--epsilon", "1")
+    assert "but got 'far too long'" in fails(collected, "design", "a", "far too long", "--open", "words.json")
+    succeeds(collected, "design", "yes", "no", "--epsilon", "1", "-o", "coin.json")
+    assert "--open must be the file of an open domain" in fails(collected, "design", "a", "b", "--open", "coin.json")
+    succeeds(collected, "tally", "reports.csv", "--column", "word", "--design", "words.json", "-o", "saved.json")
+    assert "design must be a closed list of" in fails(collected, "estimate", "saved.json", "-d", "coin.json").replace(
+        "--design", "design"
+    )
+    succeeds(collected, "design", "open-domain", "--bits", "8", "--epsilon", "4", "-o", "apps.json")
+    assert "must be whole numbers" in fails(collected, "design", "a", "b", "--open", "apps.json")
+    succeeds(collected, "design", "3", "5", "--open", "apps.json", "-o", "known.json")
+    assert load_design(collected / "known.json").domain == (3, 5)

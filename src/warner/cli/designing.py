@@ -10,7 +10,7 @@ import typer
 from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
 from warner.cli.messages import tell
-from warner.cli.open_domains import Bits, Bytes, Length, Letters, named_open, open_domain
+from warner.cli.open_domains import Bits, Bytes, Length, Letters, closed_list, named_open, open_domain
 from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in
 from warner.designs import OpenDomain, RandomizedResponse, load_design
 from warner.documents import format_of
@@ -41,6 +41,11 @@ For answers that no list holds, such as words, give what they are made of:
 \b
   warner design open-domain --letters a-z --length 12 --epsilon 1 -o words.json
   warner design open-domain --bits 48 --epsilon 1
+
+and to look up answers that are known in reports of such a design, name them:
+
+\b
+  warner design the of and --open words.json -o list.json
 
 Or give --best, for the mechanism that `warner plan` recommends for this number of answers and this epsilon:
 
@@ -111,6 +116,13 @@ def design(
     length: Length = None,
     text_bytes: Bytes = None,
     bits: Bits = None,
+    opened_by: Annotated[
+        Path | None,
+        typer.Option(
+            "--open",
+            help="Make the design of a list of answers for reports of the open domain in this file.",
+        ),
+    ] = None,
     epsilon: Epsilon = None,
     truth: Truth = None,
     redraw: Redraw = None,
@@ -125,8 +137,15 @@ def design(
     ] = False,
 ) -> None:
     """Write a design file, which says how every answer is randomized."""
-    refuse_overwriting({"the list of answers": domain_file}, {"--output": output})
+    refuse_overwriting({"the list of answers": domain_file, "the open domain": opened_by}, {"--output": output})
     words = words or []
+    if opened_by is not None:
+        listed = _domain(words, answers, domain_file, size, _numbers(lower, upper, step), integers=integers)
+        others = (letters, length, text_bytes, bits, epsilon, truth, redraw, odds, quantity, reports)
+        if best or any(option is not None for option in others):
+            raise ValueError("--open takes the answers of the list, and nothing else: all the rest is in its file")
+        _deliver(closed_list(opened_by, listed), output, force=force)
+        return
     made_of = letters is not None or text_bytes is not None or bits is not None
     opened = open_domain(letters, length, text_bytes, bits, step if made_of else None, epsilon)
     if opened is not None or named_open(words):
@@ -157,9 +176,7 @@ def design(
         if best
         else designed(name or RandomizedResponse.mechanism, given, domain, reported)
     )
-    if output is not None and not force:
-        _refuse_replacing(output, made)
-    deliver_document(made, output)
+    _deliver(made, output, force=force)
 
 
 design.__doc__ = HELP
@@ -173,6 +190,11 @@ def _write_open(words: list[str], made: OpenDomain | None, output: Path | None, 
         raise ValueError(
             "--letters, --bytes and --bits are for an open domain: warner design open-domain --letters a-z"
         )
+    _deliver(made, output, force=force)
+
+
+def _deliver(made: Device, output: Path | None, *, force: bool) -> None:
+    """Print or save a design, which replaces no other one unless that is meant."""
     if output is not None and not force:
         _refuse_replacing(output, made)
     deliver_document(made, output)

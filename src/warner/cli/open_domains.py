@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from warner.designs import OpenDomain
+from warner.designs import OpenDomain, load_design
+
+if TYPE_CHECKING:
+    from warner.designs import Design
 
 Letters = Annotated[
     str | None, typer.Option(help="Answers are texts of at most --length of these letters, such as a-z0-9.-.")
@@ -39,3 +43,19 @@ def open_domain(
 def named_open(words: list[str]) -> bool:
     """Tell whether the words begin with the name of open domains."""
     return bool(words) and words[0].lower().replace("-", " ") == OpenDomain.mechanism
+
+
+def closed_list(file: Path, answers: Any) -> Design:
+    """Make the design of a list of answers, for reports of the open domain in this file."""
+    made = load_design(file)
+    if not isinstance(made, OpenDomain):
+        raise ValueError(f"--open must be the file of an open domain, but {file} is a {made.mechanism}")
+    if answers is None:
+        raise ValueError("--open needs the answers of the list: name them, or give --domain-file")
+    listed = range(answers) if isinstance(answers, int) else answers
+    if made.answer_form.holds == "integers" and isinstance(listed, list):
+        try:
+            listed = [int(answer) for answer in listed]
+        except ValueError:
+            raise ValueError(f"the answers must be {made.values.described()}, as {file} has them") from None
+    return made.closed(listed)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from warner.cli.options import Columns, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, Truth
-from warner.designs import OpenDomain, RandomizedResponse, load_design, load_listed_design
+from warner.designs import OpenDomain, RandomizedResponse, listed_design, load_design
 from warner.documents import is_pipe, named_as_given, resolved
 from warner.reports.counting import Asked, is_survey, tallied, tallied_open
 from warner.reports.files import DUCKDB, SQLITE, Files, Head, standard_input
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from warner.reports.pools import Pool
 
 ALL_COLUMNS, AS_WRITTEN = Columns(), Reading()  # where no option says more
+NO_LIST = (
+    "which has no list of answers: warner discover finds its frequent values; for answers that are known, "
+    "warner design ANSWER..."
+)
 NOT_FIXED = "the number of responses to this survey was not fixed beforehand"
 
 
@@ -73,7 +77,7 @@ class DesignGiven(NamedTuple):
                 raise ValueError(
                     "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
                 )
-            designs = {name: load_listed_design(file) for name, file in self.named.items()}
+            designs = {name: _listed_design(file) for name, file in self.named.items()}
             return designs.get("", designs)
         if self.domain is None:
             raise ValueError(
@@ -82,6 +86,14 @@ class DesignGiven(NamedTuple):
             )
         labels = [label.strip() for label in self.domain.split(",")]
         return RandomizedResponse(labels, epsilon=self.epsilon, truth=self.truth, redraw=self.redraw, odds=self.odds)
+
+
+def _listed_design(file: str) -> Design:
+    """Read a design that has a list of answers; for one that has none, say what takes it."""
+    made = load_design(file)
+    if isinstance(made, OpenDomain):
+        raise ValueError(f"{file} is an open domain, {NO_LIST} --open {file} makes their design")
+    return listed_design(made)
 
 
 def named_files(given: list[str], by: str | None = None) -> dict[str, str]:
@@ -181,6 +193,9 @@ class Source:
         named = any(value is not None for value in given)
         asked = self.asked(keep=keep and not self.of_survey)  # which has counts alone
         with self.opened() as reports:
+            if saved := saved_in(reports, {OPEN_FORMAT}):
+                yield self._closed(saved, given)
+                return
             if saved := saved_in(reports):
                 design = given.design() if named else None
                 if isinstance(design, dict):
@@ -189,6 +204,17 @@ class Source:
                 return
             design = given.design() if named or not self.of_survey else None
             yield tallied(reports, design, asked)
+
+    def _closed(self, saved: Sequence[Path], given: DesignGiven) -> Tally:
+        """Count the saved reports of an open domain under the design of a list; without one, say what takes them."""
+        counted = self.open_tally(None)
+        assert counted is not None
+        if not given.design_files:
+            raise ValueError(f"{saved[0]} holds reports of an open domain, {NO_LIST} --open makes their design")
+        design = given.design()
+        if isinstance(design, dict):
+            raise ValueError(f"give one --design for {saved[0]}, the list of answers to look up")
+        return counted.under(design)
 
     @contextmanager
     def opened(self) -> Iterator[Any]:

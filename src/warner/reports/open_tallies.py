@@ -15,7 +15,7 @@ import numpy as np
 from warner.designs import device_from_dict
 from warner.designs.labels import MISSING
 from warner.designs.open.open_domain import OpenDomain
-from warner.designs.open.support_counts import LevelReports, support_of_listed
+from warner.designs.open.support_counts import LevelReports
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.reports.invalid_values import left_out, refuse_unknown, together
 from warner.reports.tallies import Tally, group_order, grouping_from_json, refuse_grouping
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from warner.arrays import Integers, PerGroup
+    from warner.designs.contract import Design
     from warner.reports.subtotals import Rows
     from warner.reports.tallies import Group
 
@@ -126,16 +127,18 @@ class OpenTally:
 
     def closed(self, values: Sequence[str] | Sequence[int], *, other: bool = False) -> Tally:
         """Count the reports for a list of answers: a tally like any other; see `OpenDomain.closed`."""
-        design = self.design.closed(values, other=other)
-        blocks = self.design.values.encoded(list(values)).blocks
-        last = self.design.values.other_blocks()
-        blocks = blocks if not other or last is None else np.vstack([blocks, last])
-        parts = [self.of_group(number)[-1] for number in range(max(1, len(self.groups)))]
-        counts = np.stack([support_of_listed(self.design, part, blocks) for part in parts])
-        n = np.array([len(part) for part in parts])
+        return self.under(self.design.closed(values, other=other))
+
+    def under(self, design: Design) -> Tally:
+        """Count the reports under the closed list of this open domain; any other design is refused."""
+        if getattr(design, "source", None) != self.design:
+            raise ValueError(f"design must be a closed list of {self.design!r}, but got {design!r}")
+        rows, place = self.rows
         left: dict[str, Any] = {name: getattr(self, name) for name in LEFT_OUT}
+        sums = [design.counted(rows[place == number]) for number in range(max(1, len(self.groups)))]
         if not self.by:
-            return Tally(design, counts[0], n=int(n[0]), **left)
+            return Tally(design, sums[0].counts, n=int(sums[0].n), **left)
+        counts, n = np.stack([part.counts for part in sums]), np.array([int(part.n) for part in sums])
         return Tally(design, counts, n=n, by=self.by, groups=self.groups, **left)
 
     def group_names(self) -> list[str]:
