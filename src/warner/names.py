@@ -5,6 +5,7 @@ from warner.association.associations import Association, associate
 from warner.auditing.audits import audit
 from warner.auditing.findings import Audit
 from warner.designs import (
+    BitFlips,
     Channel,
     ChannelOperator,
     CutoffResponse,
@@ -45,6 +46,7 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "Channel",
     "SubsetSelection",
     "UnaryEncoding",
+    "BitFlips",
     "LocalHashing",
     "HadamardResponse",
     "ProjectiveGeometry",

@@ -199,6 +199,32 @@ def test_the_symmetry_is_the_law_of_single_answers_and_of_pairs(design: Design) 
 
 
 @every_design
+def test_answers_are_alike_in_a_count_of_those_who_were_asked(design: Design) -> None:
+    alike = design.alike
+    assert (alike is not None) or design.symmetry is None
+    if alike is None:
+        return
+    p, q, asked = alike
+    reports, table = law(design)
+    rows = design.readout(supports(design), np.ones((len(reports), 1)))
+    trials, count = (np.broadcast_to(part, (len(reports), design.k)) == 1 for part in (rows.trials, rows.count))
+    for held, answer in itertools.product(range(design.k), repeat=2):
+        told = sum((x for x, one in zip(table[held], trials[:, answer], strict=True) if one), Fraction(0))
+        ones = sum((x for x, one in zip(table[held], count[:, answer], strict=True) if one), Fraction(0))
+        assert (told, ones) == (asked, asked * (p if held == answer else q))
+    if design.complete:
+        assert design.counts_everybody == (asked == 1)
+    assert alike.variance_of_absent == q * (1 - q) / (p - q) ** 2 / asked
+
+
+@every_design
+def test_the_probabilities_of_columns_are_as_reported(design: Design) -> None:
+    exact = np.array(exact_law_of_columns(design), dtype=float)
+    if design.alike is not None or design.sufficient == "counts":
+        assert_allclose(design.reported(np.eye(design.k)), exact, atol=1e-15)
+
+
+@every_design
 def test_exclusive_means_that_each_report_is_counted_once(design: Design) -> None:
     sums = supports(design).sum(axis=1)
     assert design.exclusive == bool((sums == 1).all())
@@ -347,12 +373,16 @@ def test_counts_are_binomial_where_the_readout_says_exact(design: Design) -> Non
         rows = design.readout(added, np.ones((len(added), 1)), [chosen])
         if not np.all(rows.exact):
             continue
-        counted = np.asarray(rows.count)[:, 0]
-        assert set(np.unique(counted)) <= {0.0, 1.0}  # each report is counted or not
-        after = probabilities @ counted
+        trials = np.broadcast_to(rows.trials, rows.count.shape)[:, 0]
+        counted, asked = np.asarray(rows.count)[:, 0], trials == 1
+        assert set(np.unique(counted[asked])) <= {0.0, 1.0}  # each report is counted or not
+        assert (trials[~asked] <= 1e-9).all()  # or says nothing of the answer, for all that may be true
+        told = probabilities @ asked
+        assert_allclose(told, told[0], atol=1e-12)
+        after = probabilities[:, asked] @ counted[asked]
         base, gain = float(np.ravel(rows.base)[0]), float(np.ravel(rows.gain)[0])
         held = np.isin(np.arange(design.k), chosen)
-        assert_allclose(after, base + gain * held, atol=1e-12)
+        assert_allclose(after, told * (base + gain * held), atol=1e-12)
 
 
 @every_design

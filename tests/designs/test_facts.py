@@ -20,7 +20,7 @@ def test_the_variance_of_an_absent_answer_is_that_of_p_and_q(design: Design) -> 
     symmetry = design.symmetry
     assert symmetry is not None
     p, q = Fraction(symmetry.a, symmetry.total), Fraction(symmetry.b, symmetry.total)
-    assert symmetry.variance_of_absent == q * (1 - q) / (p - q) ** 2
+    assert symmetry.alike.variance_of_absent == q * (1 - q) / (p - q) ** 2
 
 
 def test_the_variance_of_an_absent_answer_is_what_simulations_have() -> None:
@@ -28,7 +28,7 @@ def test_the_variance_of_an_absent_answer_is_what_simulations_have() -> None:
     shares = np.array([0, 0.5, 0.3, 0.2])
     estimates = inv(design.simulate(shares, n, rng=np.random.default_rng(1), size=surveys), design)[:, 0]
     # p = 1/2, q = 1/6: (1/6 * 5/6) / (1/3)^2 = 5/4. The variance of a variance is about 2/surveys: 4 errors are 4 %.
-    assert Symmetry(3, 1, 6).variance_of_absent == Fraction(5, 4)
+    assert Symmetry(3, 1, 6).alike.variance_of_absent == Fraction(5, 4)
     assert_allclose(estimates.var() * n, 1.25, rtol=0.04)
 
 

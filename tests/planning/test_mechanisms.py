@@ -41,10 +41,9 @@ every_mechanism = pytest.mark.parametrize("mechanism", FROM_EPSILON)
 
 
 def exact_variance(design: Design) -> Fraction:
-    assert design.symmetry is not None
-    a, b, total = design.symmetry[:3]
-    p, q = Fraction(a, total), Fraction(b, total)
-    return q * (1 - q) / (p - q) ** 2
+    assert design.alike is not None
+    p, q, asked = design.alike
+    return q * (1 - q) / (p - q) ** 2 / asked
 
 
 @pytest.mark.parametrize("row", REFERENCE["parameters"], ids=lambda row: f"K={row['K']}, epsilon={row['epsilon']}")
@@ -263,7 +262,7 @@ def test_every_example_can_be_planned_with_or_says_why_not(mechanism: str) -> No
             assert "must tell the share of some answer" in str(error)  # as some channels
             continue
         assert 0 <= made.half_width < math.inf
-        alone = design.symmetry is None or design.repeatable or design.epsilon == math.inf
+        alone = design.alike is None or design.repeatable or design.epsilon == math.inf
         assert (made.mechanisms is None) == alone
         try:
             solved = plan(design, people=20_000, half_width=0.2)

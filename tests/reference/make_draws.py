@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner import Channel, CutoffResponse, RandomizedResponse, SquareWave, SubsetSelection, UnaryEncoding, grid
+from warner import (
+    BitFlips,
+    Channel,
+    CutoffResponse,
+    RandomizedResponse,
+    SquareWave,
+    SubsetSelection,
+    UnaryEncoding,
+    grid,
+)
 from warner.designs import (
     MECHANISMS,
     HadamardResponse,
@@ -108,6 +117,9 @@ def sets() -> Iterator[Design]:
     yield UnaryEncoding(100, epsilon=1)
     yield UnaryEncoding.symmetric(17, epsilon=1)
     yield UnaryEncoding(9, p=f"{2**150 + 1}/{2**151 - 1}", q=f"{2**100 + 1}/{2**102}")
+    yield BitFlips(100, epsilon=1, size=10)
+    yield BitFlips(300, odds=(2**150 + 1, 2**149), size=300)
+    yield BitFlips(20, epsilon="0.5", size=1)
     yield LocalHashing(1000, epsilon=2)
     yield LocalHashing(10**6, odds=(3, 1), field=2, dimension=57)
     yield LocalHashing(10**6, odds=(3, 1), field=2**31 - 1, dimension=1)
@@ -123,6 +135,8 @@ def sets() -> Iterator[Design]:
     yield Memoized.response(1000, eps_infinity=2, eps_first=1)
     yield Memoized.unary(20, eps_infinity=2, eps_first=1)
     yield Memoized.hashing(1000, eps_infinity=2, eps_first=1)
+    yield Memoized.bit_flips(100, eps_infinity=2, eps_first=1, size=9)
+    yield Memoized.bit_flips(17, eps_infinity=2, size=17)
     coin, quoted = RandomizedResponse(["yes", "no"], odds=(3, 1)), RandomizedResponse(['a "b"', "ß", "c"], epsilon=1)
     wide = Channel([[0.2, 0.8], [0.7, 0.3]], ["u", "v"], ["u", "v"]).then(RandomizedResponse(["u", "v"], epsilon=1))
     yield Product({"one": quoted, "two": Product([coin, RandomizedResponse(3, odds=(0, 1))]), "three": wide})
@@ -330,6 +344,11 @@ def _damaged_sets() -> Iterator[tuple[str, Any]]:
         yield "a probability that is no fraction", unary | {"one": value}
         yield "a probability that is no fraction", unary | {"zero": value}
     yield "a common denominator of 2^320", unary | {"one": ["1", "2"], "zero": ["1", str(2**320)]}
+    flips = BitFlips(5, odds=(3, 1), size=2).to_dict()
+    for value in (0, 6, -1, "2", 1.5, None, True, [2]):
+        yield "a size that nobody can be asked", flips | {"size": value}
+    for odds in (["1", "1"], ["1", "3"], ["1", "0"], [str(2**320), "1"], ["3"], None):
+        yield "odds of bits that are even, certain, or too wide", flips | {"odds": odds}
     plane = ProjectiveGeometry(7, odds=(3, 1), field=2).to_dict()
     linear = LocalHashing(9, odds=(3, 1), field=3).to_dict()
     affine = LocalHashing.affine(5, odds=(3, 1), values=2, prime=5).to_dict()
@@ -375,6 +394,8 @@ def _damaged_rounds() -> Iterator[tuple[str, Any]]:
     pairs += [(three | {"domain": ["a", "b", "c"]}, three), (three, three | {"domain": counted(3, 1)})]
     pairs += [(linear, three | {"domain": ["0", "1", "2"]}), (linear, three | {"domain": [0, 2, 1]})]
     pairs += [(bits, bits | {"domain": counted(4)}), (twice, three)]
+    flips = BitFlips(3, odds=(3, 1), size=2).to_dict()
+    pairs += [(flips, three), (flips, flips), (flips, two | {"domain": [1, 0]}), (three, flips)]
     for first, second in pairs:
         yield "rounds that do not fit each other", document("memoized", first=first, second=second)
     for odds in (["1", "1"], ["1", "3"]):

@@ -29,6 +29,9 @@ DESIGNS = [
     Memoized.hashing(LABELS, eps_infinity=2, eps_first=1),
     Memoized.hashing(1000, eps_infinity=3, eps_first=2),
     Memoized(LocalHashing(3, odds=(3, 1), field=3), RandomizedResponse(3, odds=(2, 1))),
+    Memoized.bit_flips(LABELS, eps_infinity=2, size=2),
+    Memoized.bit_flips(300, eps_infinity=2, eps_first=1, size=40),
+    Memoized.bit_flips(LABELS, eps_infinity=2, eps_first=1, size=5),
 ]
 
 

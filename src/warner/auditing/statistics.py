@@ -96,15 +96,9 @@ def _of_texts(verb: str, look: Callable[[str], Any], texts: list[str]) -> Statis
 
 
 def _law_of_columns(design: Design) -> Callable[[int], Array] | None:
-    symmetry = design.symmetry
-    if symmetry is None:
-        return _law(design) if design.sufficient == "counts" else None
-    p, q = symmetry.p, symmetry.q
-
-    def law(answer: int) -> Array:
-        return np.where(np.arange(design.k) == answer, p, q)
-
-    return law
+    if design.alike is None and design.sufficient != "counts":
+        return None
+    return lambda answer: design.reported(_units(design.k, np.array([answer])))[0]
 
 
 def _law(design: Design) -> Callable[[int], Array]:

@@ -17,6 +17,7 @@ Its files::
     channel      Channel: any table of probabilities; then, coarsened, restricted
     subset       SubsetSelection
     unary        UnaryEncoding
+    bit_flips    BitFlips: noisy bits of some of the answers
     square_wave  SquareWave: numbers near the true one
     cutoff_response  CutoffResponse: whether a number is at least a random cut-off
     product      Product: several questions at once, each with a device of its own
@@ -49,6 +50,7 @@ from warner.documents import Document, loaded, parsed
 if TYPE_CHECKING:
     import os
 
+    from warner.designs.bit_flips import BitFlips
     from warner.designs.channel import Channel
     from warner.designs.cutoff_response import CutoffResponse
     from warner.designs.grids import grid
@@ -71,6 +73,7 @@ MECHANISMS = Registry(
         "channel": "channel.Channel",
         "subset selection": "subset.SubsetSelection",
         "unary encoding": "unary.UnaryEncoding",
+        "bit flips": "bit_flips.BitFlips",
         "local hashing": "structured.hashing.LocalHashing",
         "Hadamard response": "structured.hadamard.HadamardResponse",
         "projective geometry response": "structured.projective.ProjectiveGeometry",
@@ -96,6 +99,7 @@ __all__ = [
     "MECHANISMS",
     "OPEN",
     "REPEATED_DESIGNS",
+    "BitFlips",
     "Bounds",
     "Channel",
     "ChannelOperator",

@@ -4,8 +4,8 @@ A report supports a set of answers, each of which is a : b times likelier after 
 in bytes, answer i in byte i // 8 under the mask 0x80 >> (i % 8) (`numpy.packbits`), because a million sets among a
 thousand answers are then 125 MB, not a gigabyte.
 
-Where this idea ends: reports with more than two levels of likelihood (Bloom filters, only some bits asked for) support
-no set, and implement `Design` directly.
+Where this idea ends: reports with more than two levels of likelihood (Bloom filters, or `bit_flips`, which ask for some
+bits only) support no set, and implement `Design` directly; sums of their bits (`bit_sums`) are found in the same way.
 """
 
 from __future__ import annotations
@@ -50,12 +50,8 @@ class PackedSupport(Symmetric):
         """Count how often each answer was supported, the reports, and those of each type; see `Design.counted`."""
         if group is None and amounts is None:
             return self._counted_at_once(reports)
-        place = np.zeros(len(reports), dtype=np.int64) if group is None else group
-        n = added_up(place, amounts, groups)
-        counts = np.zeros((groups, self.k), dtype=n.dtype)
-        for number, which in _members(group, groups):
-            part = reports[which]
-            counts[number] = _weighted_bits(part, None if amounts is None else amounts[which])[: self.k]
+        sums, n = bit_sums(reports, amounts, group, groups)
+        counts = sums[:, : self.k]
         histogram, types = None, self.types_of(reports)
         if types is not None and self.report_types is not None:
             number = len(self.report_types)
@@ -89,11 +85,21 @@ class PackedSupport(Symmetric):
 
         return ChannelOperator(
             (k, len(reports)),
-            lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * _for_each(supported, x, len(reports)),
-            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * _for_each(supporting, w, k),
+            lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * for_each(supported, x, len(reports)),
+            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * for_each(supporting, w, k),
             lambda: np.where(self.supports(reports).T, a, b),
-            lambda w: (a - b) ** 2 * _for_each(supporting, w, k),
+            lambda w: (a - b) ** 2 * for_each(supporting, w, k),
         )
+
+
+def bit_sums(reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> tuple[Counts, Counts]:
+    """Add up each bit of packed rows, and the rows, by group: shapes (groups, bits), with spare bits, and (groups,)."""
+    place = np.zeros(len(reports), dtype=np.int64) if group is None else group
+    n = added_up(place, amounts, groups)
+    sums = np.zeros((groups, 8 * reports.shape[1]), dtype=n.dtype)
+    for number, which in _members(group, groups):
+        sums[number] = _weighted_bits(reports[which], None if amounts is None else amounts[which])
+    return sums, n
 
 
 def _members(group: Integers | None, groups: int) -> Iterator[tuple[int, slice | Integers]]:
@@ -119,7 +125,7 @@ def _weighted_bits(rows: Counts, amounts: Counts | None) -> Counts:
     return total
 
 
-def _for_each(product: Callable[[Array], Array], vectors: Array, length: int) -> Array:
+def for_each(product: Callable[[Array], Array], vectors: Array, length: int) -> Array:
     """Apply a product with vectors of which leading axes are kept; the result of each has this length."""
     if vectors.ndim == 1:
         return product(vectors)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from warner.designs.device import Device, revealed
-from warner.designs.facts import Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry, added_up
+from warner.designs.facts import Alike, Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry, added_up
 from warner.designs.labels import refuse_rounded
 from warner.designs.matrices import inverse
 from warner.designs.report_forms import LabelForm
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain, Labels
     from warner.designs.report_forms import Form
 
-__all__ = ["Ancillary", "Bounds", "ChannelOperator", "Design", "Readout", "Sums", "Symmetry", "revealed"]
+__all__ = ["Alike", "Ancillary", "Bounds", "ChannelOperator", "Design", "Readout", "Sums", "Symmetry", "revealed"]
 
 Sufficient: TypeAlias = Literal["counts", "histogram"]
 
@@ -61,6 +61,9 @@ class Design(Device):
     parameters: ClassVar[tuple[str, ...]] = ()
     ordered: ClassVar[bool] = False  # whether answers are numbers, or in another order that estimates may use
     complete: ClassVar[bool] = True  # whether every answer that people can have is in the domain: shares sum to one
+    # Whether every report counts for or against every answer. If not, those who are counted are a random part of the
+    # people, so that a share among all of these shows as that of a population does: the exact law is not theirs.
+    counts_everybody: bool = True
     repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
     domain: Labels
 
@@ -103,6 +106,15 @@ class Design(Device):
     def symmetry(self) -> Symmetry | None:
         """The two probabilities that all answers share; None where they have none in common."""
         return None
+
+    @property
+    def alike(self) -> Alike | None:
+        """How each answer shows in a count of its own, the same for all answers; None where they are not alike."""
+        return None if self.symmetry is None else self.symmetry.alike
+
+    def reported(self, shares: Array) -> Array:
+        """Give the probability of each column in populations of these shares, of shape (..., k)."""
+        return self.operator().forward(shares)
 
     @property
     def exclusive(self) -> bool:

@@ -98,6 +98,17 @@ def selection(size: int, among: int, random_bytes: RandomBytes) -> bytearray:
     return bits
 
 
+def selections(sizes: Counts, among: int, width: int, random_bytes: RandomBytes) -> Counts:
+    """Draw many such sets, one of each size, by the same bytes: rows of packed bits, so many bytes wide."""
+    needed = sizes.astype(np.min_scalar_type(256 * (among + 1)))
+    columns = np.zeros((width, sizes.size), dtype=np.uint8)  # byte by byte: members come in turn
+    for place in range(among):
+        chosen = bernoulli(sizes.size, needed, among - place, random_bytes)
+        needed -= chosen
+        columns[place // 8] |= chosen.view(np.uint8) << np.uint8(7 - place % 8)
+    return np.ascontiguousarray(columns.T)
+
+
 def _one_by_one(random_bytes: RandomBytes) -> Iterator[int]:
     """Give random bytes one after the other: of the operating system's many are taken at once, which is faster."""
     size = BYTES_AHEAD if random_bytes is os.urandom else 1

@@ -13,6 +13,32 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets
 
 
+class Alike(NamedTuple):
+    r"""All answers are alike, each with a count of its own: that of the reports that speak for it, among those asked.
+
+    A report asks about a given answer with probability `asked`, whatever is held; then it speaks for the answer with
+    probability p if that is held, else with q. A `Symmetry` is the case in which every report asks about every answer.
+    """
+
+    p: Fraction
+    q: Fraction
+    asked: Fraction = Fraction(1)
+
+    @property
+    def gain(self) -> float:
+        """The difference p - q: what a share adds to the probability of being counted."""
+        return float(self.p) - float(self.q)
+
+    @property
+    def variance_of_absent(self) -> Fraction:
+        """The variance that one report leaves, on average, in the unbiased share of an answer that nobody holds.
+
+        >>> Alike(Fraction(3, 4), Fraction(1, 4), Fraction(1, 2)).variance_of_absent  # (3/16) / (1/4), and twice that
+        Fraction(3, 2)
+        """
+        return self.q * (1 - self.q) / (self.p - self.q) ** 2 / self.asked
+
+
 class Symmetry(NamedTuple):
     """Every answer has a count of its own, with the same two probabilities for all answers.
 
@@ -44,13 +70,13 @@ class Symmetry(NamedTuple):
         return self.p - self.q
 
     @property
-    def variance_of_absent(self) -> Fraction:
-        """The variance q (1-q) / (p-q)^2 that one report leaves in the unbiased share of an answer that nobody holds.
+    def alike(self) -> Alike:
+        """The two probabilities as fractions: every report asks about every answer.
 
-        >>> Symmetry(3, 1, 5).variance_of_absent  # p = 3/5, q = 1/5: (1/5 * 4/5) / (2/5)^2
+        >>> Symmetry(3, 1, 5).alike.variance_of_absent  # p = 3/5, q = 1/5: (1/5 * 4/5) / (2/5)^2
         Fraction(1, 1)
         """
-        return Fraction(self.b * (self.total - self.b), (self.a - self.b) ** 2)
+        return Alike(Fraction(self.a, self.total), Fraction(self.b, self.total))
 
 
 class Sums(NamedTuple):
@@ -79,6 +105,7 @@ class Readout:
     """How the shares of some sets of answers show in one collection: arrays of shape (groups, sets), or that broadcast.
 
     Of `trials` people `count` were counted, each with probability base + gain * share: exactly binomial where `exact`.
+    These are all people of a group, or those who were asked about the answer: then they differ from set to set.
     Elsewhere count / trials is a mean of scores, unbiased for the share (base 0, gain 1), with standard error `error`:
     infinite where reports do not tell the share. `scores` bound what one report can score, below and above; they are
     not told for differences of shares. The shares of `fuzzy` sets are means of memberships, not of zeros and ones.

@@ -19,7 +19,7 @@ from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, label
 from warner.words import counted
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts, Dtype, Integers
+    from warner.arrays import Counts, Dtype, Integers, Mask
     from warner.designs.labels import Labels
     from warner.designs.open.report_form import OpenForm
 
@@ -175,14 +175,17 @@ class BitForm:
             status = np.broadcast_to(np.int64(0), len(rows))
             if not known.all():
                 status = np.where(known, 0, np.where(missing, MISSING, OUTSIDE))
-        if not self._spare and self.ones is None:  # every row of bits is a report
-            return Read(rows, status)
-        wrong = (rows[:, -1] & (2**self._spare - 1)) != 0
-        if self.ones is not None:
-            wrong |= sizes(rows) != self.ones
-        if not wrong.any():
+        wrong = self._wrong(rows)
+        if wrong is None or not wrong.any():
             return Read(rows, status)
         return Read(rows, np.where((status == 0) & wrong, OUTSIDE, status))
+
+    def _wrong(self, rows: Counts) -> Mask | None:
+        """Tell which rows of bits are no reports; None where every one is a report."""
+        if not self._spare and self.ones is None:
+            return None
+        wrong = np.asarray((rows[:, -1] & (2**self._spare - 1)) != 0)
+        return wrong if self.ones is None else wrong | (sizes(rows) != self.ones)
 
     def written(self, reports: Counts, *, like: Dtype | None = None, into: str = "csv") -> Counts:
         """Give hexadecimal strings for rows of packed bytes; into a Parquet file, bytes."""
@@ -204,6 +207,34 @@ class BitForm:
     def unpadded(self, text: str, digits: int) -> Counts | None:
         """Read what `padded` gave; None for anything else."""
         return _only(self.read([text]))
+
+
+@dataclass(frozen=True)
+class AskedBitForm(BitForm):
+    """Reports of bits for some of the answers: a row of bits says which `ones` are asked about, and theirs follow."""
+
+    @property
+    def bits(self) -> float:
+        """The bits that tell one report from all others: those of which answers were asked about, and theirs."""
+        assert self.ones is not None
+        return super().bits + self.ones
+
+    @property
+    def rule(self) -> str:
+        """What reports must be, for an error."""
+        assert self.ones is not None
+        half = counted(self.width // 2, "byte", "bytes")
+        asked = counted(self.ones, "answer", "answers")
+        return f"{half} and {half} in lower-case hexadecimal: the {asked} asked about, and those whose bit is 1"
+
+    @property
+    def width(self) -> int:
+        """The number of bytes of a report: two rows of bits."""
+        return 2 * super().width
+
+    def _wrong(self, rows: Counts) -> Mask:
+        asked, bits = np.hsplit(rows, 2)
+        return np.asarray(super()._wrong(asked) | (bits & ~asked).any(axis=1))
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.bit_vectors import PackedSupport
-from warner.designs.draws import Compared, bernoulli, selection
+from warner.designs.draws import Compared, bernoulli, selection, selections
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import Symmetry
 from warner.designs.odds import NumberReader, OddsDesign, odds_or_epsilon, refuse_even
@@ -173,13 +173,7 @@ class SubsetSelection(OddsDesign, PackedSupport):
         holds = bernoulli(truth.size, a * d, a * d + b * (k - d), random_bytes)
         if truth.size == 1:
             return _one_set(int(truth[0]), bool(holds[0]), d, k, random_bytes)
-        needed = (d - holds).astype(np.min_scalar_type(256 * k))
-        columns = np.zeros((self.report_form.width, truth.size), dtype=np.uint8)  # byte by byte: answers come in turn
-        for place in range(k - 1):
-            chosen = bernoulli(truth.size, needed, k - 1 - place, random_bytes)
-            needed -= chosen
-            columns[place // 8] |= chosen.view(np.uint8) << np.uint8(7 - place % 8)
-        return _with_truth(np.ascontiguousarray(columns.T), truth, holds, k)
+        return _with_truth(selections(d - holds, k - 1, self.report_form.width, random_bytes), truth, holds, k)
 
     def _opening(self) -> str:
         return f"SubsetSelection of {self.size} among"
@@ -233,4 +227,4 @@ def _best_size(k: int, a: int, b: int) -> int:
     """Choose the size whose unbiased share of an absent answer varies least: one of two."""
     ideal = Fraction(k * b, a + b)
     sizes = sorted({max(1, math.floor(ideal)), max(1, math.ceil(ideal))})
-    return min(sizes, key=lambda size: _symmetry(k, size, a, b).variance_of_absent)
+    return min(sizes, key=lambda size: _symmetry(k, size, a, b).alike.variance_of_absent)

@@ -58,6 +58,10 @@ class Symmetric(Design):
         """The probability that a report supports a given answer that is not held."""
         return self.symmetry.q
 
+    def reported(self, shares: Array) -> Array:
+        """Give q + (p - q) share for each answer."""
+        return np.asarray(self.q * shares.sum(axis=-1, keepdims=True) + self.symmetry.gain * shares)
+
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Sums:

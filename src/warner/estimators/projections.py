@@ -48,11 +48,11 @@ def least_squares(histograms: Histograms, design: Design) -> Array:
 
 def variance_of_one_report(design: Design) -> float:
     """Give the variance that one report leaves in the unbiased shares, summed, if all answers are equally common."""
-    if design.symmetry is not None:
-        reported = design.symmetry.q + design.symmetry.gain / design.k
-        return design.k * reported * (1 - reported) / design.symmetry.gain**2
+    if (alike := design.alike) is not None:
+        reported = float(alike.q) + alike.gain / design.k
+        return design.k * reported * (1 - reported) / alike.gain**2 / float(alike.asked)
     inverse = design.inverse()
-    expected = design.operator().forward(np.full(design.k, 1 / design.k))
+    expected = design.reported(np.full(design.k, 1 / design.k))
     return float(expected @ (inverse**2).sum(axis=1) - ((expected @ inverse) ** 2).sum())
 
 

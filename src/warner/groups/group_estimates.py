@@ -22,7 +22,7 @@ from warner.groups.heterogeneity_tests import GroupTest, cochran_test, squared_c
 from warner.groups.ordered_groups import axis_of_values
 from warner.groups.random_walk import RandomWalks, Series, ordered_series
 from warner.groups.ranks import GroupRanks, expected_ranks
-from warner.inference.intervals import positions_of
+from warner.inference.intervals import mirrored, positions_of
 from warner.inference.two_answers import unmirrored
 from warner.reports.pools import refuse_uncounted
 from warner.results import Result, as_frame, as_json, critical_value, plain, rows
@@ -529,7 +529,7 @@ def advice(tally: Collected) -> str:
 
 def _mirrored(tally: Collected) -> bool:
     """Tell whether there are two answers, of which each report tells the one as much as the other."""
-    return tally.k == 2 and all(part.design.exclusive for part in tally.parts)
+    return mirrored([part.design for part in tally.parts])
 
 
 def _refuse(tally: Collected, on: Any, along: str | None, *, different_people: bool) -> None:

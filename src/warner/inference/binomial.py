@@ -219,7 +219,7 @@ def all_at_each_count(
 ) -> tuple[Array, ...]:
     """Evaluate several functions in one go; see `at_each_count`."""
     k = counts.shape[-1]
-    if counts.dtype != np.int64 or k <= LONG_ROW:
+    if counts.dtype != np.int64 or k <= LONG_ROW or np.shape(n)[-1:] == (k,):  # with totals that differ, too
         return function(np.asarray(counts, dtype=np.float64), n)
     rows, totals = counts.reshape(-1, k), np.broadcast_to(n, (*counts.shape[:-1], 1)).reshape(-1)
     results = []

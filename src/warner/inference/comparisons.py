@@ -31,7 +31,7 @@ from warner.inference.differences import (
 )
 from warner.inference.equality_tests import fisher_test
 from warner.inference.exact_differences import MOST_REPORTS, limits_of_answers, limits_of_supports
-from warner.inference.intervals import Confidence, in_all_groups, joint, limits, positions_of
+from warner.inference.intervals import Confidence, in_all_groups, joint, law_of, limits, mirrored, positions_of
 from warner.inference.joining import Sample, joined, joined_test
 from warner.inference.normal import Sampled, normal_limits, normal_test
 from warner.results import Result, plain
@@ -150,12 +150,12 @@ def compare(
     if i == j:
         raise ValueError(f"two different answers must be compared, but got {first!r} twice")
     _refuse_simultaneous(confidence)
-    ways = (_by_share, _by_sign, _by_readout)
-    numbers, approximate, test = next(filter(None, (way(tally, i, j, confidence) for way in ways)))
+    ways, law = (_by_share, _by_sign, _by_readout), law_of(tally, confidence)
+    numbers, approximate, test = next(filter(None, (way(tally, i, j, law) for way in ways)))
     all_groups = Difference(
         *(
             tally.squeezed(in_all_groups(np.asarray(number), tally.answered))
-            for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)
+            for number in agreeing(Difference(*map(np.asarray, numbers)), law)
         )
     )
     names = repr(tally.domain[i]), repr(tally.domain[j])
@@ -184,7 +184,7 @@ def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple
 
     The difference is 2 share - 1, the ratio share / (1 - share), and both are equal at a share of one half.
     """
-    if tally.k > 2 or not all(part.design.exclusive for part in tally.parts):
+    if not mirrored([part.design for part in tally.parts]):
         return None
     answered = tally.answered
     groups = [joint(tally.parts, group, [[i]], target=confidence.target) for group in np.flatnonzero(answered).tolist()]
@@ -291,15 +291,16 @@ def compare_groups(
         raise ValueError(f"test must be one of {', '.join(TESTS)}, but got {test!r}")
     keys, rows = groups_between(tally, between, confidence)
     (place,) = positions_of([answer], tally.domain)
-    first, second = (joint(tally.parts, row, [[place]], target=confidence.target) for row in rows)
+    law = law_of(tally, confidence)
+    first, second = (joint(tally.parts, row, [[place]], target=law.target) for row in rows)
     by_counts = None
     if first.is_one_count and second.is_one_count:
-        by_counts = counts_compared(tally, first.only_count(0), second.only_count(0), confidence, test)
+        by_counts = counts_compared(tally, first.only_count(0), second.only_count(0), law, test)
     numbers, approximate, named = by_counts or (
-        *_of_estimates(tally, place, rows, confidence),
+        *_of_estimates(tally, place, rows, law),
         "normal",
     )
-    numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)))
+    numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), law)))
     one_name, two_name = (f"{tally.domain[place]!r} in {shown_name(key)}" for key in keys)
     shown = numbers.unbiased if shares is None else shares[rows[0], place] - shares[rows[1], place]
     return _comparison(tally, (one_name, two_name), shown, numbers, confidence, approximate, named)

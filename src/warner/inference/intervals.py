@@ -160,6 +160,17 @@ class Interval(Result):
         return f"<{of}{np.size(self.low):,} intervals: {about}>"
 
 
+def law_of(tally: Collected, confidence: Confidence) -> Confidence:
+    """Give the intervals to compute: for the population, where some design counts only a part of the people.
+
+    These are a random part, so that a share among all people shows in them as that of a population does, and no more
+    loosely: draws without replacement only lessen the chance. The interval holds for the realised share as well.
+    """
+    if confidence.target == "population" or all(part.design.counts_everybody for part in tally.parts):
+        return confidence
+    return replace(confidence, target="population")
+
+
 def interval(
     tally: Collected, answers: Any, confidence: Confidence, *, method: str | None = None, cumulative: bool = False
 ) -> Interval:
@@ -205,7 +216,7 @@ def limits(
     Of a group without reports they are NaN. `readout` is how the shares show in the only collection, if that is known
     already.
     """
-    answered = tally.answered
+    answered, confidence = tally.answered, law_of(tally, confidence)
     if confidence.anytime:
         refuse_anytime(tally, method)
     if sets is not None and (whole := sizes_of(sets) == tally.k).any():
@@ -263,8 +274,12 @@ def intervals_apart(designs: list[Design], confidence: Confidence) -> int:
     """
     if not confidence.simultaneous:
         return 1
-    mirrored = designs[0].k == 2 and all(_sum_to_one(design) for design in designs if design.epsilon > 0)
-    return 1 if mirrored else designs[0].k
+    return 1 if mirrored(designs) else designs[0].k
+
+
+def mirrored(designs: list[Design]) -> bool:
+    """Tell whether there are two answers, whose unbiased shares sum to one whatever is reported: one tells both."""
+    return designs[0].k == 2 and all(_sum_to_one(design) for design in designs if design.epsilon > 0)
 
 
 def _sum_to_one(design: Design) -> bool:
@@ -336,7 +351,8 @@ def _single(
     if not some.size:
         return Limits(low, high, error, ("linear",))
     base, gain = np.asarray(readout.base)[some], np.asarray(readout.gain)[some]
-    binomial = Binomial(readout.count[:, some], n, base, gain)
+    trials = np.broadcast_to(n, readout.count.shape)[:, some]
+    binomial = Binomial(readout.count[:, some], trials, base, gain)
     low[:, some], high[:, some], error[:, some] = interval_and_error(binomial, tail, target)
     return Limits(low, high, error, (*_names(binomial, target, tail, None), "linear"))
 
@@ -367,8 +383,8 @@ class Joint:
 
     @property
     def is_one_count(self) -> bool:
-        """Whether one binomial count tells everything, about all people of the group."""
-        return len(self.exact) == 1 and bool(self.exact.all()) and not self.silent
+        """Whether one binomial count tells everything, about all people of the group; not that of nobody."""
+        return len(self.exact) == 1 and bool(self.exact.all() and (self.binomial.n >= 1).all()) and not self.silent
 
     def only_count(self, place: int) -> Binomial:
         """Give that count of the set at a place, as numbers."""
@@ -437,12 +453,12 @@ def joint(
             silent += float(np.atleast_1d(part.n)[group])
         if not part.answered[group] or part.design.epsilon == 0:
             continue
-        n = part.scaled()[1]
         row = part.readout([group], sets, minus=minus, target=target)
         error = np.zeros(1) if row.error is None else row.error[0]
         people = np.atleast_1d(part.n)[group]
+        trials = np.broadcast_to(row.trials, row.count.shape)[0]
         rows.append(
-            tuple(np.atleast_1d(x) for x in (row.count[0], n[group], row.base, row.gain, row.exact, error, people))
+            tuple(np.atleast_1d(x) for x in (row.count[0], trials, row.base, row.gain, row.exact, error, people))
         )
     width = rows[0][0].size
     columns = [np.stack([np.broadcast_to(row[place], width) for row in rows]) for place in range(7)]

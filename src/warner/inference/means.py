@@ -23,7 +23,7 @@ from warner.designs.exact import exact
 from warner.designs.facts import Fuzzy
 from warner.designs.grids import is_numeric
 from warner.inference.comparisons import counts_compared, groups_between, shown_name
-from warner.inference.intervals import Confidence, joint, limits
+from warner.inference.intervals import Confidence, joint, law_of, limits
 from warner.inference.normal import normal_limits, normal_test
 from warner.inference.numeric_results import NumericResult
 from warner.results import Result, plain
@@ -182,7 +182,7 @@ def mean(tally: Collected, values: Any, confidence: Confidence) -> Mean:
     x -= least
     x /= width
     sets = sets_of(x)
-    shares, ends = _with_shares(tally, sets, confidence)
+    shares, ends = _with_shares(tally, sets, law_of(tally, confidence))
     return _made(tally, _scaled(shares, ends, least, width), confidence, ends.methods)
 
 
@@ -222,13 +222,13 @@ def standard_deviation(tally: Collected, values: Any, confidence: Confidence) ->
     if np.ptp(x) == 0:
         return _made(tally, np.zeros((4, len(tally.answered))), confidence, ("known",), "standard deviation")
     centres = np.atleast_1d(mean(tally, values, confidence).value)
-    most = (float(np.ptp(x)) / 2) ** 2
+    most, target = (float(np.ptp(x)) / 2) ** 2, law_of(tally, confidence).target
     rows = np.full((4, len(tally.answered)), np.nan)
     for group in np.flatnonzero(tally.answered).tolist():
         squares = (x - centres[group]) ** 2
         width = float(squares.max())
-        together = joint(tally.parts, group, Fuzzy(squares[np.newaxis] / width), target=confidence.target)
-        variance, error = (width * float(part[0]) for part in together.average(confidence.target)[:2])
+        together = joint(tally.parts, group, Fuzzy(squares[np.newaxis] / width), target=target)
+        variance, error = (width * float(part[0]) for part in together.average(target)[:2])
         low, high = normal_limits(np.array(variance), np.array(error), confidence.tail(1), span=(0.0, most))
         value = math.sqrt(min(max(variance, 0.0), most))
         rows[:, group] = value, error / (2 * value) if value > 0 else math.inf, math.sqrt(low), math.sqrt(high)
@@ -304,16 +304,17 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
     keys, rows = groups_between(tally, between, confidence)
     first, second = (shown_name(key) for key in keys)
     sets = sets_of((x - least) / width)
-    one, two = (joint(tally.parts, row, sets, target=confidence.target) for row in rows)
+    law = law_of(tally, confidence)
+    one, two = (joint(tally.parts, row, sets, target=law.target) for row in rows)
     if one.is_one_count and two.is_one_count:
-        by_counts = counts_compared(tally, one.only_count(0), two.only_count(0), confidence, "barnard")
+        by_counts = counts_compared(tally, one.only_count(0), two.only_count(0), law, "barnard")
         if by_counts is not None:
             numbers, approximate, test = by_counts
             middle, low, high = (width * float(part) for part in (numbers.unbiased, numbers.low, numbers.high))
             named = "approximate" if tally.weighted else test
             p_value, approximate = float(numbers.p_value), approximate or tally.weighted
             return MeanComparison(first, second, middle, low, high, p_value, confidence, approximate, named)
-    (middle1, error1, _), (middle2, error2, _) = (group.average(confidence.target) for group in (one, two))
+    (middle1, error1, _), (middle2, error2, _) = (group.average(law.target) for group in (one, two))
     middle, error = width * float(middle1[0] - middle2[0]), width * math.hypot(float(error1[0]), float(error2[0]))
     if math.isinf(error):
         raise ValueError("the design must tell the mean, but under it that cannot be known")

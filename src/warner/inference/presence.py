@@ -189,7 +189,8 @@ def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: fl
     p_values, totals = absence_p_values(readout), n[:, 0]
     if readout.exact.ndim == 0:
         rate = float(readout.base), float(readout.gain)
-        return Detection(p_values, [[own_count(total, *rate)] for total in totals.tolist()], None)
+        fewest = np.broadcast_to(readout.trials, readout.count.shape).min(axis=-1)  # who were asked about some answer
+        return Detection(p_values, [[own_count(total, *rate)] for total in fewest.tolist()], None)
     by_total = {total: detection_tests(design, readout, total, alpha, power) for total in np.unique(totals).tolist()}
     tests = [by_total[total] for total in totals.tolist()]
     if any(None in row for row in tests):

@@ -99,15 +99,15 @@ def candidates(domain: Domain, epsilon: Number) -> list[Candidate]:
             listed += [
                 Candidate(name, design, variance_of_rare(design), in_question=place == 0)
                 for place, (name, design) in enumerate(mechanism.variants(domain, epsilon).items())
-                if design.symmetry is not None
+                if design.alike is not None
             ]
     return sorted(listed, key=lambda candidate: float(f"{candidate.variance:.{DIGITS_COMPARED}g}"))
 
 
 def variance_of_rare(design: Design) -> float:
     """Give the variance that one report leaves in the unbiased share of an answer that nobody holds."""
-    assert design.symmetry is not None
-    return float(design.symmetry.variance_of_absent)
+    assert design.alike is not None
+    return float(design.alike.variance_of_absent)
 
 
 def preferred(offered: Sequence[Candidate]) -> Candidate:
@@ -378,7 +378,7 @@ def advice(precision: Precision) -> Iterator[str]:
             f"Not told: reports of this design do not tell the share{'s' * (len(names) > 1)} of "
             f"{enumerated(names)}; the plan is for the other answers."
         )
-    if design.symmetry is not None and not design.repeatable:  # what is better for one report may not bear a second
+    if design.alike is not None and not design.repeatable:  # what is better for one report may not bear a second
         yield from better_mechanism(design)
 
 

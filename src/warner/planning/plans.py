@@ -153,7 +153,7 @@ class Plan(Result):
         None where the design's answers are not alike, as those of a channel, where it is made for repeated questions,
         or where epsilon is infinite.
         """
-        comparable = self.design.symmetry is not None and not self.design.repeatable
+        comparable = self.design.alike is not None and not self.design.repeatable
         offered = candidates(self.design.k, self.epsilon) if comparable else []
         people = self.people if self.goal is None else None
         return Mechanisms(self.design.domain, self.epsilon, tuple(offered), self.question, people) if offered else None

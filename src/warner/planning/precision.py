@@ -7,7 +7,7 @@ Two measures, both in units of a share (0.02 is two percentage points):
   Pearson at the expected count; elsewhere the approximate one (``Sampled``) at the expected counts. Where it is to hold
   however often one looks, it is the any-time interval at the expected count, or at the expected sum of scores.
 - ``error``: the root-mean-square error of the unbiased shares (`warner.inv`) over the K answers, as an estimate of a
-  population's shares, :math:`\sqrt{\sum_i \mathrm{Var}_i / K}`. Of a design whose answers are alike (`Symmetry`), with
+  population's shares, :math:`\sqrt{\sum_i \mathrm{Var}_i / K}`. Of a design whose answers are alike (``Alike``), with
   :math:`\phi_i = q + (p-q)\theta_i`,
 
   .. math:: \sum_i \mathrm{Var}_i = \frac{\sum_i \phi_i - \sum_i \phi_i^2}{n (p-q)^2},
@@ -42,7 +42,7 @@ from warner.inference.presence_tests import evidence
 if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
     from warner.designs.contract import Design
-    from warner.designs.facts import Symmetry
+    from warner.designs.facts import Alike
     from warner.inference.intervals import Confidence
 
 MEASURES = {"half_width": "interval half-width", "error": "root-mean-square error"}
@@ -136,7 +136,8 @@ class Measured(NamedTuple):
 class Cases(NamedTuple):
     """Answers among which the one with the widest interval is looked for: arrays of shape (cases,).
 
-    Each has its true share, and shows in a binomial count with probability base + gain * share where `exact`. Elsewhere
+    Each has its true share, and shows in a binomial count with probability base + gain * share where `exact`, of the
+    part of the people who are `asked` about it. Elsewhere
     the probability of each column matters, of shape (cases, columns): `reported` as expected, `absent` if nobody held
     the answer.
     """
@@ -148,10 +149,14 @@ class Cases(NamedTuple):
     exact: Mask
     reported: Array | None = None
     absent: Array | None = None
+    asked: float = 1.0
 
     def expected(self, n: float) -> Binomial:
         """Give the binomial counts to be expected of n people."""
-        return Binomial(np.minimum(n * (self.base + self.gain * self.shares), n), n, self.base, self.gain)
+        trials = n * self.asked
+        return Binomial(
+            np.minimum(trials * (self.base + self.gain * self.shares), trials), trials, self.base, self.gain
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +170,8 @@ class Precision:
     def cases(self) -> Cases:
         """The answers that the half-width may be for: one is enough where all are alike, or where there are two."""
         design, question = self.design, self.question
-        if design.symmetry is not None:
-            return _alike(design.symmetry, question)
+        if design.alike is not None:
+            return _alike(design.alike, question)
         identified = self._vertices.identified
         if question.answer is not None and not identified[question.answer]:
             raise ValueError(
@@ -181,7 +186,7 @@ class Precision:
     @property
     def unidentified(self) -> Integers:
         """The positions of the answers whose shares reports do not tell."""
-        return np.flatnonzero([] if self.design.symmetry is not None else ~self._vertices.identified)
+        return np.flatnonzero([] if self.design.alike is not None else ~self._vertices.identified)
 
     @cached_property
     def _vertices(self) -> Vertices:
@@ -200,7 +205,7 @@ class Precision:
         question, widths = self.question, self._half_widths(n)
         case = int(widths.argmax())
         is_chosen = question.answer is not None or (question.population is not None and question.share is None)
-        any_answer = self.design.symmetry is not None and not is_chosen
+        any_answer = self.design.alike is not None and not is_chosen
         return Measured(
             answer=None if any_answer else self.design.domain[int(self.cases.places[case])],
             share=float(self.cases.shares[case]),
@@ -212,13 +217,13 @@ class Precision:
 
     def error(self, n: float) -> float:
         """Give the root-mean-square error of the unbiased shares, for the population or for the worst one."""
-        symmetry, k, population = self.design.symmetry, self.design.k, self.question.population
-        if symmetry is not None:
-            total = (symmetry.a + (k - 1) * symmetry.b) / symmetry.total  # in whole numbers: 1 where counts sum to n
+        alike, k, population = self.design.alike, self.design.k, self.question.population
+        if alike is not None:
+            total = float(alike.p + (k - 1) * alike.q)  # exactly 1 where counts sum to n
             squares = total**2 / k  # of the uniform population, which is the worst
             if population is not None:
-                squares = float(np.square(symmetry.q + symmetry.gain * population).sum())
-            return math.sqrt(max(total - squares, 0) / (k * n)) / abs(symmetry.gain)
+                squares = float(np.square(float(alike.q) + alike.gain * population).sum())
+            return math.sqrt(max(total - squares, 0) / (k * n * float(alike.asked))) / abs(alike.gain)
         errors = _unbiased_errors(self.design, self._populations, n)
         return float(np.sqrt(np.square(errors).mean(axis=-1)).max())
 
@@ -236,8 +241,9 @@ class Precision:
     def _half_widths(self, n: float) -> Array:
         confidence = self.question.confidence
         tail = confidence.tail(intervals_apart([self.design], confidence))
-        reports = self.cases.expected(n).count
-        low, high = anytime_limits(reports, n, 2 * tail) if confidence.anytime else binomial_limits(reports, n, tail)
+        reports, trials = self.cases.expected(n)[:2]
+        ever = confidence.anytime
+        low, high = anytime_limits(reports, trials, 2 * tail) if ever else binomial_limits(reports, trials, tail)
         exact = (high - low) / 2 / np.abs(self.cases.gain)
         if confidence.anytime and not self.cases.exact.all():
             return np.where(self.cases.exact, exact, self._anytime_scores(n, 2 * tail))
@@ -259,7 +265,7 @@ class Precision:
         return widths
 
     def _standard_errors(self, n: float) -> Array:
-        binomial = _binomial_errors(self.cases.base, self.cases.gain, self.cases.shares, n)
+        binomial = _binomial_errors(self.cases.base, self.cases.gain, self.cases.shares, n * self.cases.asked)
         return np.where(self.cases.exact, binomial, self._linear_errors(n, self.cases.reported))
 
     def _linear_errors(self, n: float, probabilities: Array | None) -> Array:
@@ -278,7 +284,8 @@ class Precision:
         """Give the share that an answer must have to be told from noise, at the family-wise error rate 1 - level."""
         alpha, power = (1 - self.question.confidence.level) / self.design.k, self.question.power
         if self.cases.exact[case]:
-            return smallest_share(n, float(self.cases.base[case]), float(self.cases.gain[case]), alpha, power)
+            trials = n * self.cases.asked
+            return smallest_share(trials, float(self.cases.base[case]), float(self.cases.gain[case]), alpha, power)
         (test,) = evidence(self.design, [int(self.cases.places[case])], n, alpha, power)
         if test is not None:
             return test.smallest(alpha, power)
@@ -286,9 +293,9 @@ class Precision:
         return max(float((ndtri(power) - ndtri(alpha)) * absent), 0.0)
 
 
-def _alike(symmetry: Symmetry, question: Question) -> Cases:
+def _alike(alike: Alike, question: Question) -> Cases:
     """Give the one case that is needed where all answers are alike."""
-    base, gain = symmetry.q, symmetry.gain
+    base, gain = float(alike.q), alike.gain
     place = question.answer or 0
     share: Numbers = _nearest_to_half(base, gain) if question.share is None else question.share
     if question.share is None and question.population is not None:
@@ -296,7 +303,8 @@ def _alike(symmetry: Symmetry, question: Question) -> Cases:
             place = int(np.abs(base + gain * question.population - 0.5).argmin())
         share = question.population[place]
     shares = np.array([share], dtype=np.float64)
-    return Cases(np.array([place]), shares, np.array([base]), np.array([gain]), np.array([True]))
+    law = np.array([base]), np.array([gain]), np.array([True])
+    return Cases(np.array([place]), shares, *law, asked=float(alike.asked))
 
 
 class Vertices(NamedTuple):
@@ -318,7 +326,7 @@ class Vertices(NamedTuple):
 
 def _vertices(design: Design) -> Vertices:
     k = design.k
-    reported = design.operator().forward(np.eye(k))
+    reported = design.reported(np.eye(k))
     readout = design.readout(BOUNDLESS_PEOPLE * reported, np.full((k, 1), BOUNDLESS_PEOPLE))
     base, gain, exact = (np.broadcast_to(part, k) for part in (readout.base, readout.gain, readout.exact))
     error = np.zeros((k, k)) if readout.error is None else np.broadcast_to(readout.error, (k, k))
@@ -359,7 +367,7 @@ def _binomial_errors(base: Numbers, gain: Numbers, shares: Array, n: float) -> A
 
 def _unbiased_errors(design: Design, populations: Array, n: float) -> Array:
     """Give the standard errors of all unbiased shares, of shape (populations, k), at expected counts."""
-    reported = design.operator().forward(populations)
+    reported = design.reported(populations)
     readout = design.readout(n * reported, np.full((len(populations), 1), n))
     binomial = _binomial_errors(readout.base, readout.gain, populations, n)
     return binomial if readout.error is None else np.where(readout.exact, binomial, readout.error)

@@ -80,9 +80,7 @@ def _smallest_share(plan: Plan) -> str:
     power = level_text(plan.power)
     if plan.smallest_share > 1:
         return f"Smallest share: no answer, however common, stands out from the noise with probability {power}."
-    about = (
-        "an answer" if plan.answer is None or plan.design.symmetry is not None else f"the answer {quoted(plan.answer)}"
-    )
+    about = "an answer" if plan.answer is None or plan.design.alike is not None else f"the answer {quoted(plan.answer)}"
     return (
         f"Smallest share: {about} stands out from the noise with probability {power} if "
         f"{share_text(plan.smallest_share)} of people hold it."

@@ -101,6 +101,15 @@ class ClosedList(Symmetric):
     # Facts
 
     @property
+    def counts_everybody(self) -> bool:  # type: ignore[override]
+        """Whether all reports are of the last level: reports of others are not counted."""
+        return self.source.levels == 1
+
+    def reported(self, shares: Array) -> Array:
+        """Give q + (p - q) share for each answer: those of people with other answers are counted as well."""
+        return np.asarray(self.q + self.symmetry.gain * shares)
+
+    @property
     def supported(self) -> int | None:
         """A report supports any number of answers."""
         return None

@@ -92,8 +92,9 @@ class Memo(ABC):
         with FileLock(resolved(path), wait=True):
             if Path(path).exists():
                 raise FileExistsError(f"{path} already exists; load it, because a new memo would spend epsilon again")
-            function = memo.design.rounds.hashes(1, os.urandom)
-            memo.write(Kept(os.urandom(SECRET_BYTES), int(function[0]), {}))
+            rounds = memo.design.rounds
+            function = rounds.written_hash(rounds.hashes(1, os.urandom))
+            memo.write(Kept(os.urandom(SECRET_BYTES), function, {}))
         return memo
 
     @staticmethod
@@ -116,8 +117,8 @@ class Memo(ABC):
         return SecretMemo(_memoized(design), secret)
 
     @abstractmethod
-    def remembered(self, answers: Integers) -> tuple[Counts, int]:
-        """Give the permanent response to each answer, for ever the same, and the number of the hash function."""
+    def remembered(self, answers: Integers) -> tuple[Counts, Counts]:
+        """Give the permanent response to each answer, for ever the same, and its owner's hash function for each."""
 
     @abstractmethod
     def used(self) -> int | None:
@@ -131,8 +132,7 @@ class Memo(ABC):
         """Draw this person's next reports: the permanent responses are kept, the second round is drawn."""
         if not answers.size:
             return self.design.draw(answers, random_bytes)  # no reports, in their own form
-        responses, function = self.remembered(answers)
-        return self.design.rounds.again(responses, np.full(answers.size, function), random_bytes)
+        return self.design.rounds.again(*self.remembered(answers), random_bytes)
 
     def spent(self) -> Spent:
         """Tell what this person's reports can reveal together: ``eps_infinity`` for each memo key that was used.
@@ -143,7 +143,7 @@ class Memo(ABC):
         keys = rounds.keys if used is None else used
         spent = keys * log_ratio(*self.design.first.ratio)
         start = "nothing is written down: at most " if used is None else ""
-        each = f"{self.design.first.shown_epsilon()} for each of {counted(keys, rounds.key, rounds.key + 's')}"
+        each = f"{self.design.first.shown_epsilon()} for each of {counted(keys, rounds.key, rounds.keys_in_words)}"
         text = f"{start}epsilon {shown_up(spent, 4)}, {each}, against {rounds.alike}"
         return Spent(keys, double_not_below(spent), used is None, text)
 
@@ -155,16 +155,16 @@ class SecretMemo(Memo):
     design: Memoized
     secret: bytes = field(repr=False)
 
-    def remembered(self, answers: Integers) -> tuple[Counts, int]:
+    def remembered(self, answers: Integers) -> tuple[Counts, Counts]:
         """Derive them again."""
         rounds = self.design.rounds
-        function = rounds.hashes(1, self._bytes(b"hash", b""))
-        keys, place = np.unique(rounds.keyed(answers, function.repeat(answers.size)), return_inverse=True)
+        functions = np.repeat(rounds.hashes(1, self._bytes(b"hash", b"")), answers.size, axis=0)
+        keys, place = np.unique(rounds.keyed(answers, functions), return_inverse=True)
         drawn = [
             rounds.permanent(np.array([key]), self._bytes(b"permanent", key.to_bytes(8, "little")))
             for key in keys.tolist()
         ]
-        return np.concatenate(drawn)[place], int(function[0])
+        return np.concatenate(drawn)[place], functions
 
     def used(self) -> int | None:
         """Nothing is written down."""
@@ -196,7 +196,7 @@ class FileMemo(Memo):
     design: Memoized
     path: Path
 
-    def remembered(self, answers: Integers) -> tuple[Counts, int]:
+    def remembered(self, answers: Integers) -> tuple[Counts, Counts]:
         """Look them up; what is new is drawn, and is in the file before anybody is told."""
         found = self._looked_up(answers)
         if found.new.any():
@@ -204,16 +204,18 @@ class FileMemo(Memo):
                 found = self._looked_up(answers)  # again, since another one may have drawn in between
                 found = found._replace(kept=self._with_drawn(found))
         written = [found.kept.responses[digest] for digest in found.digests]
-        return self.design.rounds.form.read(written).reports[found.place], found.kept.function
+        return self.design.rounds.form.read(written).reports[found.place], found.functions
 
     def _looked_up(self, answers: Integers) -> MemoEntries:
         """Read the file, and find the memo keys of these answers in it."""
         kept = self.read()
-        of_each = self.design.rounds.keyed(answers, np.full(answers.size, kept.function))
+        functions = self.design.rounds.read_hash(kept.function, answers.size)
+        assert functions is not None
+        of_each = self.design.rounds.keyed(answers, functions)
         keys, place = np.unique(of_each, return_inverse=True)
         digests = [_digest(kept.salt, key) for key in keys.tolist()]
         new = np.array([digest not in kept.responses for digest in digests], dtype=bool)
-        return MemoEntries(kept, keys, digests, new, place)
+        return MemoEntries(kept, functions, keys, digests, new, place)
 
     def _with_drawn(self, found: MemoEntries) -> Kept:
         """Draw a permanent response for each key that is new, and write the file."""
@@ -254,8 +256,7 @@ class FileMemo(Memo):
         rounds = self.design.rounds
         fits = (
             _is_hexadecimal(salt, SECRET_BYTES)
-            and type(function) is int
-            and 0 <= function < rounds.functions
+            and rounds.read_hash(function, 1) is not None
             and isinstance(responses, dict)
             and len(responses) <= rounds.keys
             and all(_is_hexadecimal(digest, DIGEST_BYTES) for digest in responses)
@@ -271,7 +272,7 @@ class Kept(NamedTuple):
     """What a memo file holds: the salt of its digests, the person's hash function, the permanent responses."""
 
     salt: bytes
-    function: int
+    function: Label
     responses: dict[str, Label]
 
 
@@ -279,6 +280,7 @@ class MemoEntries(NamedTuple):
     """What a memo file holds, and the memo keys of some answers: their digests, which are new, and whose is which."""
 
     kept: Kept
+    functions: Counts
     keys: Integers
     digests: list[str]
     new: Mask

@@ -9,6 +9,7 @@ memoized:
 `Memoized.unary`            unary encoding, whose bits are drawn again: L-OSUE, L-SUE [1]_
 `Memoized.rappor`           the same with RAPPOR's own parameters: basic RAPPOR [2]_
 `Memoized.hashing`          a hash function for ever, and randomized response, twice, on its values: LOLOHA [3]_
+`Memoized.bit_flips`        bits for the same few answers for ever, kept and perhaps drawn again: dBitFlipPM [4]_
 ==========================  ====================================================================================
 
 One round of reports, one from each person, is a report of the *chain* of both rounds, which is a design of its own
@@ -27,6 +28,7 @@ References
    CCS 2014, 1054-1067.
 .. [3] H. H. Arcolezi, C. Pinzón, C. Palamidessi, S. Gambs, "Frequency estimation of evolving data under local
    differential privacy", EDBT 2023, 512-525.
+.. [4] B. Ding, J. Kulkarni, S. Yekhanin, "Collecting telemetry data privately", NIPS 2017, 3571-3580.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.designs.bit_flips import BitFlips
 from warner.designs.contract import Design, revealed
 from warner.designs.exact import (
     double_not_below,
@@ -48,6 +51,7 @@ from warner.designs.exact import (
     whole_number,
 )
 from warner.designs.labels import canonical, first_and_last, listed
+from warner.designs.repeated.dbitflip import FlipRounds
 from warner.designs.repeated.rappor import BitRounds, basic_rappor
 from warner.designs.repeated.rounds import AnswerRounds, HashRounds, Rounds, second_odds
 from warner.designs.response import RandomizedResponse
@@ -67,7 +71,7 @@ if TYPE_CHECKING:
     from warner.documents import Document
 
 STAGES: dict[str, type[Design]] = {
-    design.mechanism: design for design in (RandomizedResponse, UnaryEncoding, LocalHashing)
+    design.mechanism: design for design in (RandomizedResponse, UnaryEncoding, LocalHashing, BitFlips)
 }
 MOST_REPORTS_PER_PERSON = 10**12  # reports of one person
 MOST_REPORTS_IN_TABLE = 10**9  # reports in a table
@@ -122,6 +126,9 @@ class Memoized(Design):
     exclusive = of_one_round("exclusive")
     ordered = of_one_round("ordered")
     complete = of_one_round("complete")
+    counts_everybody = of_one_round("counts_everybody")
+    alike = of_one_round("alike")
+    reported = of_one_round("reported")
     supported = of_one_round("supported")
     columns = of_one_round("columns")
     report_types = of_one_round("report_types")
@@ -264,6 +271,37 @@ class Memoized(Design):
         odds = second_odds(first.odds, eps_first, first.field)
         return cls(first, RandomizedResponse(first.field, odds=odds))
 
+    @classmethod
+    def bit_flips(
+        cls, domain: Domain, *, eps_infinity: Number, eps_first: Number | None = None, size: Number | None = None
+    ) -> Memoized:
+        """Give bits for the same few answers for ever (dBitFlipPM): every change of the answer shows at once.
+
+        A person is asked about some answers only, always the same ones, and what is kept are the bits for them: those
+        for each of these answers, and those for all others together.
+
+        Parameters
+        ----------
+        domain, eps_infinity
+            As for `response`.
+        eps_first : number, optional
+            The most that a single report may reveal. If not given, there is no second round, as in dBitFlipPM: reports
+            are the permanent bits themselves, each spends `eps_infinity`, and all of an unchanged answer no more; but
+            whoever sees them sees every change from or to an answer that is asked about. A second round hides that
+            for a while.
+        size : int, optional
+            How many answers each person is asked about, as for `BitFlips`: fewer need fewer memo keys, and more people.
+
+        Examples
+        --------
+        >>> survey = Memoized.bit_flips(1000, eps_infinity=2, size=16)
+        >>> survey.eps_first, survey.eps_infinity, survey.rounds.keys
+        (2.0, 2.0, 17)
+        """
+        first = _first(BitFlips, domain, eps_infinity, size=size)
+        odds = (1, 0) if eps_first is None else second_odds(first.odds, eps_first, 2, half=first.size > 1)
+        return cls(first, RandomizedResponse(2, odds=odds))
+
     # What reports reveal
 
     @property
@@ -344,6 +382,9 @@ class Memoized(Design):
             cls(UnaryEncoding.optimal(3, odds=(3, 1)), UnaryEncoding(3, p="2/3", q="1/3")),
             cls(LocalHashing(8, odds=(5, 1), field=3), RandomizedResponse(3, odds=(3, 1))),
             cls(LocalHashing(4, odds=(3, 1), field=2), RandomizedResponse(2, odds=(3, 1))),
+            cls(BitFlips(["a", "b", "c"], odds=(3, 1), size=2), RandomizedResponse(2, odds=(1, 0))),
+            cls(BitFlips(3, odds=(3, 1), size=2), RandomizedResponse(2, odds=(3, 1))),
+            cls(BitFlips(["yes", "no"], odds=(2, 1), size=1), RandomizedResponse(2, odds=(3, 1))),
         )
 
     # In words, and in files
@@ -417,6 +458,7 @@ REPEATED_DESIGNS: dict[str, Callable[..., Memoized]] = {
     "l sue": _l_sue,
     "rappor": Memoized.rappor,
     "loloha": Memoized.hashing,
+    "dbitflippm": Memoized.bit_flips,
 }
 
 
@@ -443,9 +485,14 @@ def _rounds_of(first: Design, second: Design) -> Rounds:
         _refuse_other_answers(range(first.field), second)
         _refuse_odds(first, second)
         return HashRounds(first, second)
+    if isinstance(first, BitFlips) and isinstance(second, RandomizedResponse):
+        _refuse_other_answers(range(2), second)
+        _refuse_odds(first, second)
+        return FlipRounds(first, second)
     raise TypeError(
-        "first and second must be two randomized responses, two unary encodings, or linear local hashing and a "
-        f"randomized response of its hash values, but got {first!r} and {second!r}"
+        "first and second must be two randomized responses, two unary encodings, linear local hashing and a "
+        "randomized response of its hash values, or bit flips and a randomized response of two answers for each bit, "
+        f"but got {first!r} and {second!r}"
     )
 
 
@@ -457,7 +504,7 @@ def _refuse_other_answers(responses: Labels, second: Design) -> None:
         )
 
 
-def _refuse_odds(first: RandomizedResponse | LocalHashing, second: RandomizedResponse) -> None:
+def _refuse_odds(first: RandomizedResponse | LocalHashing | BitFlips, second: RandomizedResponse) -> None:
     for name, (a, b) in (("first", first.odds), ("second", second.odds)):
         if not a > b:
             raise ValueError(f"{name} must be at odds a : b with a > b, but got {a} : {b}")

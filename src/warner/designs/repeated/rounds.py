@@ -60,7 +60,7 @@ from warner.designs.report_forms import LabelForm
 from warner.designs.response import RandomizedResponse
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts, Integers
+    from warner.arrays import Counts, Integers, Label
     from warner.designs.contract import Design
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number
@@ -82,9 +82,14 @@ class Rounds(ABC):
     key: ClassVar[str] = "answer"  # what a key is, in words
 
     @property
+    def keys_in_words(self) -> str:
+        """Several keys."""
+        return f"{self.key}s"
+
+    @property
     def alike(self) -> str:
         """Say which histories reports tell apart by no more than the epsilon of each key: the neighbouring relation."""
-        return f"any other history with the same pattern of equal and different {self.key}s"
+        return f"any other history with the same pattern of equal and different {self.keys_in_words}"
 
     @property
     def functions(self) -> int:
@@ -113,6 +118,15 @@ class Rounds(ABC):
     def keyed(self, answers: Integers, hashes: Integers) -> Integers:
         """Give the key of each answer, under the hash function of whoever gives it."""
         return answers
+
+    def written_hash(self, hashes: Counts) -> Label:
+        """Write the hash function of one person, for a file."""
+        return int(hashes[0])
+
+    def read_hash(self, number: object, size: int) -> Counts | None:
+        """Read a hash function from a file, so many times; None if there is no such function."""
+        known = type(number) is int and 0 <= number < self.functions
+        return np.full(size, number) if known else None
 
     @abstractmethod
     def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:

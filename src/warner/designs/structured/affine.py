@@ -105,7 +105,7 @@ class AffineHashing(OddsDesign):
             prime = next_prime(max(k, 3, (values or 0) + 1))
         if values is None:
             near = a // b + 1 if b else prime
-            values = min(_candidates(prime, near), key=lambda g: _symmetry(prime, g, a, b).variance_of_absent)
+            values = min(_candidates(prime, near), key=lambda g: _symmetry(prime, g, a, b).alike.variance_of_absent)
         if epsilon is not None:
             a, b = odds_from_epsilon(epsilon, k, lambda a, b: a + (values - 1) * b)
         return {"odds": (a, b), "values": values, "prime": prime}

@@ -134,7 +134,7 @@ class PrimeFieldDesign(BlockDesign):
         variance = np.where(points < k, np.inf, other * rest / ((a - b) / scale * (with_one - with_two)) ** 2)
         near = np.flatnonzero(variance <= variance.min() * (1 + VARIANCE_TIE))
         spaces = [(int(fields[place]), int(dimensions[place])) for place in near]
-        return min(spaces, key=lambda space: cls._blocks(*space).symmetry(a, b).variance_of_absent)
+        return min(spaces, key=lambda space: cls._blocks(*space).symmetry(a, b).alike.variance_of_absent)
 
     @classmethod
     def _smallest_field(cls, k: int, dimension: int) -> int:

@@ -233,6 +233,7 @@ function explanation(words, question, drawing) {
   const { say, tell } = words;
   const told = isDirect(drawing) ? [tell("p", "direct")] : [
     tell("p", question.mode === "person" ? "personDraws" : !drawing.chance && !drawing.told ? "sets" : replaces(drawing) ? "draws" : "drawsReport"),
+    ...(drawing.reports.asks ? [tell("p", "asked", { n: words.number(drawing.reports.asks) })] : []),
     ...oddsInWords(words, question, drawing),
     tell("p", drawing.epsilon === Infinity ? "certain" : "deniable"),
     ...(question.mode === "device" && (drawing.chance || drawing.reports.members) ? practice(words, question, drawing) : []),
@@ -321,8 +322,9 @@ function reported({ say, figure }, question, { answers, reports }, report) {
   }
   if (reports.indexOf) return [quoted(name(question, reports.at(report)))];
   if (!reports.members) return say("sentNumber", { x: report });
-  const held = reports.members(report).map((x) => name(question, answers.at(x)));
-  return say("sentSet", { x: held.length ? held.join(", ") : say("emptySet").join("") });
+  const named = (places) => places.map((x) => name(question, answers.at(x))).join(", ");
+  const x = named(reports.members(report)) || say("emptySet").join("");
+  return reports.asked ? say("sentBits", { x, asked: named(reports.asked(report)) }) : say("sentSet", { x });
 }
 
 // Controls: each gives its choice, forgets it, and says that it is missing

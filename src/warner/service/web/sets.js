@@ -141,6 +141,49 @@ function unary({ domain, one, zero }) {
   return { answers, reports: bitSets(answers.size), epsilon: spentByBits(given), draw, held };
 }
 
+// Bit flips: bits for so many answers, which are drawn by chance, and told with them
+
+function assigned(k, size, bytes) {
+  const [asked, byte] = [new Uint8Array(k), single(bytes)];
+  for (let place = 0, needed = size; place < k; place++) needed -= asked[place] = smallBit(needed, k - place, byte);
+  return asked;
+}
+
+// The report: which answers were asked about, then whose bit is 1
+function withBits(asked, bits) {
+  let next = 0;
+  return packed(asked) + packed(asked.map((one) => (one ? bits[next++] : 0)));
+}
+
+// Whether each bit is right, whose answers are true or not; those of place `size` and beyond are none of them
+const flipped = (size, true_, [s, t], bytes) => drawnBits(size, t, s + t, bytes).map((turned, i) => turned ^ (i === true_));
+
+const bitOdds = (json) => {
+  const [s, t] = ratio("odds", json);
+  check(s > t && t, "odds must be larger for a bit that is right, and above 0");
+  below(320n, s + t);
+  return [s, t];
+};
+// Reports tell which answers were asked about, and support those of them whose bit is 1.
+const askedSets = (k, size) => {
+  const { members, ...rest } = bitSets(k);
+  return { ...rest, members: (hex) => members(hex.slice(hex.length / 2)), asked: members, asks: size };
+};
+const spentByFlips = (size, [s, t]) => (size > 1 ? spent(t * t, s * s) : spent(t, s));
+const rank = (x, asked) => (asked[x] ? asked.subarray(0, x).reduce((sum, one) => sum + one, 0) : asked.length);
+
+function bitFlips({ domain, odds, size }) {
+  const answers = labels("domain", domain);
+  whole("size", size, 1, answers.size);
+  const given = bitOdds(odds);
+  const draw = (x, bytes) => {
+    const asked = assigned(answers.size, size, bytes);
+    return withBits(asked, flipped(size, rank(x, asked), given, bytes));
+  };
+  const held = given.map((bit) => (share(bit, given[0] + given[1]) * size) / answers.size);
+  return { answers, reports: askedSets(answers.size, size), epsilon: spentByFlips(size, given), draw, held };
+}
+
 // Finite geometry: vectors over a prime field, and points, whose first coordinate that is not 0 is 1
 
 const isPrime = (number) => {
@@ -314,6 +357,10 @@ function memoized({ first, second }) {
     check(same(one.answers, two.answers, listed), "second must have the domain of first");
     return bitRounds(one, two, rates(first), rates(second));
   }
+  if (kinds === "bit flips, randomized response") {
+    check(same(labels("domain", { first: 0, size: 2 }), two.answers, listed), "second must have the domain 0 and 1");
+    return flipRounds(one, first.size, bitOdds(first.odds), oddsOf(second.odds));
+  }
   const hashes = kinds === "local hashing, randomized response" && first.hash === "linear";
   check(hashes || kinds === "randomized response, randomized response", "first and second must be rounds that fit");
   const [[a, b], [c, d]] = [oddsOf(first.odds), oddsOf(second.odds)];
@@ -363,6 +410,26 @@ function bitRounds({ answers, reports, held: before }, { held: [kept, flipped] }
   };
   const held = before.map((rate) => rate * kept + (1 - rate) * flipped);
   return twice({ answers, reports, epsilon: spentByBits(chain), held, permanent, again });
+}
+
+function flipRounds({ answers, reports }, size, [s, t], [c, e]) {
+  const [high, low] = [s * c + t * e, s * e + t * c];
+  const divisor = gcd(high, low);
+  const chain = [high / divisor, low / divisor];
+  below(320n, chain[0] + chain[1]);
+  return twice({
+    answers,
+    reports,
+    epsilon: spentByFlips(size, chain),
+    held: chain.map((bit) => (share(bit, chain[0] + chain[1]) * size) / answers.size),
+    hash: (bytes) => assigned(answers.size, size, bytes),
+    key: (x, asked) => Math.min(rank(x, asked), size), // all answers that are not asked about are one
+    permanent: (key, bytes) => flipped(size, key, [s, t], bytes),
+    again: (bits, asked, bytes) => {
+      const turned = drawnBits(size, e, c + e, bytes);
+      return withBits(asked, bits.map((bit, i) => bit ^ turned[i]));
+    },
+  });
 }
 
 // Several questions, each with a device of its own; the last one changes fastest
@@ -472,6 +539,7 @@ function cutoffResponse({ domain, odds, gaps }) {
 for (const [name, ...read] of [
   ["subset selection", subset, ["domain", "odds", "size"], []],
   ["unary encoding", unary, ["domain", "one", "zero"], []],
+  ["bit flips", bitFlips, ["domain", "odds", "size"], []],
   ["local hashing", hashing, ["domain", "odds", "hash"], ["field", "dimension", "prime", "values"]],
   ["Hadamard response", hadamard, ["domain", "odds", "bits"], []],
   ["projective geometry response", projective, ["domain", "odds", "field", "dimension"], []],

@@ -1,0 +1,477 @@
+r"""Bit flips (dBitFlipPM): each person is asked about some of the answers only, with a bit for each of them [1]_.
+
+Of the K answers, d are drawn for a person, all sets being equally likely. For each of these a bit tells whether it is
+the true answer, and is turned round with probability q = t/(s+t): it is right with p = s/(s+t). A report tells the
+answers that were asked about, and their bits. After it an answer is likely in proportion to
+
+.. math:: s^2 \text{ if its bit is 1}, \quad s\,t \text{ if it was not asked about}, \quad t^2 \text{ if its bit is 0},
+
+which are three levels, so that a report supports no set of answers. A report with a bit of 1 and a bit of 0 tells the
+most: :math:`\varepsilon = 2 \ln(s/t)`. With d = 1 there is one bit, and :math:`\varepsilon = \ln(s/t)`, so that the bit
+may be twice as telling. With d = K it is a symmetric unary encoding.
+
+A tally counts ones and zeros of each answer. Of the :math:`n_i` people who were asked about answer i,
+:math:`c_i \sim \mathrm{Bin}(n_i, q + (p-q)\theta_i)` have a bit of 1, whoever they are, because who is asked does not
+depend on the answer. So the unbiased share is :math:`(c_i/n_i - q)/(p-q)`. About d/K of the n people are asked about an
+answer, and the variance of the share of an answer that nobody holds is
+
+.. math:: \frac{K}{d\,n} \cdot \frac{q(1-q)}{(p-q)^2} = \frac{K}{d\,n} \cdot \frac{s\,t}{(s-t)^2},
+
+K/d times that of the unary encoding. Sets of answers, differences and means are averages over all n reports of the
+scores :math:`\frac{K}{d} \sum_i w_i (b_i - q)/(p-q)`, with the sum over the answers asked about, their bits b, and
+weights w of all answers that sum to zero. Given the answer x that is held, their mean is :math:`w_x`, and their mean
+square
+
+.. math:: \frac{K}{d} \left( \frac{q(1-q)}{(p-q)^2} \sum_i w_i^2 + w_x^2 \right).
+
+A worked number: 2 of 4 answers, bits at odds 3 : 1. Then p = 3/4 and q = 1/4, epsilon is ln 9, and one report leaves a
+variance of 4/2 * (3/16) / (1/4) = 3/2 in the share of an answer that nobody holds.
+
+The draw: selection sampling of d answers among K, as in subset selection, in K exact draws; then for each of them, in
+the order of the domain, whether its bit is turned round: d draws, whatever the answer.
+
+References
+----------
+.. [1] B. Ding, J. Kulkarni, S. Yekhanin, "Collecting telemetry data privately", Advances in Neural Information
+   Processing Systems 30 (2017), 3571-3580.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.designs.bit_vectors import bit_sums, for_each
+from warner.designs.bits import Incidence
+from warner.designs.contract import LARGEST_CHANNEL
+from warner.designs.draws import Compared, bernoulli, selection, selections
+from warner.designs.exact import odds_as_given, odds_from_epsilon, refuse_wide
+from warner.designs.facts import Alike, Bounds, ChannelOperator, Fuzzy, Readout, Sums, sizes_of, summed
+from warner.designs.labels import first_and_last
+from warner.designs.odds import FromOdds, NumberReader
+from warner.designs.report_forms import AskedBitForm
+from warner.designs.unary import BITS_AT_ONCE
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number, Odds
+    from warner.designs.labels import Domain, Labels
+
+NOBODY = 1e-9  # people who are taken to be asked about an answer that nobody was asked about: intervals are 0 to 1
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class BitFlips(FromOdds):
+    r"""Ask each person about some of the answers only, and report a noisy bit for each of them: dBitFlipPM.
+
+    Parameters
+    ----------
+    domain : int or sequence of str or of int
+        The possible answers, all distinct, in the order of every result; or their number K.
+    epsilon : number, optional
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
+    odds : pair of numbers or str, optional
+        Instead of epsilon: those of a single bit, ``(s, t)`` with s > t: right against turned round.
+    size : int, optional
+        How many answers each person is asked about, d. If not given, the number with the smallest variance: all K or,
+        of few answers, one.
+
+    Attributes
+    ----------
+    domain : tuple or range
+        The labels; consecutive integers are held as a range.
+    odds : tuple of int
+        ``(s, t)`` in lowest terms.
+    size : int
+        The number of answers that each person is asked about.
+
+    Notes
+    -----
+    The answers that a person is asked about, and the bits, are drawn anew at each report. `Memoized.bit_flips` keeps
+    both, for people who are asked again.
+
+    Examples
+    --------
+    >>> survey = BitFlips(["a", "b", "c", "d"], odds=(3, 1), size=2)
+    >>> survey
+    <BitFlips of 2 among 4 answers ('a', 'b', 'c', 'd'): a bit is right 0.75, epsilon 2.198>
+    >>> survey.alike.variance_of_absent
+    Fraction(3, 2)
+    >>> BitFlips(1000, epsilon=1, size=16).report_bits < 160
+    True
+    """
+
+    domain: Labels
+    odds: tuple[int, int]
+    size: int
+
+    mechanism = "bit flips"
+    parameters = ("epsilon", "odds", "size")
+    field_names = frozenset({"domain", "odds", "size"})
+
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        epsilon: Number | None = None,
+        odds: Odds | None = None,
+        size: Number | None = None,
+    ) -> None:
+        super().__init__(domain, epsilon=epsilon, odds=odds, size=size)
+
+    @classmethod
+    def _numbers(cls, k: int, number: NumberReader) -> dict[str, Any]:
+        return {"size": number("size", 1, k, "the number of answers")}
+
+    @classmethod
+    def _best(
+        cls, k: int, *, epsilon: Number | None = None, odds: Odds | None = None, size: int | None = None
+    ) -> dict[str, Any]:
+        if odds is not None:
+            return {"odds": odds_as_given(odds), "size": k if size is None else size}
+        assert epsilon is not None
+
+        def for_size(d: int) -> dict[str, Any]:
+            s, t = odds_from_epsilon(epsilon, k, lambda s, t: s + t, root=min(d, 2))
+            return {"odds": (s, t), "size": d}
+
+        if size is not None:
+            return for_size(size)
+        return min((for_size(k), for_size(1)), key=lambda made: _alike(k, **made).variance_of_absent)
+
+    def _check(self) -> None:
+        s, t = self.odds
+        if not s > t > 0:
+            raise ValueError(
+                f"odds must be s : t with s > t > 0, those of a bit that is right against one that is turned round, "
+                f"but got {s} : {t}"
+            )
+        refuse_wide(s + t)
+
+    def _kept(self) -> dict[str, Any]:
+        return {"size": self.size}
+
+    def at_odds(self, s: int, t: int) -> BitFlips:
+        """Give the same with other odds of a bit."""
+        return self._of(domain=self.domain, odds=(s, t), size=self.size)
+
+    # Facts
+
+    @property
+    def ratio(self) -> tuple[int, int]:
+        """The odds of a bit; their squares, where a report has two bits or more."""
+        s, t = self.odds
+        return (t, s) if self.size == 1 else (t * t, s * s)
+
+    @cached_property
+    def alike(self) -> Alike:
+        """How each answer shows in the bits of those who were asked about it."""
+        return _alike(self.k, self.odds, self.size)
+
+    @property
+    def p(self) -> float:
+        """The probability that the bit of the true answer is 1, if it is asked about."""
+        return float(self.alike.p)
+
+    @property
+    def q(self) -> float:
+        """The probability that the bit of another answer is 1, if it is asked about."""
+        return float(self.alike.q)
+
+    @property
+    def counts_everybody(self) -> bool:  # type: ignore[override]
+        """Whether each person is asked about all answers."""
+        return self.size == self.k
+
+    @property
+    def supported(self) -> int:
+        """Each report is counted for each answer that it asks about: as a one or as a zero."""
+        return self.size
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Bits that are 1 for each answer, then those that are 0."""
+        return tuple(f"{answer}: {bit}" for bit in (1, 0) for answer in self.domain)
+
+    @property
+    def report_form(self) -> AskedBitForm:
+        """Reports are written as two rows of bits: which answers were asked about, and whose bit is 1."""
+        return AskedBitForm(self.k, self.size)
+
+    def decoding(self, n: float) -> float:
+        """Give about how many steps it takes to count n reports: a look-up for each byte."""
+        return n * self.report_form.width
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """A comparison for each answer, whether it is asked about, and one for each bit."""
+        return (*map(Compared, range(self.k, 0, -1)), *[Compared(sum(self.odds))] * self.size)
+
+    @classmethod
+    def examples(cls) -> tuple[BitFlips, ...]:
+        """Give designs with one, two and all answers asked about, for two answers, and in two bytes."""
+        return (
+            cls(["a", "b", "c", "d"], odds=(3, 1), size=2),
+            cls(3, odds=(2, 1), size=1),
+            cls(["yes", "no"], odds=(3, 1), size=1),
+            cls(3, odds=(3, 2), size=3),
+            cls(5, odds=(2, 1), size=3),
+        )
+
+    def reported(self, shares: Array) -> Array:
+        """Give the probability of a one and of a zero for each answer."""
+        alike, everybody = self.alike, shares.sum(axis=-1, keepdims=True)
+        ones = float(alike.q) * everybody + alike.gain * shares
+        return np.asarray(float(alike.asked) * np.concatenate([ones, everybody - ones], axis=-1))
+
+    def bounds(self) -> Bounds:
+        """Give the range of a one, then of a zero, for each answer."""
+        p, q, asked = self.alike
+        least, most = ((low, 1 - high) for low, high in ((q, p), (p, q)))
+        return Bounds(*(np.repeat([float(asked * part) for part in side], self.k) for side in (least, most)))
+
+    def identified(self) -> Mask:
+        """Tell that reports tell all shares."""
+        return np.ones(self.k, dtype=bool)
+
+    def leverage(self) -> float:
+        """Give K / (d (p - q)): a bit more or less is worth so much of the share of its answer."""
+        return 1 / (float(self.alike.asked) * self.alike.gain)
+
+    def undone(self, observed: Array) -> Array:
+        """Give the unbiased shares: from the ones among those who were asked; 1/K where nobody was."""
+        return self._binomial(observed[..., : self.k], observed[..., self.k :]).share()
+
+    # Reports
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw the answers to ask about, and their bits, as rows of packed bits."""
+        reports = np.empty((answers.size, self.report_form.width), dtype=np.uint8)
+        step = max(1, BITS_AT_ONCE // self.k)
+        for start in range(0, answers.size, step):
+            truth = answers[start : start + step]
+            asked = self.assigned(truth.size, random_bytes)
+            places = self.places(asked)
+            bits = self.bits((places == truth[:, np.newaxis]), random_bytes)
+            reports[start : start + step] = self.written(asked, bits)
+        return reports
+
+    def assigned(self, size: int, random_bytes: RandomBytes) -> Counts:
+        """Draw the answers that each of so many people is asked about, as rows of packed bits."""
+        if size == 1:
+            drawn = selection(self.size, self.k, random_bytes)
+            return np.packbits(np.frombuffer(drawn, dtype=np.uint8))[np.newaxis]
+        return selections(np.full(size, self.size), self.k, self.report_form.width // 2, random_bytes)
+
+    def places(self, asked: Counts) -> Integers:
+        """Give the positions of the answers that each person is asked about, in their order."""
+        return np.unpackbits(asked, axis=1, count=self.k).nonzero()[1].reshape(-1, self.size)
+
+    def bits(self, true: Mask, random_bytes: RandomBytes) -> Mask:
+        """Draw a bit for each answer that is asked about, of which it is given whether it is the true one."""
+        s, t = self.odds
+        return np.asarray(true ^ bernoulli(true.size, t, s + t, random_bytes).reshape(true.shape))
+
+    def written(self, asked: Counts, bits: Mask) -> Counts:
+        """Put the bits in the places of the answers that were asked about."""
+        ones = np.zeros((len(asked), self.k), dtype=bool)
+        np.put_along_axis(ones, self.places(asked), bits, axis=1)
+        return np.hstack([asked, np.packbits(ones, axis=1)])
+
+    def counted(
+        self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
+    ) -> Sums:
+        """Count ones and zeros of each answer, and the reports; see `Design.counted`."""
+        sums, n = bit_sums(reports, amounts, group, groups)
+        half = sums.shape[-1] // 2
+        asked, ones = sums[:, : self.k], sums[:, half : half + self.k]
+        counts = np.concatenate([ones, asked - ones], axis=-1)
+        return Sums(counts[0], n[0]) if group is None else Sums(counts, n)
+
+    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of n people who are a sample of a population: multinomial where a report is one bit."""
+        if not self.exclusive:
+            return super().simulate(shares, n, rng=rng, size=size)
+        reported = self.reported(shares)
+        return rng.multinomial(n, reported / reported.sum(), size=size)
+
+    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give the likelihoods: three levels, 1 for answers whose bit is 1, t/s where not asked, its square for 0."""
+        k = self.k
+        if reports is None:
+            return self._operator_of_columns()
+        level = self.odds[1] / self.odds[0]
+        asked, ones = np.hsplit(reports, 2)
+        rises = (Incidence(ones), 1 - level), (Incidence(asked & ~ones), level**2 - level)
+
+        def raised(shares: Array) -> Array:
+            padded = np.pad(shares, (0, -k % 8))
+            return np.asarray(sum(rise * bits.times(padded) for bits, rise in rises))
+
+        def raising(weights: Array, power: int = 1) -> Array:
+            return np.asarray(sum(rise**power * bits.transposed_times(weights)[:k] for bits, rise in rises))
+
+        return ChannelOperator(
+            (k, len(reports)),
+            lambda x: level * x.sum(axis=-1, keepdims=True) + for_each(raised, x, len(reports)),
+            lambda w: level * w.sum(axis=-1, keepdims=True) + for_each(raising, w, k),
+            lambda: level + for_each(raised, np.eye(k), len(reports)),
+            lambda w: for_each(lambda row: raising(row, 2), w, k),
+        )
+
+    def _operator_of_columns(self) -> ChannelOperator:
+        """Give the law of the columns, where each report is counted in one of them."""
+        if not self.exclusive:
+            raise ValueError(
+                f"a {self.mechanism} design counts several bits of a report, of which the likelihood is not known; "
+                "give the reports themselves"
+            )
+        k, q, gain = self.k, self.q, self.alike.gain
+
+        def adjoint(w: Array) -> Array:
+            ones, zeros = w[..., :k], w[..., k:]
+            everybody = q * ones.sum(axis=-1, keepdims=True) + (1 - q) * zeros.sum(axis=-1, keepdims=True)
+            return np.asarray((everybody + gain * (ones - zeros)) / k)
+
+        return ChannelOperator(
+            (k, 2 * k),
+            self.reported,
+            adjoint,
+            (lambda: self.reported(np.eye(k))) if k <= LARGEST_CHANNEL else None,
+            lambda w: (gain / k) ** 2 * (w[..., :k] + w[..., k:]),
+        )
+
+    # How shares show
+
+    def readout(
+        self,
+        counts: Counts,
+        n: Array,
+        sets: Sets | None = None,
+        *,
+        minus: Sets | None = None,
+        target: str = "population",
+        histogram: Counts | None = None,
+    ) -> Readout:
+        """Say how shares show: binomially for an answer, and for all but one; else in scores, see the head."""
+        ones, zeros = counts[..., : self.k], counts[..., self.k :]
+        if sets is None:
+            return self._binomial(ones, zeros)
+        evidence = ones - self.q * (ones + zeros)
+        if isinstance(sets, Fuzzy):
+            return self._fuzzy(evidence, n, sets, target)
+        sizes, others = sizes_of(sets), np.zeros(len(sets), dtype=np.int64) if minus is None else sizes_of(minus)
+        single, but_one = sizes == 1, (sizes == self.k - 1) & (sizes > 1)
+        binomial = np.asarray((single | but_one) & (minus is None))
+        # All but one answer: whoever is asked about that one and has a bit of 0 speaks for the others.
+        inside = [summed(bits, sets) for bits in (ones, zeros)]
+        outside = [bits.sum(axis=-1, keepdims=True) - part for bits, part in ((zeros, inside[1]), (ones, inside[0]))]
+        own = self._binomial(*(np.where(but_one, out, part) for part, out in zip(inside, outside, strict=True)))
+        if binomial.all():
+            return own
+        level, everything = (sizes - others) / self.k, evidence.sum(axis=-1, keepdims=True)
+        first = summed(evidence, sets) - sizes / self.k * everything
+        second = np.zeros_like(first) if minus is None else summed(evidence, minus) - others / self.k * everything
+        worth = self.leverage()
+        share = level + worth * (first - second) / n
+        # Those who hold an answer of either set, with one report more
+        one, two = (
+            np.clip(m / self.k + worth * part / (n + 1), 0, 1) for part, m in ((first, sizes), (second, others))
+        )
+        held = ((one, 1 - level), (two, -1 - level), (np.maximum(1 - one - two, 0), -level))
+        mean, square = (sum(part * weight**power for part, weight in held) for power in (1, 2))
+        squares = sizes + others - (sizes - others) ** 2 / self.k
+        error = np.sqrt(self._variance(squares, mean, square, target) / n)
+        return Readout(
+            np.where(binomial, own.count, n * share),
+            np.where(binomial, own.trials, n),
+            np.where(binomial, own.base, 0.0),
+            np.where(binomial, own.gain, 1.0),
+            binomial,
+            error,
+            self._scores(sizes) if minus is None else None,
+        )
+
+    def _binomial(self, ones: Counts, zeros: Counts) -> Readout:
+        """Say how shares show in the bits of those who were asked; what nobody was asked about may be anything."""
+        trials = np.asarray(ones + zeros, dtype=np.float64)
+        nobody, middle = trials == 0, self.q + self.alike.gain / self.k
+        count = np.where(nobody, NOBODY * middle, ones)
+        return Readout(count, np.where(nobody, NOBODY, trials), self.q, self.alike.gain, np.True_)
+
+    def _variance(self, squares: Array, mean: Array, square: Array, target: str) -> Array:
+        """Give the variance of the score of one report, by the sum of squared weights and their moments among people.
+
+        Among these very people, that of each given the answer: without the chance in who is part of the sample.
+        """
+        noise = float(self.alike.variance_of_absent) * squares
+        asked = float(self.alike.asked)
+        return np.asarray(noise + (square / asked - mean**2 if target == "population" else square * (1 / asked - 1)))
+
+    def _fuzzy(self, evidence: Array, n: Array, sets: Fuzzy, target: str) -> Readout:
+        """Say how the shares of fuzzy sets show: by the weights u - mean(u), whose sum is zero."""
+        level, worth = sets.memberships.mean(axis=-1), self.leverage()
+        weights = sets.memberships - level[:, np.newaxis]
+        share = level + worth * evidence @ weights.T / n
+        # Mean and mean square of the weights among the people, with one report more
+        mean = np.clip(worth * evidence @ weights.T / (n + 1), weights.min(axis=-1), weights.max(axis=-1))
+        squares = weights**2
+        average = squares.mean(axis=-1)
+        square = average + worth * evidence @ (squares - average[:, np.newaxis]).T / (n + 1)
+        square = np.clip(square, mean**2, squares.max(axis=-1))
+        variance = self._variance(squares.sum(axis=-1), mean, square, target)
+        ends = (np.sort(end, axis=-1) for end in self._of_bits(weights))
+        lowest, highest = next(ends)[:, : self.size], next(ends)[:, self.k - self.size :]
+        scores = level + worth * lowest.sum(axis=-1), level + worth * highest.sum(axis=-1)
+        return Readout(n * share, n, 0.0, 1.0, np.zeros(len(sets), dtype=bool), np.sqrt(variance / n), scores)
+
+    def _of_bits(self, weights: Array) -> tuple[Array, Array]:
+        """Give the least and the most that one bit adds, for an answer of this weight."""
+        one, zero = weights * (1 - self.q), -weights * self.q
+        return np.minimum(one, zero), np.maximum(one, zero)
+
+    def _scores(self, sizes: Integers) -> tuple[Array, Array]:
+        """Bound the score of one report for a set of m answers: the d bits that say the most, inside or outside."""
+        level = sizes / self.k
+        inside, outside = self._of_bits(1 - level), self._of_bits(-level)
+
+        def total(inner: Array, outer: Array) -> Array:  # of bits inside first, where these say more
+            first = np.abs(inner) >= np.abs(outer)
+            many = np.minimum(self.size, np.where(first, sizes, self.k - sizes))
+            larger, smaller = np.where(first, inner, outer), np.where(first, outer, inner)
+            return np.asarray(many * larger + (self.size - many) * smaller)
+
+        least, most = (level + self.leverage() * total(*pair) for pair in zip(inside, outside, strict=True))
+        return least, most
+
+    # In words
+
+    def summary(self) -> str:
+        return (
+            f"BitFlips of {self.size} among {self.k} answers ({first_and_last(self.domain)}): a bit is right "
+            f"{self.p:.4g}, epsilon {self.shown_epsilon()}"
+        )
+
+    def _happens(self) -> str:
+        which = "all" if self.size == self.k else f"{self.size:,}"
+        return (
+            f"{which} of the {self.k:,} answers are drawn by chance, whatever is true, and for each of these a bit is "
+            f"reported: 1 for the true answer and 0 for any other, but turned round with probability {self.q:.4g}."
+        )
+
+    def _deniable(self) -> str:
+        p, q, others = self.p, self.q, self.k - 1
+        return (
+            f"those who were asked about an answer really hold it in {100 * p / (p + others * q):.3g} % of cases if "
+            f"its bit is 1, and in {100 * q / (q + others * p):.3g} % if it is 0."
+        )
+
+
+def _alike(k: int, odds: tuple[int, int], size: int) -> Alike:
+    s, t = odds
+    return Alike(Fraction(s, s + t), Fraction(t, s + t), Fraction(size, k))
