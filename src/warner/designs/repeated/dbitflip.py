@@ -136,12 +136,13 @@ class FlipRounds(Rounds):
 
     def changes(self) -> str:
         p, q, size = self.first.p, self.first.q, self.first.size
-        same = (2 * p * q) ** min(size, 2) * (p * p + q * q) ** max(size - 2, 0)  # between two answers asked about
+        apart = 1 if self.keys > size else 2  # bits whose law changes at least: to an answer that is not asked about
+        same = (2 * p * q) ** apart * (p * p + q * q) ** (size - apart)
         link = "By the answers that they are asked about, reports of one person can be told from those of others."
         if not self.second.odds[1]:
             return (
                 "There is no second round to hide it: a change from or to an answer that is asked about shows at once, "
-                f"but for the {100 * same:.2g} % of changes after which all bits happen to be the same. {link}"
+                f"but for at most {100 * same:.2g} % of changes, after which all bits happen to be the same. {link}"
             )
         return (
             "Only the noise of the second round hides it, and that wears off: each report shows it by up to epsilon "
