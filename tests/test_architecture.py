@@ -49,7 +49,7 @@ CONVENIENCES = {
     ("discovery/discoveries", "output"),
     ("regression/regressions", "output"),
     ("groups/group_estimates", "output"),
-    ("planning/plans", "output"),
+    ("planning/tradeoffs", "output"),
     ("planning/mechanisms", "output"),
 }
 

@@ -37,6 +37,7 @@ ASCII_SUBSTITUTES = {
     "…": "...",
 }
 INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
+REMEDY = re.compile(r"; give (values)\b")  # arguments that are named as what to do
 KEYWORD = re.compile(r'\b([a-z]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
 ARGUMENT = re.compile(r"^([a-z_]+)(?= must\b)|\bhalf_width\b")  # what an error is about
 OTHER_NAMES = {"count": "commonest", "upper": "to", "lower": "from"}  # of arguments whose option is called otherwise
@@ -178,7 +179,7 @@ def in_shell_words(message: str, words: Sequence[str] = ()) -> str:
         missing = message.startswith(f"{name} must be given")
         return f"--{spelled}" if f"--{spelled}" in given or missing else name
 
-    return ARGUMENT.sub(argument, KEYWORD.sub(option, message))
+    return ARGUMENT.sub(argument, KEYWORD.sub(option, REMEDY.sub(r"; give --\1", message)))
 
 
 def _say(error: Exception) -> None:

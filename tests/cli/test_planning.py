@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cli.shell import SURVEY, fails, succeeds
-from warner import OpenDomain, mechanisms, plan, surveys, tally
+from warner import OpenDomain, RandomizedResponse, SquareWave, mechanisms, plan, surveys, tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,5 +78,28 @@ def test_a_plan_of_an_open_domain(folder: Path) -> None:
     by_file = succeeds(folder, "plan", "--design", "words.json", "--share", "0.05", "--json")
     assert json.loads(by_file) == json.loads(plan(words, share=0.05).to_json())
     assert "needs --epsilon" in fails(folder, "plan", "--bits", "48", "--people", "1000")
-    assert "--step is for an open domain" in fails(folder, "plan", "--size", "3", "--step", "2", "--people", "9")
+    lonely = fails(folder, "plan", "--size", "3", "--step", "2", "--people", "9")
+    assert "answers that are numbers need --from and --to" in lonely
     assert "--plot is not for an open domain" in fails(folder, *asked, "--plot", "plan.svg")
+
+
+def test_a_mean_and_a_quantile_are_planned_in_the_unit_of_the_answers(tmp_path: Path) -> None:
+    asked = ("plan", "--from", "18", "--to", "99", "--mechanism", "square-wave", "--epsilon", "1")
+    printed = succeeds(tmp_path, *asked, "--quantity", "mean", "--half-width", "2", "--grid")
+    wave = SquareWave(range(18, 100), epsilon=1, quantity="mean")
+    made = plan(wave, half_width=2, quantity="mean")
+    assert f"{made.people:,} people are needed for an interval half-width of 2 for the mean" in printed
+    assert "cutoff response" in printed
+    assert "Interval half-width in the unit of the answers" in printed
+    by_json = json.loads(succeeds(tmp_path, *asked, "--quantity", "mean", "--half-width", "2", "--json"))
+    assert by_json == json.loads(made.to_json())
+    quantile = succeeds(tmp_path, *asked, "--quantity", "0.9", "--people", "5000", "--population", "uniform")
+    assert "for the 90 % quantile" in quantile
+    assert "--population must be given to plan the median" in fails(
+        tmp_path, *asked, "--quantity", "median", "--half-width", "2"
+    )
+    assert "--quantity must be shares, mean, median" in fails(tmp_path, *asked, "--quantity", "mode", "--people", "9")
+    words = ("plan", "--design", "words.json", "--half-width", "0.2", "--quantity", "mean")
+    RandomizedResponse(["never", "once"], epsilon=1).save(tmp_path / "words.json")
+    assert "people are needed" in succeeds(tmp_path, *words, "--values", "never=0,once=1")
+    assert "answers must be numbers, but 'never' is none; give --values" in fails(tmp_path, *words)

@@ -353,6 +353,19 @@ def test_readouts_of_fuzzy_sets_are_unbiased_and_their_errors_right(design: Desi
 
 
 @every_design
+def test_mean_squares_of_scores_are_those_of_all_reports_after_each_answer(design: Design) -> None:
+    if design.k < 3 or not design.complete or not (design.alike or design.identified().all()):
+        return
+    x = np.arange(design.k) / (design.k - 1)
+    added, (_, table) = supports(design), law(design)
+    for fuzzy in (x, np.sqrt(np.arange(1.0, design.k + 1)) % 1):
+        one_by_one = design.readout(added, np.ones((len(added), 1)), Fuzzy(fuzzy[np.newaxis]))
+        wanted = np.array(table, dtype=float) @ one_by_one.share()[:, 0] ** 2
+        # Where reports are not at hand, and it matters which three answers they support, the average law must do.
+        assert_allclose(design.mean_squares(fuzzy), wanted, rtol=0.1 if design.sufficient is None else 1e-9, atol=1e-14)
+
+
+@every_design
 def test_of_two_answers_the_commoner_is_oftener_supported_without_the_other(design: Design) -> None:
     symmetry = design.symmetry
     if symmetry is None:
@@ -515,6 +528,10 @@ def test_variants_are_designs_of_the_mechanism_within_epsilon(design: Design) ->
         assert 0.5 < variant.epsilon <= 1
     if best is not None:
         assert best == next(iter(variants.values()))
+    for quantity in ("mean", "distribution"):
+        for name, variant in mechanism.variants(range(5), 1, quantity).items():
+            assert name.startswith(design.mechanism)
+            assert 0.5 < variant.epsilon <= 1
 
 
 @every_design

@@ -21,6 +21,7 @@ Its files::
     associating  associate
     planning     plan
     open_domains  the options of open domains
+    numbers      the options of answers that are numbers
     auditing     audit
     reproducing  reproduce
     sources      where reports come from: files, pipes, tables of databases, surveys, saved tallies; and their design

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warner.cli.delivering import Verdict, refuse_overwriting
-from warner.cli.follow_ups import values_from_text
+from warner.cli.numbers import values_from_text
 from warner.cli.options import Level, Reading, Seed, Weights, generator
 from warner.cli.sources import Source
 from warner.designs import load_listed_design

@@ -10,6 +10,7 @@ import typer
 from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
 from warner.cli.messages import tell
+from warner.cli.numbers import From, Step, To, number_grid
 from warner.cli.open_domains import Bits, Bytes, Length, Letters, closed_list, named_open, open_domain
 from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in
 from warner.designs import OpenDomain, RandomizedResponse, load_design
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from warner.designs.device import Device
     from warner.designs.labels import Domain
 
+BEST_FOR = ("shares", "mean", "distribution")  # what --best compares mechanisms for
 HELP = f"""Write a design file, which says how every answer is randomized.
 
 The file is for those who collect answers and for those who analyse reports. For randomized response, give the possible
@@ -51,6 +53,7 @@ Or give --best, for the mechanism that `warner plan` recommends for this number 
 
 \b
   warner design --best --size 1024 --epsilon 1 -o design.json
+  warner design --best --from 18 --to 99 --epsilon 1 --quantity mean
 
 These are the names and their parameters (those in brackets may be left out):
 
@@ -86,21 +89,15 @@ def design(
         ),
     ] = None,
     size: Size = None,
-    lower: Annotated[
-        str | None,
-        typer.Option("--from", help="The smallest answer, if answers are numbers; with --to, and --step unless 1."),
-    ] = None,
-    upper: Annotated[str | None, typer.Option("--to", help="The largest answer, if answers are numbers.")] = None,
-    step: Annotated[
-        str | None,
-        typer.Option(
-            help="The distance between two answers, if answers are numbers; for an open domain, the most letters, "
-            "bytes or bits of a block."
-        ),
-    ] = None,
+    lower: From = None,
+    upper: To = None,
+    step: Step = None,
     quantity: Annotated[
         str | None,
-        typer.Option(help="What a square wave is optimized for: the distribution, which is the default, or the mean."),
+        typer.Option(
+            help="What a square wave is to tell best: the distribution, if not given, or the mean. With --best, what "
+            "all mechanisms are compared for: shares, if not given, mean or distribution."
+        ),
     ] = None,
     domain_file: DomainFile = None,
     best: Annotated[
@@ -140,7 +137,7 @@ def design(
     refuse_overwriting({"the list of answers": domain_file, "the open domain": opened_by}, {"--output": output})
     words = words or []
     if opened_by is not None:
-        listed = _domain(words, answers, domain_file, size, _numbers(lower, upper, step), integers=integers)
+        listed = _domain(words, answers, domain_file, size, number_grid(lower, upper, step), integers=integers)
         others = (letters, length, text_bytes, bits, epsilon, truth, redraw, odds, quantity, reports)
         if best or any(option is not None for option in others):
             raise ValueError("--open takes the answers of the list, and nothing else: all the rest is in its file")
@@ -164,7 +161,7 @@ def design(
             put(given, key, value)
     if name is None:
         refuse_misspelled(words)
-    numbers = _numbers(lower, upper, step)
+    numbers = number_grid(lower, upper, step)
     domain = _domain([] if name else words, answers, domain_file, size, numbers, integers=integers)
     if best and reports is not None:
         raise ValueError("--best makes no survey design; leave --reports out")
@@ -221,14 +218,21 @@ def _best(name: str | None, given: dict[str, str], domain: Domain | None, output
     """Give the recommended design, and say why: on standard error, if the design itself is printed."""
     if name is None and not given:
         raise ValueError("--best needs --epsilon, the most that one report may reveal")
-    if name is not None or given.keys() != {"epsilon"}:
+    if name is not None or given.keys() - {"quantity"} != {"epsilon"}:
         got = " and ".join([*([] if name is None else [name]), *given]) or "nothing"
-        raise ValueError(f"--best needs --epsilon and the possible answers, and nothing else, but got {got}")
+        raise ValueError(
+            f"--best needs --epsilon and the possible answers, takes --quantity, and nothing else, but got {got}"
+        )
     if domain is None:
-        raise ValueError("--best needs the possible answers: name them, or give --domain-file or --size")
+        raise ValueError(
+            "--best needs the possible answers: name them, or give --domain-file, --size or --from and --to"
+        )
+    quantity = given.get("quantity", "shares")
+    if quantity not in BEST_FOR:
+        raise ValueError(f"--quantity must be one of {', '.join(BEST_FOR)}, but got {quantity!r}")
     from warner import mechanisms
 
-    compared = mechanisms(domain, epsilon=given["epsilon"])
+    compared = mechanisms(domain, epsilon=given["epsilon"], quantity=quantity)
     tell(compared.reason, err=output is None)
     return compared.design()
 
@@ -259,17 +263,6 @@ def _domain(
         return size
     labels = words or answers or (None if file is None else labels_in(file))
     return labels if labels is None or not integers else _whole(labels, "answers")
-
-
-def _numbers(lower: str | None, upper: str | None, step: str | None) -> Domain | None:
-    """Give the grid of answers that are numbers, if one is asked for."""
-    if lower is None and upper is None and step is None:
-        return None
-    if lower is None or upper is None:
-        raise ValueError("answers that are numbers need --from and --to, and --step if it is not 1")
-    from warner import grid
-
-    return grid(lower, upper, "1" if step is None else step)
 
 
 def _whole(labels: list[str], what: str) -> list[int]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from warner.cli.numbers import values_from_text
 from warner.designs.labels import from_text
 
 if TYPE_CHECKING:
@@ -106,26 +107,6 @@ class FollowUps(NamedTuple):
         if shares:
             answers["shares"] = list(shares)
         return answers
-
-
-def values_from_text(text: str, domain: Labels) -> dict[Any, str] | str:
-    """Read `a=1,b=2` as the numbers of answers, of which either may itself hold commas and equals signs."""
-    if text == "numbers":
-        return text
-    values: dict[Any, str] = {}
-    begun = ""
-    for part in text.split(","):
-        begun += part
-        label, sign, number = begun.rpartition("=")
-        (known,) = from_text([label.strip()], domain)
-        if sign and known in domain:
-            values[known] = number.strip()
-            begun = ""
-        else:
-            begun += ","
-    if begun:
-        raise ValueError(f"--values must name answers with their numbers, as never=0,once=1, but got {text!r}")
-    return values
 
 
 def _groups(between: list[str], names: list[str]) -> tuple[str, str]:

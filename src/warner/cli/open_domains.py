@@ -18,7 +18,6 @@ Letters = Annotated[
 Length = Annotated[int | None, typer.Option(help="With --letters: the most letters that an answer may have.")]
 Bytes = Annotated[int | None, typer.Option("--bytes", help="Answers are texts of at most this many bytes in UTF-8.")]
 Bits = Annotated[int | None, typer.Option(help="Answers are whole numbers of this many bits.")]
-Step = Annotated[int | None, typer.Option(help="The most letters, bytes or bits of a block of an open domain.")]
 
 
 def open_domain(

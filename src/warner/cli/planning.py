@@ -10,7 +10,8 @@ import typer
 from warner import plan as planned
 from warner.cli.delivering import AsJson, deliver_text, refuse_overwriting
 from warner.cli.mechanisms import name_of
-from warner.cli.open_domains import Bits, Bytes, Length, Letters, Step, open_domain
+from warner.cli.numbers import From, Step, To, number_grid, values_from_text
+from warner.cli.open_domains import Bits, Bytes, Length, Letters, open_domain
 from warner.cli.options import (
     Columns,
     DesignFile,
@@ -29,6 +30,7 @@ from warner.designs import OpenDomain, load_design
 from warner.designs.labels import canonical, from_text
 
 if TYPE_CHECKING:
+    from warner.designs.labels import Domain
     from warner.reports.pools import Pool
     from warner.reports.tallies import Tally
 
@@ -41,6 +43,9 @@ MechanismPlot = Annotated[
 def plan(
     *,
     size: Size = None,
+    lower: From = None,
+    upper: To = None,
+    step: Step = None,
     domain_file: DomainFile = None,
     design: DesignFile = None,
     mechanism: Annotated[
@@ -50,16 +55,32 @@ def plan(
     length: Length = None,
     text_bytes: Bytes = None,
     bits: Bits = None,
-    step: Step = None,
     epsilon: Epsilon = None,
     people: Annotated[int | None, typer.Option(help="The number of people who report.")] = None,
+    quantity: Annotated[
+        str,
+        typer.Option(
+            help="What is to be known: shares; or, of answers that are numbers, mean, median, or a quantile such as "
+            "0.9, which needs --population or --pilot."
+        ),
+    ] = "shares",
+    values: Annotated[
+        str | None,
+        typer.Option(help="The number that each answer stands for, for --quantity, such as never=0,once=1."),
+    ] = None,
     half_width: Annotated[
         float | None,
-        typer.Option(help="The half-width that an interval may have, as a share: 0.02 is two percentage points."),
+        typer.Option(
+            help="The half-width that an interval may have, as a share: 0.02 is two percentage points. Of a mean or a "
+            "quantile, in the unit of the answers."
+        ),
     ] = None,
     error: Annotated[
         float | None,
-        typer.Option(help="Instead of --half-width: the root-mean-square error that the unbiased shares may have."),
+        typer.Option(
+            help="Instead of --half-width: the root-mean-square error that the unbiased shares, or the unbiased mean, "
+            "may have."
+        ),
     ] = None,
     answer: Annotated[
         str | None, typer.Option(help="The answer to plan for; if not given, the one with the widest interval.")
@@ -99,6 +120,8 @@ def plan(
     as given unless people and a half-width (or error) are given. All mechanisms are compared at that epsilon, and one
     is recommended; `warner design --best` writes its design.
 
+    For the mean of a number: --from 18 --to 99 --mechanism square-wave --epsilon 1 --quantity mean --half-width 2.
+
     For answers that no list holds, give --letters and --length, --bytes or --bits, or the --design of an open domain,
     with --people to get the smallest share that will be found, or with --share to get the people that it takes.
     """
@@ -106,10 +129,22 @@ def plan(
         {"the list of answers": domain_file, "the design": design, "the pilot": pilot, "the population": population},
         {"--output": output, "--plot": plot, "--mechanism-plot": mechanism_plot},
     )
-    opened = open_domain(letters, length, text_bytes, bits, step, epsilon)
-    about = _about(size, domain_file, design, opened)
+    made_of = letters is not None or text_bytes is not None or bits is not None
+    opened = open_domain(letters, length, text_bytes, bits, step if made_of else None, epsilon)
+    numbers = None if made_of else number_grid(lower, upper, step)
+    about = _about(size, domain_file, design, opened, numbers)
     if isinstance(about, OpenDomain):
-        _plan_open(about, people, share, level, power, grid, as_json, output, {"--plot": plot, "--pilot": pilot})
+        _plan_open(
+            about,
+            people,
+            share,
+            level,
+            power,
+            grid,
+            as_json,
+            output,
+            {"--plot": plot, "--pilot": pilot, "--from": lower},
+        )
         return
     reports = _pilot(pilot, column, design)
     made = planned(
@@ -128,6 +163,8 @@ def plan(
         pilot=reports,
         delta=delta,
         rng=generator(seed),
+        quantity=_quantity(quantity),
+        values=None if values is None else values_from_text(values, getattr(about, "domain", None) or canonical(about)),
     )
     compared = made.mechanisms
     tables = [*([] if compared is None else [compared.text()]), *([made.grid_text()] if grid else [])]
@@ -163,15 +200,37 @@ def _plan_open(
     deliver_text(text, output)
 
 
-def _about(size: int | None, domain_file: Path | None, design: Path | None, opened: OpenDomain | None) -> Any:
+def _quantity(text: str) -> str | float:
+    """Read what is to be known: a word, or the number of a quantile."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _about(
+    size: int | None,
+    domain_file: Path | None,
+    design: Path | None,
+    opened: OpenDomain | None,
+    numbers: Domain | None,
+) -> Any:
     """Give the possible answers, their number or the whole design, which must be given in one way."""
-    ways = {"--size": size, "--domain-file": domain_file, "--design": design, "--letters, --bytes or --bits": opened}
+    ways: dict[str, Any] = {
+        "--size": size,
+        "--from and --to": numbers,
+        "--domain-file": domain_file,
+        "--design": design,
+    }
+    ways["--letters, --bytes or --bits"] = opened
     named = [way for way, value in ways.items() if value is not None]
     if len(named) != 1:
         got = " and ".join(named) or "none"
-        raise ValueError(f"give the possible answers in one way (--size, --domain-file or --design), but got {got}")
-    if opened is not None:
-        return opened
+        raise ValueError(
+            f"give the possible answers in one way (--size, --from and --to, --domain-file or --design), but got {got}"
+        )
+    if opened is not None or numbers is not None:
+        return opened or numbers
     if design is not None:
         return load_design(design)
     return size if domain_file is None else labels_in(domain_file)

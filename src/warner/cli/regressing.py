@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warner.cli.delivering import Outcome, Table, refuse_overwriting
-from warner.cli.follow_ups import values_from_text
 from warner.cli.messages import warn
+from warner.cli.numbers import values_from_text
 from warner.cli.options import Columns, Counts, Level, Plot, Reading, Reports, Weights
 from warner.cli.sources import Source, merged, named_files, saved_in
 from warner.designs import load_listed_design

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
+from warner.arrays import LARGEST_TOTAL
 from warner.designs.device import Device, revealed
-from warner.designs.facts import Alike, Ancillary, Bounds, ChannelOperator, Readout, Sums, Symmetry, added_up
+from warner.designs.facts import Alike, Ancillary, Bounds, ChannelOperator, Fuzzy, Readout, Sums, Symmetry, added_up
 from warner.designs.labels import refuse_rounded
 from warner.designs.matrices import inverse
 from warner.designs.report_forms import LabelForm
@@ -246,6 +247,17 @@ class Design(Device):
         """Give the most that one unbiased share moves if all reports are exchanged."""
         return float(np.ptp(self.inverse(), axis=0).max())
 
+    def mean_squares(self, memberships: Array) -> Array:
+        """Give the mean square of the unbiased score of one report given each answer: how noisy a sum of shares is.
+
+        The sum has these memberships, of shape (k,); infinite where reports do not tell it.
+        """
+        boundless = float(LARGEST_TOTAL)  # so many people that what a readout adds to counts makes no difference
+        reported = self.reported(np.eye(self.k))  # each row: all hold one answer
+        people = np.full((self.k, 1), boundless)
+        readout = self.readout(boundless * reported, people, Fuzzy(memberships[np.newaxis]))
+        return np.asarray(boundless * readout.squared_errors()[:, 0] + memberships**2)
+
     def with_epsilon(self, epsilon: Number) -> Self:
         """Give the design of this mechanism, for the same answers, that spends this epsilon."""
         raise TypeError(f"a {self.mechanism} has no parameter that follows from epsilon; give another design")
@@ -256,8 +268,11 @@ class Design(Device):
         return None
 
     @classmethod
-    def variants(cls, domain: Domain, epsilon: Number) -> Mapping[str, Design]:
-        """Give this mechanism's designs for this epsilon, by name: that of `for_epsilon`, and others to compare."""
+    def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> Mapping[str, Design]:
+        """Give this mechanism's designs for this epsilon, by name: that of `for_epsilon`, and others to compare.
+
+        `quantity` is what they are to tell best: shares, the mean of a number, or its distribution.
+        """
         best = cls.for_epsilon(domain, epsilon)
         return {} if best is None else {cls.mechanism: best}
 

@@ -124,6 +124,18 @@ class Readout:
         """Give the unbiased estimate of each share."""
         return np.asarray((self.count / self.trials - self.base) / self.gain)
 
+    def squared_errors(self, target: str = "population") -> Array:
+        """Give the squared standard error of each share, of those that are binomial counts by the law of these."""
+        counted = np.clip(self.count / self.trials, 0, 1)
+        if target != "population":  # those who hold an answer of the set, and all others, are counted independently
+            one, none = np.clip(self.base + self.gain, 0, 1), np.clip(self.base, 0, 1)
+            share = np.clip(self.share(), 0, 1)
+            binomial = (share * one * (1 - one) + (1 - share) * none * (1 - none)) / self.trials
+        else:
+            binomial = counted * (1 - counted) / self.trials
+        squares = binomial / np.square(self.gain)
+        return np.asarray(squares if self.error is None else np.where(self.exact, squares, np.square(self.error)))
+
 
 class BinomialReports(NamedTuple):
     """Reports whose number is binomial in a share, also of a fuzzy set: which, with probability base + gain share."""

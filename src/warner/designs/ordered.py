@@ -23,9 +23,10 @@ from warner.designs.labels import grid_to_json
 from warner.designs.odds import FromOdds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
+    from warner.designs.contract import Design
     from warner.designs.exact import Number
     from warner.designs.facts import BinomialReports
     from warner.designs.labels import Domain
@@ -56,6 +57,16 @@ class OrderedDesign(FromOdds):
     def for_epsilon(cls, domain: Domain, epsilon: Number) -> Self | None:  # type: ignore[override]
         """Give none: it is not compared with designs for answers without an order, by the precision of shares."""
         return None
+
+    @classmethod
+    def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> Mapping[str, Design]:
+        """Give the design that tells a mean or a distribution best; none to compare by the precision of shares."""
+        return {} if quantity == "shares" else {cls.mechanism: cls._telling(domain, epsilon, quantity)}
+
+    @classmethod
+    def _telling(cls, domain: Domain, epsilon: Number, quantity: str) -> Self:
+        """Give the design that tells a mean or a distribution best."""
+        return cls(domain, epsilon=epsilon)
 
     # What a mechanism tells
 
@@ -101,6 +112,14 @@ class OrderedDesign(FromOdds):
 
     def leverage(self) -> float:
         return max(float(np.ptp(self._scores(rows), axis=1).max()) for rows in self._memberships(None))
+
+    def mean_squares(self, memberships: Array) -> Array:
+        """Give the mean square of the score of a report given each answer, in O(K)."""
+        binomial = self._binomial(memberships)
+        if binomial is None:
+            return np.asarray(self.operator().adjoint(np.square(self._scores(memberships[np.newaxis])[0])))
+        counted = binomial.base + binomial.gain * memberships
+        return np.asarray(counted * (1 - counted) / binomial.gain**2 + memberships**2)
 
     def _memberships(self, sets: Sets | None) -> Iterator[Array]:
         """Give memberships of all answers in each set, a row each, some rows at a time; of each answer if None."""

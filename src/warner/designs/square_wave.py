@@ -41,7 +41,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -167,6 +167,10 @@ class SquareWave(OrderedDesign):
         epsilon = self.epsilon
         best = [quantity for quantity in QUANTITIES if best_width(self.k, epsilon, quantity) == self.width]
         return {"quantity": best[0]} if best else {"width": self.width}
+
+    @classmethod
+    def _telling(cls, domain: Domain, epsilon: Number, quantity: str) -> Self:
+        return cls(domain, epsilon=epsilon, quantity=quantity)
 
     @property
     def total(self) -> int:

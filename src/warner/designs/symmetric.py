@@ -243,6 +243,13 @@ class Symmetric(Design):
             (np.minimum(*ends), np.maximum(*ends)),
         )
 
+    def mean_squares(self, memberships: Array) -> Array:
+        """Give the mean square of the score of a report given each answer, by the law of pairs; see `readout`."""
+        weights = memberships - memberships.mean()
+        sets = Fuzzy(memberships[np.newaxis])
+        variance = Symmetric._variance(self, sets, None, weights, weights**2, np.ones(1), None)
+        return np.asarray(variance / self.symmetry.gain**2 + memberships**2)
+
     def _scores(self, sizes: Integers) -> tuple[Array, Array]:
         """Bound the score of one report for a set of m answers: m/K + (support inside - m/K of all) / (p - q)."""
         level, s = sizes / self.k, self.supported

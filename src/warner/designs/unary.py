@@ -274,7 +274,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
         return True
 
     @classmethod
-    def variants(cls, domain: Domain, epsilon: Number) -> dict[str, Design]:
+    def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> dict[str, Design]:
         """Give the optimal one, and the symmetric one to compare."""
         return {f"{cls.mechanism} ({kind})": cls(domain, epsilon=epsilon, kind=kind) for kind in (OPTIMAL, SYMMETRIC)}
 

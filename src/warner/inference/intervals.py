@@ -236,7 +236,7 @@ def limits(
         elif isinstance(sets, Prefixes) and method is None and _has_band(part, confidence):
             low, high, error, methods = _band(readout, confidence)
         else:
-            low, high, error, methods = _single(readout, tail, confidence.target, method, levels)
+            low, high, error, methods = readout_limits(readout, tail, confidence.target, method, levels)
     else:
         if method is not None:
             raise ValueError(f"method must be left out for pooled collections, but got {method!r}")
@@ -327,9 +327,10 @@ def _all_names(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
 # One collection
 
 
-def _single(
-    readout: Readout, tail: float, target: str, method: str | None, levels: DistinctCounts | None = None
+def readout_limits(
+    readout: Readout, tail: float, target: str, method: str | None = None, levels: DistinctCounts | None = None
 ) -> Limits:
+    """Give the limits of shares as they show in one collection, exact where they are binomial, else approximate."""
     binomial = Binomial.of(readout)
     if readout.exact.all():
         low, high, error = interval_and_error(binomial, tail, target, method, levels)
@@ -479,7 +480,7 @@ def _of_groups(
         others = [part for part in parts if part.answered[group] and part.design.epsilon == 0]
         if len(telling) == 1 and not (others and target == "realised"):
             readout = telling[0].readout([group], sets, target=target)
-            low, high, error, methods = _single(readout, tail, target, None)
+            low, high, error, methods = readout_limits(readout, tail, target)
             rows[group] = Limits(low[0], high[0], error[0], methods)
         elif target == "realised":
             rows[group] = _realised(joint(parts, group, sets, target=target), tail)

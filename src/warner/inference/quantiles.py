@@ -72,7 +72,7 @@ class Quantile(NumericResult):
     @property
     def name(self) -> str:
         """What it is called."""
-        return "median" if self.tau == 0.5 else f"{100 * self.tau:.6g} % quantile"
+        return quantile_name(self.tau)
 
     def _key(self) -> Document:
         return {"quantile": self.tau}
@@ -89,14 +89,28 @@ class Quantile(NumericResult):
         return {self.name: value, about: interval_cells(low, high)}
 
 
-def quantile(tally: Collected, shares: Array, tau: float, values: Any, confidence: Confidence) -> Quantile:
-    """Give a quantile of the numbers that answers stand for, of each group, with the value of these shares."""
+def quantile_name(tau: float) -> str:
+    """Say what a quantile is called.
+
+    >>> quantile_name(0.5), quantile_name(0.9)
+    ('median', '90 % quantile')
+    """
+    return "median" if tau == 0.5 else f"{100 * tau:.6g} % quantile"
+
+
+def check_tau(tau: Any) -> None:
+    """Refuse what is no level of a quantile."""
     if isinstance(tau, bool) or not isinstance(tau, int | float | np.number) or not 0 < tau < 1:
         raise ValueError(f"a quantile must be between 0 and 1, such as 0.5 for the median, but got {tau!r}")
+
+
+def quantile(tally: Collected, shares: Array, tau: float, values: Any, confidence: Confidence) -> Quantile:
+    """Give a quantile of the numbers that answers stand for, of each group, with the value of these shares."""
+    check_tau(tau)
     if confidence.simultaneous:
         raise ValueError("a quantile has no simultaneous interval; raise the level to 1 - alpha/m for m quantiles")
     x = values_of(tally.domain, values)
-    points, sets = _up_to_each(x)
+    points, sets = up_to_each(x)
     # Any-time limits miss on either side with all of their probability: at two points, each may have half of it.
     each = replace(confidence, level=(1 + confidence.level) / 2) if confidence.anytime else confidence
     ends = limits(tally, each, sets=sets)
@@ -104,14 +118,14 @@ def quantile(tally: Collected, shares: Array, tau: float, values: Any, confidenc
     value = low.copy()
     for group in np.flatnonzero(tally.answered).tolist():
         first, last = quantile_places(ends.low[group], ends.high[group], tau)
-        place = _place(np.atleast_2d(shares)[group], x, points, tau)
+        place = place_of(np.atleast_2d(shares)[group], x, points, tau)
         low[group], high[group], value[group] = points[first], points[last], points[min(max(place, first), last)]
     value, low, high = (tally.squeezed(row) for row in (value, low, high))
     groups = tally.groups if tally.by else ()
     return Quantile(float(tau), value, low, high, confidence, ends.methods, tally.n, tally.weighted, tally.by, groups)
 
 
-def _up_to_each(x: Array) -> tuple[Array, Sets]:
+def up_to_each(x: Array) -> tuple[Array, Sets]:
     """Give the distinct numbers in ascending order, and the answers up to each of them."""
     points, place = np.unique(x, return_inverse=True)
     if np.array_equal(place, np.arange(x.size)):
@@ -133,7 +147,7 @@ def quantile_places(low: Array, high: Array, tau: float) -> tuple[int, int]:
     return first, min(last, low.size - 1)
 
 
-def _place(shares: Array, x: Array, points: Array, tau: float) -> int:
+def place_of(shares: Array, x: Array, points: Array, tau: float) -> int:
     """Give the place of the quantile of estimated shares."""
     running = np.bincount(points.searchsorted(x), weights=shares, minlength=points.size).cumsum()
     reached = running >= tau - REACHED

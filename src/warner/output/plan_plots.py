@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.inference.intervals import Confidence
 from warner.output.canvas import (
     FIGURE_INCHES,
     INK,
@@ -20,9 +19,9 @@ from warner.output.canvas import (
     new_axes,
     save_picture,
 )
-from warner.planning.mechanisms import VARIANCE_TOLERANCE, bits_text, candidates
+from warner.planning.mechanisms import COMPARED, VARIANCE_TOLERANCE, bits_text
 from warner.planning.precision import MEASURES
-from warner.words import counted, points, quoted
+from warner.words import counted
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from warner.planning.mechanisms import Mechanisms
-    from warner.planning.plans import Plan
+    from warner.planning.tradeoffs import Tradeoff
 
 PLAN_SIZE = (FIGURE_INCHES, 5.2)  # inches
 PLAN_SPAN, PLAN_POINTS = 30, 41  # how many times fewer and more people a plan's picture shows, in how many steps
@@ -42,14 +41,14 @@ MECHANISMS_TITLE = "What each mechanism needs at the same privacy"
 PLAN_TITLE = "Precision by number of people and epsilon"
 
 
-def plot_plan(plan: Plan, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+def plot_plan(plan: Tradeoff, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the half-width (or the error) against the number of people, a line for each epsilon.
 
     The plan itself is a point, and the goal that it had to reach a dashed line. Both axes are logarithmic.
 
     Parameters
     ----------
-    plan : Plan
+    plan : Plan or NumberPlan
         What to draw.
     title : str, optional
         The headline.
@@ -66,7 +65,8 @@ def plot_plan(plan: Plan, *, title: str | None = None, ax: Axes | None = None) -
     people = np.unique(np.geomspace(fewest, most, PLAN_POINTS).round().astype(np.int64))
     epsilons = plan.grid_epsilons(apart=LABELS_APART)
     table = plan.table(epsilons, people.tolist())
-    lines = 100 * table[plan.measure].reshape(-1, people.size)
+    scale = plan.question.scale
+    lines = scale * table[plan.measure].reshape(-1, people.size)
     for place, (epsilon, line) in enumerate(zip(epsilons, lines, strict=True)):
         planned = epsilon == plan.design.epsilon
         name = plan.design.shown_epsilon() if planned else f"{epsilon:g}"
@@ -79,32 +79,22 @@ def plot_plan(plan: Plan, *, title: str | None = None, ax: Axes | None = None) -
         )
         ax.annotate(f"ε = {name}", (people[-1], line[-1]), (5, 0), textcoords="offset points", va="center", fontsize=8)
     if plan.goal is not None:
-        ax.axhline(100 * plan.goal, color=INK, linestyle="--", linewidth=0.9)
+        ax.axhline(scale * plan.goal, color=INK, linestyle="--", linewidth=0.9)
     reached = getattr(plan, plan.measure)
-    ax.plot([plan.people], [100 * reached], "o", color=INK, markersize=7, zorder=4)
+    ax.plot([plan.people], [scale * reached], "o", color=INK, markersize=7, zorder=4)
     logarithmic(ax)
     ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
     ax.set_xlabel("people")
-    ax.set_ylabel(f"{MEASURES[plan.measure]} (percentage points)")
-    notes = [f"{plan.design.k:,} answers", *_plan_notes(plan)]
-    notes.append(
-        f"point: {counted(plan.people, 'person', 'people')}, ε = {plan.design.shown_epsilon()}, {points(reached)}"
-    )
+    ax.set_ylabel(f"{MEASURES[plan.measure]}{plan.question.about} ({plan.question.unit.removeprefix('the ')})")
+    notes = [f"{plan.design.k:,} answers", *plan.notes()]
+    amount = plan.question.amount(reached) + ("" if plan.question.numbers is None else " in the unit of the answers")
+    notes.append(f"point: {counted(plan.people, 'person', 'people')}, ε = {plan.design.shown_epsilon()}, {amount}")
     notes += ["black dashed line: the goal"] * (plan.goal is not None)
     add_heading(ax, notes, PLAN_TITLE if title is None else title, above=6)
     return ax
 
 
-def _plan_notes(plan: Plan) -> list[str]:
-    if plan.measure == "error":
-        return ["of the unbiased shares, over all answers"]
-    worst = " (worst case)" if plan.worst_case and plan.population is None else ""
-    answer = "" if plan.answer is None else f" of {quoted(plan.answer)}"
-    interval = str(Confidence(plan.level, simultaneous=plan.simultaneous))
-    return [interval, f"true share{answer} {100 * plan.share:.3g} %{worst}"]
-
-
-def save_plan(plan: Plan, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+def save_plan(plan: Tradeoff, path: str | os.PathLike[str], *, title: str | None = None) -> None:
     """Draw a plan to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
     save_picture(lambda ax: plot_plan(plan, title=title, ax=ax), PLAN_SIZE, path)
 
@@ -112,8 +102,8 @@ def save_plan(plan: Plan, path: str | os.PathLike[str], *, title: str | None = N
 def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw how many more people each mechanism needs than the best, against epsilon, for the same number of answers.
 
-    By the variance of rare answers, in percent; both axes are logarithmic. Below the dashed line a mechanism is precise
-    enough to be recommended, if no other there has shorter reports; the best of all is on the lower edge.
+    By the variance that they are compared by, in percent; both axes are logarithmic. Below the dashed line a mechanism
+    is precise enough to be recommended, if no other there has shorter reports; the best of all is on the lower edge.
 
     Parameters
     ----------
@@ -130,22 +120,23 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
         The axes that were drawn on; its figure is ``.figure``.
     """
     ax = new_axes(MECHANISMS_SIZE) if ax is None else ax
-    epsilon, k = compared.candidates[0].design.epsilon, len(compared.domain)
+    epsilon = compared.candidates[0].design.epsilon
     epsilons = np.geomspace(min(EPSILONS_DRAWN[0], epsilon), max(EPSILONS_DRAWN[1], epsilon), EPSILON_POINTS)
     more = {candidate.name: np.full(epsilons.size, np.nan) for candidate in compared.candidates}
     for place, drawn in enumerate(epsilons):
-        offered = candidates(k, float(drawn))
+        offered = compared.at(float(drawn))
         for candidate in offered:
             if candidate.name in more:
                 more[candidate.name][place] = 100 * (candidate.variance / offered[0].variance - 1)
-    lines = []
+    lines, colours = [], (*PALETTE, REPORTED_POINT)
     for place, candidate in enumerate(compared.candidates):
         taken = candidate.name == compared.recommended
+        style = place + place // len(colours)  # so that two lines of one colour differ
         lines += ax.plot(
             epsilons,
             np.maximum(more[candidate.name], LEAST_MORE),
-            color=(*PALETTE, REPORTED_POINT)[place % (len(PALETTE) + 1)],
-            linestyle="-" if taken else LINE_STYLES[place % len(LINE_STYLES)],
+            color=colours[place % len(colours)],
+            linestyle="-" if taken else LINE_STYLES[style % len(LINE_STYLES)],
             linewidth=3.0 if taken else 1.4,
             zorder=2 if taken else 3,
         )
@@ -159,10 +150,13 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,g}")
     ax.set_xlabel("epsilon")
-    ax.set_ylabel("more people than the best mechanism needs (%)")
+    above_best = "more people than the best mechanism needs (%)"
+    ax.set_ylabel(
+        above_best if compared.quantity == "shares" else f"{COMPARED[compared.quantity].smallest}, % above best"
+    )
     labels = [f"{candidate.name}: {bits_text(candidate.bits)}" for candidate in compared.candidates]
     notes = [
-        f"{k:,} answers",
+        f"{len(compared.domain):,} answers",
         f"numbers: bits of a report at ε = {compared.shown_epsilon()} (dotted line)",
         f"on the lower edge: the best, or within {LEAST_MORE:g} % of it",
         f"dashed line: {100 * VARIANCE_TOLERANCE:.0f} % above the best",

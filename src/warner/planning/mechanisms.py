@@ -12,6 +12,13 @@ two are equally short, the one with the smaller v. It depends on the number of a
 response, whose reports are as short as can be, is so taken wherever it is about the best. Of a mechanism with several
 variants one is in question; the others are compared, for those who must have them, and not recommended.
 
+**Numbers.** For the mean of a number, v is the largest variance, over all answers, that randomizing adds to one report
+of the unbiased mean, as a part of the squared range: sampling error comes on top, and is the same for all. For its
+distribution, v is the variance that randomizing adds to one report of the unbiased distribution function, on average
+over the numbers, if all are equally common. Square waves and cut-off responses are compared as well then; the rule is
+the same. Both are exact, but for affine hashing, whose law of three answers is averaged over all of them
+(`warner.planning.number_precision`).
+
 A worked number: 16 answers at epsilon 1. Randomized response has p = e / (e + 15) = 0.1534 and q = 1 / (e + 15) =
 0.0564, so v = 5.66. Sets of 4 answers have p = 4e / (4e + 12) = 0.4754, q = 4 (3e + 12) / (15 (4e + 12)) = 0.2350 and
 v = 3.11: 55 % of the people, for reports of log2 1820 = 10.8 bits in the place of 4.
@@ -36,20 +43,24 @@ from warner.designs import MECHANISMS
 from warner.designs.exact import exact
 from warner.designs.labels import canonical
 from warner.inference.intervals import Confidence
+from warner.planning.number_precision import noise_of_distribution, noise_of_mean, precision_of
+from warner.planning.populations import population_shares
 from warner.planning.precision import (
+    DEFAULT_POWER,
     MEASURES,
     Precision,
     Question,
     check_people,
     check_question,
     measure_of,
+    numbers_asked,
     with_article,
 )
 from warner.planning.solving import fewest_people
 from warner.planning.wording import share_text
 from warner.results import Result, plain, rows
 from warner.typesetting import Printed, in_digits
-from warner.words import aligned, counted, enumerated, points, quoted, rounded_up, wrapped
+from warner.words import aligned, counted, enumerated, quoted, rounded_up, wrapped
 
 if TYPE_CHECKING:
     import os
@@ -57,11 +68,12 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from warner.arrays import Counts
+    from warner.arrays import Array, Counts
     from warner.designs.contract import Design
     from warner.designs.exact import Number
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
+    from warner.planning.populations import Population
 
 VARIANCE_TOLERANCE = 0.05  # part by which the variance may exceed the smallest, for the sake of short reports
 DIGITS_COMPARED = 9  # in which variances, and bits, agree that are the same
@@ -73,8 +85,9 @@ FAR_SHORTER = 0.5  # or if its reports are shorter than this part
 class Candidate(NamedTuple):
     """A mechanism at its best for some number of answers and some epsilon.
 
-    `variance` is that of the unbiased share of an answer that nobody holds, for one report. What is `in_question` may
-    be recommended; other variants of a mechanism are compared only.
+    `variance` is that of the unbiased share of an answer that nobody holds, for one report; of a mean or a
+    distribution, what randomizing adds. What is `in_question` may be recommended; other variants of a mechanism are
+    compared only.
     """
 
     name: str
@@ -88,18 +101,43 @@ class Candidate(NamedTuple):
         return self.design.report_bits
 
 
-def candidates(domain: Domain, epsilon: Number) -> list[Candidate]:
-    """Make the designs of all mechanisms that follow from epsilon and whose answers are alike, the best first.
+class Compared(NamedTuple):
+    """How the variance by which mechanisms are compared is spoken of."""
 
-    A mechanism that cannot be made for this epsilon is left out; the list is empty if that holds for all.
+    smallest: str  # variance of ...
+    error: str  # for the same error of ...
+
+
+COMPARED = {
+    "shares": Compared("variance of rare answers", "rare answers"),
+    "mean": Compared("worst-case variance of the mean", "the mean (noise alone, in the worst case)"),
+    "distribution": Compared(
+        "variance of the distribution function", "the distribution function (noise alone, on average)"
+    ),
+}
+
+
+def candidates(
+    domain: Domain, epsilon: Number, quantity: str = "shares", memberships: Array | None = None
+) -> list[Candidate]:
+    """Make the designs of all mechanisms that follow from epsilon, the best for this quantity first.
+
+    For shares, those whose answers are alike. `memberships` are the numbers of a mean, on a range from 0 to 1. A
+    mechanism that cannot be made for this epsilon is left out; the list is empty if that holds for all.
     """
+
+    def variance(design: Design) -> float:
+        if quantity == "distribution":
+            return noise_of_distribution(design)
+        return variance_of_rare(design) if memberships is None else noise_of_mean(design, memberships)
+
     listed: list[Candidate] = []
     for mechanism in MECHANISMS.values():
         with suppress(ValueError):
             listed += [
-                Candidate(name, design, variance_of_rare(design), in_question=place == 0)
-                for place, (name, design) in enumerate(mechanism.variants(domain, epsilon).items())
-                if design.alike is not None
+                Candidate(name, design, variance(design), in_question=place == 0)
+                for place, (name, design) in enumerate(mechanism.variants(domain, epsilon, quantity).items())
+                if design.alike is not None or quantity != "shares"
             ]
     return sorted(listed, key=lambda candidate: float(f"{candidate.variance:.{DIGITS_COMPARED}g}"))
 
@@ -139,12 +177,14 @@ class Mechanisms(Result):
     epsilon : number
         What a report may spend, as it was asked for.
     candidates : tuple of Candidate
-        The mechanisms, those with the smallest variance of rare answers first; their designs are for the answers
-        0, 1, 2, ... (`design` gives them for the real ones).
+        The mechanisms, those with the smallest variance first; of shares, their designs are for the answers 0, 1, 2,
+        ... (`design` gives them for the real ones).
     question : Question
         What is to be known, and how surely.
     people : int or None
         The number of people who report; None where that is the question, or where none was asked.
+    quantity : {"shares", "mean", "distribution"}
+        What they are compared for.
     """
 
     domain: Labels
@@ -152,6 +192,11 @@ class Mechanisms(Result):
     candidates: tuple[Candidate, ...]
     question: Question
     people: int | None = None
+    quantity: str = "shares"
+
+    def at(self, epsilon: Number) -> list[Candidate]:
+        """Give the mechanisms at another epsilon, compared for the same quantity."""
+        return _candidates(self.domain, epsilon, self.question, self.quantity)
 
     @cached_property
     def recommended(self) -> str:
@@ -171,7 +216,7 @@ class Mechanisms(Result):
         wanted = self.recommended if name is None else name
         for candidate in self.candidates:
             if candidate.name == wanted:
-                return MECHANISMS[candidate.design.mechanism].variants(self.domain, self.epsilon)[wanted]
+                return MECHANISMS[candidate.design.mechanism].variants(self.domain, self.epsilon, self.quantity)[wanted]
         known = ", ".join(repr(candidate.name) for candidate in self.candidates)
         raise ValueError(f"name must be one of {known}, but got {name!r}")
 
@@ -183,14 +228,15 @@ class Mechanisms(Result):
         return tuple(_people(candidate.design, self.question, self.question.goal) for candidate in self.candidates)
 
     def table(self) -> dict[str, Counts]:
-        """Give a row for each mechanism, those with the smallest variance of rare answers first.
+        """Give a row for each mechanism, those with the smallest variance first.
 
         Returns
         -------
         dict of str to ndarray
-            Columns ``mechanism``, ``variance`` (of the share of an answer that nobody holds, for one report), ``bits``
-            of a report, and ``recommended``; if people or a precision were given, also ``people``, the half-width or
-            the error that they reach, and ``decoding``, the steps from their reports to counts.
+            Columns ``mechanism``, ``variance`` (of one report: of the share of an answer that nobody holds, or what
+            randomizing adds to that of a mean on a range of 1, or of the distribution function), ``bits`` of a report,
+            and ``recommended``; if people or a precision were given, also ``people``, the half-width or the error that
+            they reach, and ``decoding``, the steps from their reports to counts.
         """
         columns = {
             "mechanism": objects(candidate.name for candidate in self.candidates),
@@ -202,7 +248,7 @@ class Mechanisms(Result):
             return columns
         designs = [(candidate.design, people) for candidate, people in zip(self.candidates, self.needed, strict=True)]
         reached = [
-            np.nan if n is None else Precision(design, self.question).measured(float(n)) for design, n in designs
+            np.nan if n is None else precision_of(design, self.question).measured(float(n)) for design, n in designs
         ]
         return columns | {
             "people": objects(self.needed),
@@ -222,12 +268,14 @@ class Mechanisms(Result):
 
     @property
     def _title(self) -> str:
-        return f"Mechanisms for {len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}"
+        told = {"shares": "", "mean": "the mean of ", "distribution": "the distribution of "}[self.quantity]
+        return f"Mechanisms for {told}{len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}"
 
     def to_dict(self) -> Document:
         """Give the table, row by row, and the mechanism that is recommended, as what JSON can hold."""
         return {
             "answers": len(self.domain),
+            "quantity": self.quantity,
             "epsilon": float(exact("epsilon", self.epsilon)),
             "goal": plain(self.question.goal),
             "mechanisms": rows(self.table()),
@@ -247,10 +295,10 @@ class Mechanisms(Result):
         if question.share is not None and question.measure == "half_width":
             case = f"at a share of {share_text(question.share)}"
         if question.goal is not None:
-            return f"; people for {with_article(measure)} of {points(question.goal)} {case}"
+            return f"; people for {with_article(measure)} of {question.amount(question.goal)}{question.about} {case}"
         if self.people is None:
             return ""
-        return f"; {MEASURES[measure]} of {counted(self.people, 'person', 'people')} {case}"
+        return f"; {MEASURES[measure]}{question.about} of {counted(self.people, 'person', 'people')} {case}"
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         table = self.table()
@@ -258,7 +306,9 @@ class Mechanisms(Result):
         if self.question.goal is not None:
             columns.append(("people", ["> 2^53" if n is None else f"{n:,}" for n in table["people"].tolist()]))
         elif self.people is not None:
-            columns.append(("points", [f"{100 * value:.3g}" for value in table[self.question.measure].tolist()]))
+            scale, head = self.question.scale, "points" if self.question.numbers is None else "plus or minus"
+            reached = table[self.question.measure].tolist()
+            columns.append((head, [self.question.cell(scale * value) for value in reached]))
         columns.append(("variance", [f"{value:.4g}" for value in table["variance"].tolist()]))
         columns.append(("bits", [bits_text(value) for value in table["bits"].tolist()]))
         if "decoding" in table:
@@ -272,19 +322,18 @@ class Mechanisms(Result):
         """The recommendation and its reason, in a sentence."""
         able = [candidate for candidate in self.candidates if candidate.in_question]
         recommended, best = preferred(able), able[0]
+        about = COMPARED[self.quantity]
         said = f"Recommended: {recommended.name}, {bits_text(recommended.bits)} bits per report"
         if recommended.variance <= best.variance * (1 + 10.0**-DIGITS_COMPARED):
             shorter = any(
                 round(other.bits, DIGITS_COMPARED) < round(recommended.bits, DIGITS_COMPARED) for other in able
             )
             others = f"no other that comes within {100 * VARIANCE_TOLERANCE:.0f} % of it has shorter reports"
-            return (
-                f"{said}: the smallest variance of rare answers; {others if shorter else 'none has shorter reports'}."
-            )
+            return f"{said}: the smallest {about.smallest}; {others if shorter else 'none has shorter reports'}."
         return (
-            f"{said}: the shortest reports among the mechanisms whose variance of rare answers is within "
+            f"{said}: the shortest reports among the mechanisms whose {about.smallest} is within "
             f"{100 * VARIANCE_TOLERANCE:.0f} % of the smallest, that of {best.name} with {bits_text(best.bits)} bits. "
-            "For the same error of rare answers it needs "
+            f"For the same error of {about.error} it needs "
             f"{100 * (recommended.variance / best.variance - 1):.2g} % more people."
         )
 
@@ -311,12 +360,16 @@ def mechanisms(
     share: float | None = None,
     level: float = 0.95,
     simultaneous: bool = False,
+    quantity: str | float = "shares",
+    values: Any = None,
+    population: Population | None = None,
 ) -> Mechanisms:
     """Compare all mechanisms for these answers at this epsilon, and recommend one.
 
-    The rule: of the mechanisms whose variance for a rare answer is at most 5 % above the smallest, the one with the
-    shortest reports. Give a precision to see how many people each needs, or a number of people to see how precise each
-    would be; neither changes the recommendation.
+    The rule: of the mechanisms whose variance is at most 5 % above the smallest, the one with the shortest reports. The
+    variance is that of a rare answer's share; of a mean or a distribution, what randomizing adds. Give a precision to
+    see how many people each needs, or a number of people to see how precise each would be; neither changes the
+    recommendation.
 
     Parameters
     ----------
@@ -334,6 +387,11 @@ def mechanisms(
         under each mechanism.
     level, simultaneous
         As for `plan`.
+    quantity : {"shares", "mean", "distribution", "median"} or float
+        What is to be known: shares, or of answers that are numbers their mean, their distribution function, or a
+        quantile, such as 0.9.
+    values, population
+        As for `plan`: the number that each answer stands for, and the expected shares, which a quantile needs.
 
     Examples
     --------
@@ -343,21 +401,47 @@ def mechanisms(
     ('subset selection', 3.11, 10.8)
     >>> compared.recommended
     'subset selection'
+    >>> mechanisms(range(18, 100), epsilon=3, quantity="mean").recommended
+    'square wave'
     """
     measure, goal = measure_of(half_width, error)
     if people is not None and goal is not None:
         raise TypeError(f"give people or {measure}, not both: the other one is compared")
-    question = Question(measure, goal, Confidence(level, simultaneous=simultaneous), 0.8, None, share, None)
+    labels = canonical(domain)
+    numbers = None if quantity in {"shares", "distribution"} else numbers_asked(labels, quantity, values)
+    shares = None if population is None else population_shares(population, labels)
+    confidence = Confidence(level, simultaneous=simultaneous)
+    question = Question(measure, goal, confidence, DEFAULT_POWER, None, share, shares, numbers)
     check_question(question)
     if people is not None:
         check_people(people)
-    labels = canonical(domain)
-    offered = candidates(len(labels), epsilon)
-    if not offered:
+    if quantity == "distribution" and (people is not None or goal is not None):
+        raise ValueError(
+            'quantity must be "mean", "median" or a number such as 0.9 to compare by people or precision; for a '
+            "distribution, variances are compared"
+        )
+    told = "distribution" if quantity == "distribution" else question.quantity
+    found = compared(labels, epsilon, question, None if people is None else int(people), told)
+    if found is None:
         for mechanism in MECHANISMS.values():  # one of them says what is wrong with epsilon
             mechanism.variants(len(labels), epsilon)
         raise ValueError(f"no mechanism can be made for epsilon {epsilon!r} and {len(labels):,} answers")
-    return Mechanisms(labels, epsilon, tuple(offered), question, None if people is None else int(people))
+    return found
+
+
+def compared(
+    labels: Labels, epsilon: Number, question: Question, people: int | None, quantity: str | None = None
+) -> Mechanisms | None:
+    """Compare all mechanisms for a question; None where none can be made for this epsilon."""
+    told = question.quantity if quantity is None else quantity
+    offered = _candidates(labels, epsilon, question, told)
+    return Mechanisms(labels, epsilon, tuple(offered), question, people, told) if offered else None
+
+
+def _candidates(labels: Labels, epsilon: Number, question: Question, quantity: str) -> list[Candidate]:
+    memberships = None if question.numbers is None else question.numbers.memberships
+    # Of shares, labels would cost time, and change nothing.
+    return candidates(len(labels) if quantity == "shares" else labels, epsilon, quantity, memberships)
 
 
 def _people(design: Design, question: Question, goal: float) -> int | None:
@@ -379,27 +463,29 @@ def advice(precision: Precision) -> Iterator[str]:
             f"{enumerated(names)}; the plan is for the other answers."
         )
     if design.alike is not None and not design.repeatable:  # what is better for one report may not bear a second
-        yield from better_mechanism(design)
+        yield from better_mechanism(design, variance_of_rare(design), candidates(design.k, design.epsilon))
 
 
-def better_mechanism(design: Design) -> Iterator[str]:
+def better_mechanism(
+    design: Design, variance: float, offered: Sequence[Candidate], quantity: str = "shares"
+) -> Iterator[str]:
     """Name the recommended mechanism where it needs clearly fewer people at the same epsilon, or far shorter reports.
 
-    Fewer people by the variance of rare answers, and recommended by the rule of `warner.planning.mechanisms`.
+    Fewer people by the variance of what is to be known, and recommended by the rule of `warner.planning.mechanisms`.
     """
-    offered = candidates(design.k, design.epsilon)  # labels would cost time, and change nothing
     if not offered:
         return
     best = preferred(offered)
-    part = best.variance / variance_of_rare(design)
+    part = best.variance / variance
     shorter = f"reports of {bits_text(best.bits)} bits instead of {bits_text(design.report_bits)}"
+    error = COMPARED[quantity].error
     if part < WORTH_NAMING:
         yield (
             f"Another mechanism: at the same epsilon, {best.name} would need about {100 * part:.2g} % of the people "
-            f"for the same error of rare answers, and {shorter}."
+            f"for the same error of {error}, and {shorter}."
         )
     elif best.bits < FAR_SHORTER * design.report_bits:
         yield (
             f"Another mechanism: at the same epsilon, {best.name} would need {shorter}, and about {100 * part:.3g} % "
-            "of the people for the same error of rare answers."
+            f"of the people for the same error of {error}."
         )

@@ -9,50 +9,52 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL
 from warner.designs import MECHANISMS, RandomizedResponse
 from warner.designs.contract import Design
 from warner.designs.open.open_domain import OpenDomain
 from warner.estimators import METHODS, UNBIASED
 from warner.estimators.auto import METHODS_COMPARED, SIMULATED_SURVEYS, predicted_errors
 from warner.inference.intervals import Confidence, positions_of
-from warner.planning.mechanisms import Mechanisms, advice, candidates
+from warner.planning.mechanisms import advice
+from warner.planning.number_plans import NumberPlan, number_plan
+from warner.planning.number_precision import precision_of
 from warner.planning.open_plans import OpenPlan, open_plan
 from warner.planning.populations import population_shares, tally_of
-from warner.planning.precision import MEASURES, Precision, Question, check_people, check_question, measure_of
+from warner.planning.precision import (
+    DEFAULT_POWER,
+    Precision,
+    Question,
+    check_people,
+    check_question,
+    measure_of,
+    numbers_asked,
+)
 from warner.planning.shuffling import shufflable, shuffled
-from warner.planning.solving import LARGEST_EPSILON, fewest_people, follows_epsilon, smallest_epsilon, with_epsilon
+from warner.planning.solving import fewest_people, smallest_epsilon, with_epsilon
+from warner.planning.tradeoffs import Tradeoff
 from warner.planning.wording import sentences
-from warner.results import Result, plain
+from warner.results import plain
 from warner.simulate import seeded_by
-from warner.typesetting import Printed, cells, in_digits
-from warner.words import aligned, wrapped
+from warner.words import quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-    from matplotlib.axes import Axes
-
-    from warner.arrays import Array, Counts
     from warner.designs.exact import Number
     from warner.designs.labels import Domain
     from warner.documents import Document
     from warner.planning.populations import Pilot, Population
     from warner.reports.pools import Collected
 
-GRID_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
-GRID_PEOPLE = (0.1, 0.3, 1, 3, 10)  # times the number of people of the plan
 SIMULATED_CELLS = 2**28  # people times answers up to which surveys are simulated person by person
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Result):
+class Plan(Tradeoff):
     """What a survey of this many people under this design will be able to say.
 
     Attributes
@@ -91,10 +93,6 @@ class Plan(Result):
         Sentences on what else to consider.
     """
 
-    design: Design
-    people: int
-    solved_for: str
-    question: Question
     answer: str | int | None
     share: float
     half_width: float
@@ -107,135 +105,14 @@ class Plan(Result):
     advice: tuple[str, ...] = ()
 
     @property
-    def epsilon(self) -> float:
-        """The privacy that one report spends."""
-        return self.design.epsilon
-
-    @property
-    def measure(self) -> str:
-        """What the goal is about: ``"half_width"`` or ``"error"``."""
-        return self.question.measure
-
-    @property
-    def goal(self) -> float | None:
-        """The half-width or error that was to be reached; None where that was the question."""
-        return self.question.goal
-
-    @property
-    def level(self) -> float:
-        """Confidence level of the intervals."""
-        return self.question.confidence.level
-
-    @property
-    def simultaneous(self) -> bool:
-        """Whether the intervals of all answers are to hold together (Bonferroni)."""
-        return self.question.confidence.simultaneous
-
-    @property
     def power(self) -> float:
         """The probability with which an answer as common as ``smallest_share`` is found."""
         return self.question.power
 
     @property
-    def population(self) -> Array | None:
-        """The expected shares, of shape (k,)."""
-        return self.question.population
-
-    @property
     def worst_case(self) -> bool:
         """Whether the share was not given but is the one with the widest interval, among all or in the population."""
         return self.question.worst_case
-
-    @cached_property
-    def mechanisms(self) -> Mechanisms | None:
-        """All mechanisms at this epsilon, by the same formulas: what each needs, or tells, and which to take.
-
-        None where the design's answers are not alike, as those of a channel, where it is made for repeated questions,
-        or where epsilon is infinite.
-        """
-        comparable = self.design.alike is not None and not self.design.repeatable
-        offered = candidates(self.design.k, self.epsilon) if comparable else []
-        people = self.people if self.goal is None else None
-        return Mechanisms(self.design.domain, self.epsilon, tuple(offered), self.question, people) if offered else None
-
-    def table(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> dict[str, Counts]:
-        """Give the half-width and the error over a grid of epsilons and numbers of people.
-
-        Parameters
-        ----------
-        epsilons : sequence of float, optional
-            The epsilons of the rows; if not given, 0.25 to 4 and that of the plan.
-        people : sequence of int, optional
-            The numbers of people; if not given, from a tenth of the plan's to ten times as many.
-
-        Returns
-        -------
-        dict of str to ndarray
-            Columns ``epsilon``, ``people``, ``half_width`` and ``error``, a row for each pair, epsilon by epsilon.
-        """
-        epsilons = self.grid_epsilons() if epsilons is None else epsilons
-        if people is None:
-            people = sorted({min(max(1, _two_digits(self.people * times)), LARGEST_TOTAL) for times in GRID_PEOPLE})
-        for n in people:
-            check_people(n)
-        designs = [
-            self.design if epsilon == self.epsilon else with_epsilon(self.design, epsilon) for epsilon in epsilons
-        ]
-        planned = [Precision(design, self.question) for design in designs]
-        pairs = [(precision, float(n)) for precision in planned for n in people]
-        return {
-            "epsilon": np.repeat(np.array(epsilons, dtype=np.float64), len(people)),
-            "people": np.tile(np.array(people, dtype=np.int64), len(epsilons)),
-            "half_width": np.array([precision.half_width(n) for precision, n in pairs]),
-            "error": np.array([precision.error(n) for precision, n in pairs]),
-        }
-
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: half-widths and errors in percentage points; options are those of `table`."""
-        table = self.table(**options)
-        epsilons = [
-            self.design.shown_epsilon() if epsilon == self.epsilon else in_digits(epsilon)
-            for epsilon in table["epsilon"].tolist()
-        ]
-        columns = {"epsilon": epsilons, "people": cells(table["people"])}
-        names = {"half_width": "half-width (points)", "error": "error (points)"}
-        columns |= {title: cells(100 * table[name]) for name, title in names.items()}
-        first, design, interval, *_ = sentences(self)
-        return Printed(columns, "Precision by epsilon and number of people", (first, design, interval))
-
-    def grid_epsilons(self, apart: float = 1.0) -> list[float]:
-        """Give some usual epsilons and that of the plan, without those nearer to it than this factor."""
-        planned = self.epsilon
-        if not follows_epsilon(self.design):
-            return [planned]
-        if planned > LARGEST_EPSILON:
-            return list(GRID_EPSILONS)
-        usual = (epsilon for epsilon in GRID_EPSILONS if max(epsilon / planned, planned / epsilon) >= apart)
-        return sorted({planned, *usual})
-
-    def grid_text(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> str:
-        """Write the table in percentage points: a row for each number of people, a column for each epsilon."""
-        table = self.table(epsilons, people)
-        columns, rows = (list(dict.fromkeys(table[name].tolist())) for name in ("epsilon", "people"))
-        cells = 100 * table[self.measure].reshape(len(columns), len(rows)).T
-        heads = [self.design.shown_epsilon() if name == self.epsilon else f"{name:g}" for name in columns]
-        title = MEASURES[self.measure].capitalize()
-        about = f"{title} in percentage points, by people and epsilon:"
-        texts = [[f"{n:,}", *(f"{cell:.3g}" for cell in row)] for n, row in zip(rows, cells, strict=True)]
-        widths = (len("1,000,000"), *([8] * len(heads)))
-        return "\n".join([about, *aligned([["", *heads], *texts], left=(), least=widths)])
-
-    def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the half-width (or the error) over people and epsilon; see `warner.output.plan_plots.plot_plan`."""
-        from warner.output.plan_plots import plot_plan
-
-        return plot_plan(self, title=title, ax=ax)
-
-    def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write the picture to a PNG, SVG or PDF file; see `warner.output.plan_plots.save_plan`."""
-        from warner.output.plan_plots import save_plan
-
-        save_plan(self, path, title=title)
 
     def to_dict(self) -> Document:
         """Give the plan as what JSON can hold: the design as its own file has it; infinity is None."""
@@ -252,9 +129,17 @@ class Plan(Result):
             "mechanisms": None if self.mechanisms is None else self.mechanisms.to_dict(),
         }
 
-    def text(self) -> str:
-        """Write the plan in plain words; the first line answers the question."""
-        return wrapped(sentences(self))
+    def notes(self) -> list[str]:
+        """Say what the precision is for: over all answers, or an answer's interval and its true share."""
+        if self.measure == "error":
+            return ["of the unbiased shares, over all answers"]
+        worst = " (worst case)" if self.worst_case and self.population is None else ""
+        answer = "" if self.answer is None else f" of {quoted(self.answer)}"
+        return [str(self.question.confidence), f"true share{answer} {100 * self.share:.3g} %{worst}"]
+
+    def sentences(self) -> Iterator[str]:
+        """Say what the plan tells; the first sentence answers the question."""
+        return sentences(self)
 
 
 class PlanOptions(TypedDict, total=False):
@@ -279,7 +164,21 @@ class PlanOptions(TypedDict, total=False):
 @overload
 def plan(domain: OpenDomain, **options: Unpack[PlanOptions]) -> OpenPlan: ...
 @overload
-def plan(domain: Domain | Design | None = None, **options: Unpack[PlanOptions]) -> Plan: ...
+def plan(  # type: ignore[overload-overlap]  # every text may be a quantity, but this one is for shares
+    domain: Domain | Design | None = None,
+    *,
+    quantity: Literal["shares"] = "shares",
+    values: None = None,
+    **options: Unpack[PlanOptions],
+) -> Plan: ...
+@overload
+def plan(
+    domain: Domain | Design | None = None,
+    *,
+    quantity: str | float,
+    values: Any = None,
+    **options: Unpack[PlanOptions],
+) -> NumberPlan: ...
 def plan(
     domain: Domain | Design | OpenDomain | None = None,
     *,
@@ -292,12 +191,14 @@ def plan(
     share: float | None = None,
     level: float = 0.95,
     simultaneous: bool = False,
-    power: float = 0.8,
+    power: float = DEFAULT_POWER,
     population: Population | None = None,
     pilot: Pilot | None = None,
     delta: float | None = None,
     rng: np.random.Generator | None = None,
-) -> Plan | OpenPlan:
+    quantity: str | float = "shares",
+    values: Any = None,
+) -> Plan | NumberPlan | OpenPlan:
     """Plan a survey: of people, epsilon and half-width (or error), give two and get the third.
 
     What is found really holds for the design that is returned: the number of people is the smallest that reaches the
@@ -348,6 +249,13 @@ def plan(
         Tell the central epsilon at this delta of the reports once shuffled (`warner.planning.shuffling.shuffled`).
     rng : numpy.random.Generator, optional
         For the simulated surveys; seeded from the plan if not given, so that it can be repeated.
+    quantity : {"shares", "mean", "median"} or float
+        What is to be known: shares of answers, or, of answers that are numbers, their mean, their median, or the
+        quantile of a number from 0 to 1, such as 0.9. Then ``half_width`` and ``error``, the standard error of the
+        mean, are in the unit of the answers; the result is a `NumberPlan <warner.planning.number_plans.NumberPlan>`. A
+        mean is planned for the population, or for the worst one; a quantile needs a population.
+    values : mapping or sequence, optional
+        The number that each answer stands for, where answers are no numbers: as for `Estimate.mean`.
 
     Examples
     --------
@@ -359,6 +267,12 @@ def plan(
     9701
     >>> round(plan(survey, people=9701).half_width, 4)
     0.02
+
+    The mean age to two years, with a square wave that is made for means:
+
+    >>> from warner import SquareWave
+    >>> plan(SquareWave(range(18, 100), epsilon=1, quantity="mean"), half_width=2, quantity="mean").people
+    9555
     """
     if isinstance(domain, OpenDomain):
         others: dict[str, Any] = {"mechanism": mechanism, "epsilon": epsilon, "half_width": half_width, "error": error}
@@ -368,6 +282,8 @@ def plan(
             "population": population,
             "pilot": pilot,
             "delta": delta,
+            "quantity": None if quantity == "shares" else quantity,
+            "values": values,
         }
         if surplus := [name for name, value in others.items() if value is not None]:
             raise TypeError(f"{surplus[0]} must be left out for an open domain; give people or share, level and power")
@@ -377,7 +293,7 @@ def plan(
     measure, goal = measure_of(half_width, error)
     reports = None if pilot is None else tally_of(pilot)
     given = [name for name, value in (("people", people), (measure, goal)) if value is not None]
-    design = _design(domain, mechanism, epsilon, reports, given)
+    design = _design(domain, mechanism, epsilon, reports, given, quantity)
     expected = population if reports is None else reports
     question = Question(
         measure,
@@ -386,7 +302,8 @@ def plan(
         power,
         None if answer is None else positions_of([answer], design.domain)[0],
         share,
-        None if expected is None else population_shares(expected, design),
+        None if expected is None else population_shares(expected, design.domain),
+        numbers_asked(design.domain, quantity, values),
     )
     check_question(question)
     if people is not None:
@@ -400,7 +317,10 @@ def plan(
     if people is None:
         assert goal is not None
         solved_for, people = "people", fewest_people(design, question, goal)
-    precision, people = Precision(design, question), int(people)
+    precision, people = precision_of(design, question), int(people)
+    central = None if delta is None else shuffled(design, people, delta)
+    if not isinstance(precision, Precision):
+        return number_plan(precision, people, solved_for, delta, central)
     return Plan(
         design,
         people,
@@ -409,7 +329,7 @@ def plan(
         *precision.at(float(people)),
         errors=_predicted_errors(precision, people, rng),
         delta=delta,
-        shuffled_epsilon=None if delta is None else shuffled(design, people, delta),
+        shuffled_epsilon=central,
         advice=tuple(advice(precision)),
     )
 
@@ -420,6 +340,7 @@ def _design(
     epsilon: Number | None,
     reports: Collected | None,
     given: list[str],
+    quantity: str | float,
 ) -> Design:
     """Give the design to plan with; where epsilon is the question, one of the mechanism with any epsilon."""
     if domain is None and reports is None:
@@ -444,24 +365,24 @@ def _design(
         )
     if whole:
         return source if epsilon is None else with_epsilon(source, epsilon)
-    return _made(source, mechanism or RandomizedResponse.mechanism, 1 if epsilon is None else epsilon)
+    return _made(source, mechanism or RandomizedResponse.mechanism, 1 if epsilon is None else epsilon, quantity)
 
 
-def _made(domain: Any, mechanism: str, epsilon: Number) -> Design:
-    """Make the best design of a mechanism for an epsilon."""
+def _made(domain: Any, mechanism: str, epsilon: Number, quantity: str | float) -> Design:
+    """Make the best design of a mechanism for an epsilon, and for a mean if that is planned."""
     if mechanism not in MECHANISMS:
         raise ValueError(f"mechanism must be one of {', '.join(map(repr, MECHANISMS))}, but got {mechanism!r}")
-    design = MECHANISMS[mechanism].for_epsilon(domain, epsilon)
-    if design is None:
+    offered = MECHANISMS[mechanism].variants(domain, epsilon, "mean" if quantity == "mean" else "distribution")
+    if not offered:
         raise ValueError(f"mechanism must be one that follows from epsilon, but a {mechanism} does not; give a design")
-    return design
+    return next(iter(offered.values()))
 
 
 def _check_telling(design: Design, question: Question) -> None:
     """Refuse designs whose reports do not tell what is asked for."""
     if design.epsilon == 0:
         raise ValueError("the design must have an epsilon above 0: with p = q, reports say nothing, however many")
-    if question.measure == "error" and Precision(design, question).unidentified.size:
+    if question.numbers is None and question.measure == "error" and Precision(design, question).unidentified.size:
         raise ValueError(
             "error must be planned for a design that tells the shares of all answers; give half_width, for those that "
             "are told"
@@ -485,9 +406,3 @@ def _predicted_errors(precision: Precision, people: int, rng: np.random.Generato
     ]  # the others undo the randomization
     squared = predicted_errors(population, [(design, people)], rng=generator, methods=methods)
     return known | {name: math.sqrt(error / design.k) for name, error in squared.items()}
-
-
-def _two_digits(number: float) -> int:
-    """Round to two digits: the numbers of a table are to be remembered."""
-    unit = int(10 ** max(0, math.floor(math.log10(max(number, 1))) - 1))
-    return round(number / unit) * unit

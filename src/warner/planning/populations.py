@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from warner.arrays import Array
-    from warner.designs.contract import Design
+    from warner.designs.labels import Labels
     from warner.reports.pools import Collected
 
     Pilot = Estimate | Collected
     Population = str | tuple[str, float] | os.PathLike[str] | ArrayLike | Pilot
 
 
-def population_shares(population: Population, design: Design) -> Array:
+def population_shares(population: Population, domain: Labels) -> Array:
     """Give the shares that a population stands for, in the domain's order.
 
     Parameters
@@ -36,33 +36,32 @@ def population_shares(population: Population, design: Design) -> Array:
     population : str, tuple, path, array_like, Estimate, Tally or Pool
         ``"uniform"``; ``("zipf", s)`` or ``"zipf:s"``; a CSV file with the columns value and share (or count), where
         answers that are not named have none; K shares; or a pilot, of which `inv_p` is taken, its groups together.
-    design : Design
-        For the possible answers.
+    domain : tuple or range
+        The possible answers.
 
     Examples
     --------
-    >>> from warner import RandomizedResponse
-    >>> population_shares("zipf:1", RandomizedResponse(3, odds=(2, 1))) * 11
+    >>> population_shares("zipf:1", range(3)) * 11
     array([6., 3., 2.])
     """
     if isinstance(population, Estimate | Tally | Pool):
-        return _shares_of_pilot(tally_of(population), design)
+        return _shares_of_pilot(tally_of(population), domain)
     if isinstance(population, str) and population.startswith("zipf:"):
-        return _zipf(design.k, population.removeprefix("zipf:"))
+        return _zipf(len(domain), population.removeprefix("zipf:"))
     if isinstance(population, tuple) and len(population) == 2 and population[0] == "zipf":
-        return _zipf(design.k, population[1])
+        return _zipf(len(domain), population[1])
     if isinstance(population, str) and population == "uniform":
-        return uniform(design.k)
+        return uniform(len(domain))
     if isinstance(population, str | os.PathLike):
         if Path(population).suffix.lower() != ".csv":
             raise ValueError(
                 f"population must be uniform, zipf:s, a file that ends in .csv, or shares, but got {population!s:.60}"
             )
-        return _shares_of_file(Path(population), design)
+        return _shares_of_file(Path(population), domain)
     shares = np.asarray(population, dtype=np.float64)
-    if shares.shape != (design.k,) or not (shares >= 0).all() or not abs(shares.sum() - 1) <= 1e-6:
+    if shares.shape != (len(domain),) or not (shares >= 0).all() or not abs(shares.sum() - 1) <= 1e-6:
         raise ValueError(
-            f"population must be {design.k:,} shares of at least 0 that sum to 1, but got shape {shares.shape}, "
+            f"population must be {len(domain):,} shares of at least 0 that sum to 1, but got shape {shares.shape}, "
             f"sum {shares.sum():.6g}"
         )
     return np.asarray(shares / shares.sum())
@@ -83,9 +82,9 @@ def _zipf(k: int, s: Any) -> Array:
         raise ValueError(f"population zipf must have a finite number for s, such as zipf:1.3, but got {s!r}") from None
 
 
-def _shares_of_pilot(reports: Collected, design: Design) -> Array:
-    if reports.domain != design.domain:
-        raise ValueError(f"pilot must be about the same {design.k:,} answers as the plan, but is about others")
+def _shares_of_pilot(reports: Collected, domain: Labels) -> Array:
+    if reports.domain != domain:
+        raise ValueError(f"pilot must be about the same {len(domain):,} answers as the plan, but is about others")
     parts = tuple(_without_groups(part) for part in reports.parts)
     return np.asarray(fitted(parts[0] if len(parts) == 1 else Pool(parts), NEAREST).shares[0])
 
@@ -98,7 +97,7 @@ def _without_groups(tally: Tally) -> Tally:
     return Tally(tally.design, tally.counts.sum(axis=0), n=tally.n.sum(), squares=squares)
 
 
-def _shares_of_file(path: Path, design: Design) -> Array:
+def _shares_of_file(path: Path, domain: Labels) -> Array:
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
         names = list(rows.fieldnames or ())
@@ -108,7 +107,7 @@ def _shares_of_file(path: Path, design: Design) -> Array:
                 f"{path} must have the columns value and share (or count), but has {', '.join(names) or 'none'}"
             )
         pairs = [(row["value"], row[amount]) for row in rows]
-    where = positions(from_text([value for value, _ in pairs], design.domain), design.domain)
+    where = positions(from_text([value for value, _ in pairs], domain), domain)
     if (where < 0).any():
         wrong = pairs[int(np.argmax(where < 0))][0]
         raise ValueError(f"{path} must hold values of the domain, but {reprlib.repr(wrong)} is not in it")
@@ -118,4 +117,4 @@ def _shares_of_file(path: Path, design: Design) -> Array:
         amounts = np.array([np.nan])
     if not (np.isfinite(amounts) & (amounts >= 0)).all() or not amounts.sum() > 0:
         raise ValueError(f"{path} must hold numbers of at least 0 in the column {amount}, not all of them 0")
-    return np.asarray(np.bincount(where, amounts, design.k) / amounts.sum())
+    return np.asarray(np.bincount(where, amounts, len(domain)) / amounts.sum())

@@ -36,17 +36,55 @@ from warner.arrays import LARGEST_TOTAL, Numbers
 from warner.inference.anytime import anytime_limits
 from warner.inference.binomial import Binomial, binomial_limits, check_power, smallest_share
 from warner.inference.intervals import intervals_apart
+from warner.inference.means import values_of
 from warner.inference.normal import Sampled
 from warner.inference.presence_tests import evidence
+from warner.inference.quantiles import check_tau, quantile_name
+from warner.words import points, rounded_up
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
     from warner.designs.contract import Design
     from warner.designs.facts import Alike
+    from warner.designs.labels import Labels
     from warner.inference.intervals import Confidence
 
 MEASURES = {"half_width": "interval half-width", "error": "root-mean-square error"}
+AMOUNT_DIGITS = 3  # of half-widths in the unit of the answers
+PLANNED = ("shares", "mean", "median")  # what can be planned for, besides quantiles by their number
+DEFAULT_POWER = 0.8
 BOUNDLESS_PEOPLE = float(LARGEST_TOTAL)  # so many that half a report more of each kind makes no difference
+
+
+@dataclass(frozen=True, eq=False)
+class AskedNumber:
+    """The numbers that answers stand for, of which the mean, or a quantile, is to be known.
+
+    Attributes
+    ----------
+    values : ndarray of shape (k,)
+        The number of each answer.
+    tau : float or None
+        The share of people at or below the quantile; None where the mean is meant.
+    """
+
+    values: Array
+    tau: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What is to be known, in words."""
+        return "mean" if self.tau is None else quantile_name(self.tau)
+
+    @property
+    def width(self) -> float:
+        """The length of the range."""
+        return float(np.ptp(self.values))
+
+    @cached_property
+    def memberships(self) -> Array:
+        """The numbers on a range from 0 to 1: the fuzzy set whose share is the mean."""
+        return np.asarray((self.values - self.values.min()) / self.width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +107,8 @@ class Question:
         Its true share; None for that in the population or, without one, the share with the widest interval.
     population : ndarray of shape (k,) or None
         The expected shares.
+    numbers : AskedNumber or None
+        What answers stand for, where a mean or a quantile is to be known; None for shares.
     """
 
     measure: str
@@ -78,11 +118,71 @@ class Question:
     answer: int | None
     share: float | None
     population: Array | None
+    numbers: AskedNumber | None = None
 
     @property
     def worst_case(self) -> bool:
         """Whether the half-width is for a share that nobody gave, but that has the widest interval."""
         return self.share is None and (self.answer is None or self.population is None)
+
+    @property
+    def quantity(self) -> str:
+        """What mechanisms are compared for: shares, the mean, or the distribution function."""
+        return "shares" if self.numbers is None else "mean" if self.numbers.tau is None else "distribution"
+
+    @property
+    def about(self) -> str:
+        """What a half-width or an error is for, to follow its amount; nothing for shares."""
+        return "" if self.numbers is None else f" for the {self.numbers.name}"
+
+    @property
+    def unit(self) -> str:
+        """What half-widths and errors are in, when they are written."""
+        return "percentage points" if self.numbers is None else "the unit of the answers"
+
+    @property
+    def scale(self) -> float:
+        """How many of these units a half-width of 1 is."""
+        return 100.0 if self.numbers is None else 1.0
+
+    def cell(self, value: float) -> str:
+        """Write a half-width or an error of a table."""
+        return f"{value:.3g}" if self.numbers is None else in_units(value)
+
+    def amount(self, value: float | None, *, up: bool = False) -> str:
+        """Write a half-width or an error in its unit."""
+        if self.numbers is None:
+            return points(value, up=up)
+        number = math.nan if value is None else value
+        return rounded_up(number, AMOUNT_DIGITS) if up else in_units(number)
+
+
+def numbers_asked(domain: Labels, quantity: Any, values: Any) -> AskedNumber | None:
+    """Read what is to be known: shares (None), the mean, the median, or the quantile of a number from 0 to 1."""
+    if isinstance(quantity, str) and quantity not in PLANNED:
+        raise ValueError(
+            f"quantity must be {', '.join(PLANNED)} or a number from 0 to 1 for a quantile, such as 0.9, but got "
+            f"{quantity!r}"
+        )
+    if quantity == "shares":
+        if values is not None:
+            raise TypeError('values are for quantity="mean", "median" or a quantile, such as 0.9')
+        return None
+    if quantity != "mean" and quantity != "median":
+        check_tau(quantity)
+    numbers = values_of(domain, values)
+    if np.ptp(numbers) == 0:
+        raise ValueError("values must not all be equal, or there is nothing to plan")
+    return AskedNumber(numbers, {"mean": None, "median": 0.5}.get(quantity, quantity))
+
+
+def in_units(number: float) -> str:
+    """Write a number in the unit of the answers, to three digits at least.
+
+    >>> in_units(2.0), in_units(0.123456), in_units(1234.56), in_units(35000.0)
+    ('2', '0.123', '1,235', '35,000')
+    """
+    return f"{number:,.0f}" if abs(number) >= 10**AMOUNT_DIGITS else f"{number:.{AMOUNT_DIGITS}g}"
 
 
 def measure_of(half_width: float | None, error: float | None) -> tuple[str, float | None]:
@@ -105,15 +205,36 @@ def with_article(measure: str) -> str:
 def check_question(question: Question) -> None:
     """Refuse a share, goal or power that cannot be."""
     check_power(question.power)
+    if question.numbers is not None:
+        _check_numbers(question)
     share, goal = question.share, question.goal
     if share is not None and not 0 <= share <= 1:
         raise ValueError(f"share must be from 0 to 1, but got {share!r}")
     most = 0.5 if question.measure == "half_width" else 1.0
+    unit = "as a share (0.02 is two percentage points)"
+    if question.numbers is not None:
+        most = question.numbers.width / 2
+        unit = "in the unit of the answers, and less than half of their range"
     if goal is not None and (not isinstance(goal, float | int | np.floating) or not 0 < goal < most):
+        raise ValueError(f"{question.measure} must be above 0 and below {most:g}, {unit}, but got {goal!r}")
+
+
+def _check_numbers(question: Question) -> None:
+    """Refuse what is for shares, where a mean or a quantile is planned; and a quantile without a population."""
+    assert question.numbers is not None
+    name = question.numbers.name
+    for option, given in (("share", question.share), ("answer", question.answer)):
+        if given is not None:
+            raise ValueError(f"{option} must be left out where the {name} is planned; it is for shares")
+    if question.confidence.simultaneous:
+        raise ValueError(f"simultaneous must be left out where the {name} is planned: it is one interval")
+    if question.numbers.tau is not None and question.population is None:
         raise ValueError(
-            f"{question.measure} must be above 0 and below {most:g}, as a share (0.02 is two percentage points), but "
-            f"got {goal!r}"
+            f"population must be given to plan the {name}, as the expected shares: where the distribution does not "
+            "rise, no number of people tells a quantile"
         )
+    if question.numbers.tau is not None and question.measure == "error":
+        raise ValueError(f"error must be left out where the {name} is planned; give half_width")
 
 
 def check_people(people: Numbers) -> None:
@@ -165,6 +286,7 @@ class Precision:
 
     design: Design
     question: Question
+    measures = ("half_width", "error")
 
     @cached_property
     def cases(self) -> Cases:

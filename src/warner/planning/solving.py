@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.planning.precision import Precision, with_article
+from warner.planning.number_precision import precision_of
+from warner.planning.precision import with_article
 from warner.searching import bisected, first_true
-from warner.words import points
 
 if TYPE_CHECKING:
     from warner.designs.contract import Design
@@ -28,15 +28,15 @@ EPSILONS_TRIED = 400  # epsilons that are looked at where the measure may jump
 
 def fewest_people(design: Design, question: Question, goal: float) -> int:
     """Find the smallest number of people whose measure is at most the goal."""
-    precision = Precision(design, question)
+    precision = precision_of(design, question)
     high = 1
     while not precision.measured(float(high)) <= goal:
         if high >= LARGEST_TOTAL:
             best = precision.measured(float(LARGEST_TOTAL))
             raise ValueError(
-                f"no number of people up to 2^53 reaches {with_article(question.measure)} of {points(goal)} at epsilon "
-                f"{design.shown_epsilon()}; 2^53 people would reach {points(best)}. Allow a larger epsilon or a wider "
-                "interval"
+                f"no number of people up to 2^53 reaches {with_article(question.measure)} of {question.amount(goal)}"
+                f"{question.about} at epsilon {design.shown_epsilon()}; 2^53 people would reach "
+                f"{question.amount(best)}. Allow a larger epsilon or a wider interval"
             )
         high = min(4 * high, LARGEST_TOTAL)
     # A quarter of them did not reach it, or is nobody.
@@ -46,25 +46,29 @@ def fewest_people(design: Design, question: Question, goal: float) -> int:
 def smallest_epsilon(design: Design, people: int, question: Question, goal: float) -> Design:
     """Find the design of the same mechanism, for the same answers, that reaches the goal with the smallest epsilon.
 
-    Of a mechanism with a parameter that jumps with epsilon, as the size of sets does, the measure may jump as well. It
-    is then the smallest of many epsilons, at most a few percent apart, and refined from there.
+    Of a mechanism with a parameter that jumps with epsilon, as the size of sets and the width of a square wave do, the
+    measure may jump as well. It is then the smallest of many epsilons, at most a few percent apart, and refined from
+    there.
     """
 
     def reaches(epsilon: float) -> bool:
-        return Precision(with_epsilon(design, epsilon), question).measured(float(people)) <= goal
+        return precision_of(with_epsilon(design, epsilon), question).measured(float(people)) <= goal
 
     low, high = math.log(SMALLEST_EPSILON), math.log(LARGEST_EPSILON)
     if not reaches(LARGEST_EPSILON):
         nearly_truthful = with_epsilon(design, LARGEST_EPSILON)
-        best = Precision(nearly_truthful, question).measured(float(people))
+        best = precision_of(nearly_truthful, question).measured(float(people))
         raise ValueError(
             f"no epsilon up to {LARGEST_EPSILON:g} lets {people:,} people reach {with_article(question.measure)} of "
-            f"{points(goal)}: sampling error alone is larger. They can reach {points(best, up=True)} at best; "
-            f"{points(goal)} takes {fewest_people(nearly_truthful, question, goal):,} people even with hardly any noise"
+            f"{question.amount(goal)}: sampling error alone is larger. They can reach "
+            f"{question.amount(best, up=True)} at best; {question.amount(goal)} takes "
+            f"{fewest_people(nearly_truthful, question, goal):,} people even with hardly any noise"
         )
     if reaches(SMALLEST_EPSILON):
         high = low
-    elif not design.exclusive:  # a parameter may jump: bracket the first epsilon of many that reaches the goal
+    elif (
+        design.ordered or not design.exclusive
+    ):  # a parameter may jump: bracket the first of many that reaches the goal
         steps = np.linspace(low, high, EPSILONS_TRIED)
         first = next(place for place, step in enumerate(steps) if reaches(math.exp(step)))
         low, high = float(steps[first - 1]), float(steps[first])

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING
 
 from warner.estimators import UNBIASED
 from warner.estimators.auto import SIMULATED_SURVEYS
-from warner.planning.precision import with_article
+from warner.planning.precision import in_units, with_article
 from warner.planning.solving import SMALLEST_EPSILON
 from warner.words import counted, level_text, points, quoted, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from warner.designs.contract import Design
     from warner.planning.plans import Plan
+    from warner.planning.tradeoffs import Tradeoff
 
 
 def sentences(plan: Plan) -> Iterator[str]:
     """Say what the plan tells; the first sentence answers the question."""
-    yield _solution(plan)
-    yield _design(plan)
+    yield solution(plan)
+    yield design_sentence(plan.design)
     yield _interval(plan)
     if plan.error < float("inf"):
         population = "the worst population" if plan.population is None else "this population"
@@ -35,28 +37,35 @@ def sentences(plan: Plan) -> Iterator[str]:
         sources += [f"{' and '.join(simulated)} from {SIMULATED_SURVEYS} simulated surveys"] * bool(simulated)
         yield f"Predicted errors in percentage points: {errors} ({', '.join(sources)})."
     if plan.shuffled_epsilon is not None:
-        yield _shuffled(plan)
+        yield shuffled_sentence(plan.design, plan.shuffled_epsilon, plan.delta)
     yield from plan.advice
 
 
-def _solution(plan: Plan) -> str:
-    people = counted(plan.people, "person", "people")
+def solution(plan: Tradeoff) -> str:
+    """Answer the question of a plan."""
+    question, people = plan.question, counted(plan.people, "person", "people")
     epsilon, measure = f"epsilon {plan.design.shown_epsilon()}", with_article(plan.measure)
     if plan.solved_for == "people":
         verb = "is" if plan.people == 1 else "are"
-        return f"{people} {verb} needed for {measure} of {points(plan.goal)} at {epsilon}."
+        return f"{people} {verb} needed for {measure} of {question.amount(plan.goal)}{question.about} at {epsilon}."
     if plan.solved_for == "epsilon":
         searched = plan.epsilon > SMALLEST_EPSILON
         smallest = "the smallest" if searched else "enough, and the smallest that is considered,"
         verb = "reaches" if plan.people == 1 else "reach"
-        return f"E{epsilon[1:]} is {smallest} with which {people} {verb} {measure} of {points(plan.goal)}."
+        goal = f"{measure} of {question.amount(plan.goal)}{question.about}"
+        return f"E{epsilon[1:]} is {smallest} with which {people} {verb} {goal}."
     verb = "gives" if plan.people == 1 else "give"
-    nothing = ": nothing can be learned about a single answer" if plan.half_width >= 1 else ""
-    return f"{people} at {epsilon} {verb} {measure} of {capped(getattr(plan, plan.measure))}{nothing}."
+    reached = getattr(plan, plan.measure)
+    if question.numbers is not None:
+        nothing = ": nothing can be learned about it" if 2 * reached >= question.numbers.width else ""
+        return f"{people} at {epsilon} {verb} {measure} of {in_units(reached)}{question.about}{nothing}."
+    nothing = ": nothing can be learned about a single answer" if reached >= 1 and plan.measure == "half_width" else ""
+    return f"{people} at {epsilon} {verb} {measure} of {capped(reached)}{nothing}."
 
 
-def _design(plan: Plan) -> str:
-    design, happens = plan.design, ""
+def design_sentence(design: Design) -> str:
+    """Say which design a plan is for."""
+    happens = ""
     if design.symmetry is not None:
         truth = "the truth is reported" if design.exclusive else "a report names the true answer"
         happens = f"; {truth} with probability {design.symmetry.p:.4g}, each other answer with {design.symmetry.q:.4g}"
@@ -87,14 +96,13 @@ def _smallest_share(plan: Plan) -> str:
     )
 
 
-def _shuffled(plan: Plan) -> str:
-    assert plan.shuffled_epsilon is not None
-    if plan.shuffled_epsilon == plan.epsilon:
-        shown = plan.design.shown_epsilon()
-        return f"Shuffled reports: no better than epsilon {shown} can be proven at delta {plan.delta:g}."
+def shuffled_sentence(design: Design, central: float, delta: float | None) -> str:
+    """Say what shuffling adds to privacy."""
+    if central == design.epsilon:
+        return f"Shuffled reports: no better than epsilon {design.shown_epsilon()} can be proven at delta {delta:g}."
     return (
         "Shuffled reports: if an honest shuffler mixes them, all of them together have a central epsilon of at most "
-        f"{rounded_up(plan.shuffled_epsilon, 4)} at delta {plan.delta:g} (proven with the privacy blanket)."
+        f"{rounded_up(central, 4)} at delta {delta:g} (proven with the privacy blanket)."
     )
 
 

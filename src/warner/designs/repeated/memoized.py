@@ -153,6 +153,7 @@ class Memoized(Design):
     undone = of_one_round("undone")
     identified = of_one_round("identified")
     leverage = of_one_round("leverage")
+    mean_squares = of_one_round("mean_squares")
     simulate = of_one_round("simulate")
     simulate_people = of_one_round("simulate_people")
     as_channel = of_one_round("as_channel")

@@ -32,7 +32,7 @@ import numpy as np
 
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, PEOPLE_AT_ONCE
-from warner.designs.facts import Bounds, ChannelOperator, Sums, Symmetry, memberships
+from warner.designs.facts import Bounds, ChannelOperator, Fuzzy, Sums, Symmetry, memberships
 from warner.designs.histograms import uniform_histograms
 from warner.designs.odds import OddsDesign
 from warner.designs.report_forms import LabelForm
@@ -253,15 +253,25 @@ class BlockDesign(OddsDesign):
         """
         if len(sets) * self.blocks.number > MOST_SET_REPORTS:
             return super()._noise(sets, minus, square, counts, n)
-        (a, b), gain = self._levels, self.symmetry.gain
-        held = np.maximum((counts / n - self.q) / gain, 0) + 1 / (n * self.k)
+        held = np.maximum((counts / n - self.q) / self.symmetry.gain, 0) + 1 / (n * self.k)
         held = held / held.sum(axis=-1, keepdims=True)
         variance = np.empty_like(square)
+        for places, given in self._given_each(sets, minus):
+            variance[:, places] = held @ given.T
+        return variance
+
+    def _given_each(self, sets: Sets, minus: Sets | None = None) -> Iterator[tuple[range, Array]]:
+        """Give the variance of the weighted support of one report given each answer, some sets at a time."""
+        (a, b), gain = self._levels, self.symmetry.gain
         for places, weights, support in self._weighted_support(sets, minus):
             total = (support**2).sum(axis=-1, keepdims=True)
             given = b * total + (a - b) * self.support_of(support**2) - (gain * weights) ** 2
-            variance[:, places] = held @ np.maximum(given, 0).T
-        return variance
+            yield places, np.maximum(given, 0)
+
+    def mean_squares(self, memberships: Array) -> Array:
+        """Give the mean square of the score of a report given each answer: it depends on which points these are."""
+        ((_, given),) = self._given_each(Fuzzy(memberships[np.newaxis]))
+        return np.asarray(given[0] / self.symmetry.gain**2 + memberships**2)
 
     def _weighted_support(self, sets: Sets, minus: Sets | None) -> Iterator[tuple[range, Array, Array]]:
         """Go through the sets, some at a time: weights of the answers that sum to zero, and what each block has."""

@@ -132,7 +132,7 @@ class LocalHashing(PrimeFieldDesign):
         return AffineHashing(domain, epsilon=epsilon, odds=odds, values=values, prime=prime)
 
     @classmethod
-    def variants(cls, domain: Domain, epsilon: Number) -> dict[str, Design]:
+    def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> dict[str, Design]:
         """Give linear functions, and affine ones to compare."""
         return {
             f"{cls.mechanism} (linear)": cls(domain, epsilon=epsilon),

@@ -1,0 +1,53 @@
+"""What randomizing adds to the variance of a mean and of a distribution: two tables of docs/which-mechanism.md.
+
+`make mechanisms` runs it, for some seconds. Every number is exact, by the formulas of `warner.mechanisms`; nothing is
+simulated. A test compares the page with it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from warner import mechanisms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = Path(__file__).parent.parent / "docs" / "which-mechanism.md"
+ANSWERS, EPSILONS = (11, 51, 201), (0.5, 1.0, 2.0, 4.0)
+SHOWN = ("cutoff response", "square wave", "randomized response", "subset selection", "unary encoding (optimal)")
+TITLES = {
+    "mean": "**Mean**: the largest variance that randomizing adds to one report, as a part of the squared range",
+    "distribution": "**Distribution function**: the variance that randomizing adds to one report, on average over the "
+    "numbers, all of them equally common",
+}
+BEGIN, END = "<!-- made by benchmarks/mechanism_variances.py -->", "<!-- end of what mechanism_variances.py made -->"
+
+
+def tables() -> Iterator[str]:
+    """Write a table for each quantity: a row for each number of answers and epsilon, the least variance in bold."""
+    for quantity, title in TITLES.items():
+        yield f"\n{title}\n"
+        yield f"| answers | ε | {' | '.join(SHOWN)} | recommended |"
+        yield f"| ---: | ---: | {' | '.join('---:' for _ in SHOWN)} | --- |"
+        for k in ANSWERS:
+            for epsilon in EPSILONS:
+                compared = mechanisms(k, epsilon=epsilon, quantity=quantity)
+                variances = {candidate.name: candidate.variance for candidate in compared.candidates}
+                least = min(variances[name] for name in SHOWN)
+                cells = [f"{v:,.0f}" if v >= 1000 else f"{v:.3g}" for v in (variances[name] for name in SHOWN)]
+                near = [variances[name] <= least * (1 + 1e-9) for name in SHOWN]
+                row = [f"**{cell}**" if best else cell for cell, best in zip(cells, near, strict=True)]
+                yield f"| {k} | {epsilon:g} | {' | '.join(row)} | {compared.recommended} |"
+
+
+def written(page: str) -> str:
+    """Put the tables into their place on the page."""
+    before, rest = page.split(BEGIN)
+    made = "\n".join(tables())
+    return f"{before}{BEGIN}\n{made}\n\n{END}{rest.split(END)[1]}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
