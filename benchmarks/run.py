@@ -19,6 +19,7 @@ import numpy as np
 from scipy.fft import next_fast_len, rfft
 
 from climbing import climbing
+from discovering import discovering
 from grouping import grouping
 from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
 from nodes import drawing_in_node
@@ -462,6 +463,7 @@ GROUPS = (
     being_sure,
     shrinking,
     numeric,
+    discovering,
     grouping,
     decoding,
     checking,

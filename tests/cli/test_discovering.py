@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,7 +87,8 @@ def test_numbers_are_read_as_numbers(folder: Path) -> None:
     (folder / "apps.csv").write_text("app\n" + "40000\n" * 2000)
     succeeds(folder, "randomize", "apps.csv", "--design", "apps.json", "-o", "reports.csv")
     (folder / "known.txt").write_text("40000\n")
-    asked = ("discover", "reports.csv", "--design", "apps.json", "--expected", "known.txt", "--json")
+    sure = ("--level", "0.999999")  # reports are drawn anew each time, and one in a million surveys names another
+    asked = ("discover", "reports.csv", "--design", "apps.json", "--expected", "known.txt", "--json", *sure)
     assert [row["value"] for row in json.loads(succeeds(folder, *asked))["values"]] == [40000]
     (folder / "known.txt").write_text("forty\n")
     assert "whole numbers" in fails(folder, *asked)
@@ -96,7 +98,7 @@ def test_numbers_are_read_as_numbers(folder: Path) -> None:
 
 def test_what_cannot_be_is_one_clear_line(collected: Path) -> None:
     asked = ("reports.csv", "--column", "word", "--design", "words.json")
-    for command in ("estimate", "check"):
+    for command in ("estimate", "groups"):
         said = fails(collected, command, *asked)
         assert "words.json is an open domain, which has no list of answers: warner discover finds" in said
         assert "warner design ANSWER... --open words.json" in said
@@ -116,7 +118,7 @@ def test_what_cannot_be_is_one_clear_line(collected: Path) -> None:
 def test_a_list_that_is_known_is_looked_up_in_reports_and_in_saved_tallies(collected: Path) -> None:
     reports = ("reports.csv", "--column", "word", "--design")
     succeeds(collected, "tally", *reports, "words.json", "-o", "saved.json")
-    for command in ("estimate", "check", "groups"):
+    for command in ("estimate", "groups"):
         said = fails(collected, command, "saved.json")
         assert "saved.json holds reports of an open domain, which has no list of answers: warner discover" in said
         assert said.count("\n") == 1
@@ -148,3 +150,21 @@ def test_lists_for_open_domains_that_cannot_be_are_one_clear_line(collected: Pat
     assert "must be whole numbers" in fails(collected, "design", "a", "b", "--open", "apps.json")
     succeeds(collected, "design", "3", "5", "--open", "apps.json", "-o", "known.json")
     assert load_design(collected / "known.json").domain == (3, 5)
+
+
+def test_check_and_audit_take_an_open_domain(collected: Path) -> None:
+    asked = ("reports.csv", "--column", "word", "--design")
+    succeeds(collected, "tally", *asked, "words.json", "-o", "saved.json")
+    sure = ("--level", "0.999999")  # reports are drawn anew each time
+    printed = succeeds(collected, "check", *asked, "words.json", *sure)
+    assert printed.startswith("What no answer changes fits the design")
+    assert succeeds(collected, "check", "saved.json", *sure) == printed
+    assert json.loads(succeeds(collected, "check", "saved.json", "--json", *sure))["fits"]
+    succeeds(collected, "design", "the", "of", "--open", "words.json", "-o", "list.json")
+    assert "among 2 answers" in succeeds(collected, "check", "saved.json", "--design", "list.json", *sure)
+    assert "--fakes must be left out" in fails(collected, "check", "saved.json", "--fakes", "3")
+    client = f"{sys.executable} -m warner randomize - --lines --design {collected / 'words.json'}"
+    audited = ("audit", client, "--design", "words.json", "--runs", "400", *sure, "--answers")
+    assert "Nothing was found against the client" in succeeds(collected, *audited, "the", "of")
+    assert "must be two or more that differ" in fails(collected, *audited, "the", "The")
+    assert "must be" in fails(collected, "audit", "cat", "--design", "words.json")

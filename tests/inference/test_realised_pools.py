@@ -106,4 +106,4 @@ def test_a_collection_that_does_not_tell_all_shares_leaves_inverting_to_the_othe
 
 def test_only_counted_reports_are_checked() -> None:
     with pytest.raises(TypeError, match="tally must be a Tally or a Pool, but got list"):
-        check([1, 2, 3])  # type: ignore[arg-type]
+        check([1, 2, 3])  # type: ignore[call-overload]

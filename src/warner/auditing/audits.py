@@ -29,9 +29,11 @@ import numpy as np
 from warner.auditing.clients import ANSWERS_AT_ONCE, Command, Function, codes
 from warner.auditing.events import Event, Observed, Statistic, best_event, count_values
 from warner.auditing.findings import Audit, Misfit, Pair
+from warner.auditing.open_statistics import answers_tried, open_statistics
 from warner.auditing.statistics import raw_statistics, statistics_of
 from warner.designs.exact import whole_number
 from warner.designs.labels import positions
+from warner.designs.open.open_domain import OpenDomain
 from warner.inference.binomial import at_least, at_most, binomial_limits
 from warner.reports.tallies import refuse_design
 from warner.results import check_level
@@ -55,7 +57,7 @@ MISFITS_KEPT = 10  # the clearest
 
 def audit(
     client: Callable[[list[Any]], Any] | str,
-    design: Design,
+    design: Design | OpenDomain,
     *,
     answers: Sequence[Label] | None = None,
     runs: int | None = None,
@@ -74,10 +76,11 @@ def audit(
         A function that takes a list of answers and returns a report for each, as ``design.randomize`` does. Or a
         command, which reads one answer per line and prints one report per line, as ``warner randomize --lines`` does;
         it is split as a shell would, but no shell runs it.
-    design : Design
+    design : Design or OpenDomain
         What the client claims to do.
     answers : sequence of labels, optional
-        The answers to try, two or more. If not given: all of up to four, else the first, the middle and the last one.
+        The answers to try, two or more. If not given: all of up to four, else the first, the middle and the last one;
+        of an open domain a short one, a long one, and for texts one that is too long and becomes ``(other)``.
     runs : int, optional
         How often each answer is given to the client. If not given, 100,000 times to a function and 20,000 times to a
         command.
@@ -102,12 +105,12 @@ def audit(
     >>> 2.0 < found.epsilon_at_least < 2.2
     True
     """
-    refuse_design(design, "audit(client, design)")
+    if not isinstance(design, OpenDomain):
+        refuse_design(design, "audit(client, design)")
     check_level(level)
-    places = _positions_tried(design, answers)
+    labels, places, statistics_for = _tried(design, answers)
     audited = _client(client, design, timeout, raw=raw)
     total = whole_number("runs", _runs(audited) if runs is None else runs, FEWEST_RUNS, MOST_RUNS)
-    labels = tuple(design.domain[place] for place in places.tolist())
     size = RAW_REPORT_BYTES if raw else _size_of_report(design)
     learning, choosing = min(total // 4, max(1, BYTES_LEARNT_FROM // (size * len(places)))), total // 4
     judging = total - learning - choosing
@@ -124,7 +127,7 @@ def audit(
         return looked
 
     reports = runs_of(learning, _together)
-    statistics = raw_statistics(reports) if raw else statistics_of(design, places, reports)
+    statistics = raw_statistics(reports) if raw else statistics_for(reports)
     look = partial(count_values, statistics)
     learnt = Observed.of([look([some]) for some in reports], learning)
     choice = Observed.of(runs_of(choosing, look), choosing)
@@ -152,6 +155,18 @@ def audit(
     )
 
 
+def _tried(
+    design: Design | OpenDomain, answers: Sequence[Label] | None
+) -> tuple[tuple[Label, ...], Integers, Callable[[Any], tuple[Statistic, ...]]]:
+    """Give the answers to try, their places as laws of statistics know them, and what to look at in reports."""
+    if isinstance(design, OpenDomain):
+        labels, blocks = answers_tried(design, answers)
+        return labels, np.arange(len(labels)), lambda learnt: open_statistics(design, labels, blocks)
+    places = _positions_tried(design, answers)
+    named = tuple(design.domain[place] for place in places.tolist())
+    return named, places, lambda learnt: statistics_of(design, places, learnt)
+
+
 def _positions_tried(design: Design, answers: Sequence[Label] | None) -> Integers:
     """Give the positions of the answers to try."""
     if answers is None:
@@ -169,7 +184,7 @@ def _positions_tried(design: Design, answers: Sequence[Label] | None) -> Integer
     return places
 
 
-def _client(client: Any, design: Design, timeout: float, *, raw: bool) -> Client:
+def _client(client: Any, design: Design | OpenDomain, timeout: float, *, raw: bool) -> Client:
     piece = min(
         ANSWERS_AT_ONCE, max(1, BYTES_LEARNT_FROM // (4 * (RAW_REPORT_BYTES if raw else _size_of_report(design))))
     )
@@ -187,7 +202,9 @@ def _runs(client: Client) -> int:
     return RUNS_OF_COMMAND if client.text else RUNS_OF_FUNCTION
 
 
-def _size_of_report(design: Design) -> int:
+def _size_of_report(design: Design | OpenDomain) -> int:
+    if isinstance(design, OpenDomain):
+        return design.report_form.width
     return int(design.draw(np.zeros(1, dtype=np.int64), os.urandom).nbytes)
 
 

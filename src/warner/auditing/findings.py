@@ -26,6 +26,7 @@ from warner.words import (
 if TYPE_CHECKING:
     from warner.arrays import Counts, Label
     from warner.designs.contract import Design
+    from warner.designs.open.open_domain import OpenDomain
     from warner.documents import Document
 
 PAIRS_SHOWN = 12  # rows of the table
@@ -108,7 +109,7 @@ class Audit(Result):
         How many counts were compared with the design; 0 for raw reports.
     """
 
-    design: Design
+    design: Design | OpenDomain
     answers: tuple[Label, ...]
     runs: int
     level: float

@@ -9,7 +9,7 @@ import typer
 
 from warner import audit as audited
 from warner.cli.delivering import Verdict, refuse_overwriting
-from warner.designs import load_listed_design
+from warner.designs import OpenDomain, load_design
 from warner.designs.labels import from_text
 
 Claim = Annotated[
@@ -53,8 +53,13 @@ def audit(
     """
     verdict.refuse_other_ending()
     refuse_overwriting({"the design": design}, {"--output": verdict.output})
-    claimed = load_listed_design(design)
-    words: Any = None if answers is None else from_text(list(answers), claimed.domain)
+    claimed = load_design(design)
+    words: Any = answers
+    if isinstance(claimed, OpenDomain):
+        if answers is not None and claimed.answer_form.holds == "integers":
+            words = from_text(list(answers), range(2))
+    elif answers is not None:
+        words = from_text(list(answers), claimed.domain)
     result = audited(command, claimed, answers=words, runs=runs, level=level, raw=raw, timeout=timeout)
     verdict.delivered(result)
     if not result.passed:

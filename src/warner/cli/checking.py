@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from contextlib import nullcontext
+from typing import Annotated, Any
 
 import typer
 
@@ -37,7 +38,10 @@ def check(
     refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": verdict.output})
     source = Source(files, columns, reading)
     with working("checking reports"):
-        with source.tallied(given) as tally:
+        claimed = given.open_design()
+        opened = None if given.design_files and claimed is None else source.open_tally(claimed)
+        tallied: Any = source.tallied(given) if opened is None else nullcontext(opened)
+        with tallied as tally:
             result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)
         text = verdict.written(result)
     if source.optional_stopping:

@@ -23,6 +23,7 @@ Its files::
     presence           Presence: detection of answers that somebody holds, corrected for their number
     presence_tests     tests of "nobody holds it" for every table, and the share that each would find
     checking           check: goodness of fit of reports to their design
+    open_checks        the check of open reports: levels and directions, which no answer changes
     report_types       tests of the types of reports: values of reports, sizes of sets
     check_results      Check: its tests, and what they say together
     fake_reports       influence of fake reports on a share

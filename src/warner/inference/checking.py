@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from scipy.special import logit
@@ -44,6 +44,7 @@ from warner.estimators.auto import SIMULATED_COUNTS_AT_ONCE
 from warner.inference.binomial import ROUNDING, at_each_count, at_least, at_most, binomial_limits
 from warner.inference.check_results import Check, Findings, Test
 from warner.inference.intervals import in_all_groups
+from warner.inference.open_checks import OpenCheck, check_open
 from warner.inference.report_types import (
     EQUAL_G2,
     number_of_report_type_tests,
@@ -51,6 +52,7 @@ from warner.inference.report_types import (
     report_type_tests,
 )
 from warner.reports.counts import refuse_uninformative
+from warner.reports.open_tallies import OpenTally
 from warner.reports.pools import refuse_uncounted
 from warner.results import check_level
 from warner.searching import bisected_each, first_true_each
@@ -73,14 +75,32 @@ Q_HALVINGS = 50  # of the range in which q is searched
 DOUBTFUL_P_VALUE = 0.01  # of the cheap tests, below which an estimate says so unasked
 
 
+@overload
 def check(
     tally: Collected,
+    *,
+    level: float = ...,
+    simulations: int = ...,
+    rng: np.random.Generator | None = ...,
+    fakes: int | None = ...,
+) -> Check: ...
+@overload
+def check(
+    tally: OpenTally,
+    *,
+    level: float = ...,
+    simulations: int = ...,
+    rng: np.random.Generator | None = ...,
+    fakes: int | None = ...,
+) -> OpenCheck: ...
+def check(
+    tally: Collected | OpenTally,
     *,
     level: float = 0.95,
     simulations: int = 999,
     rng: np.random.Generator | None = None,
     fakes: int | None = None,
-) -> Check:
+) -> Check | OpenCheck:
     """Check whether reports fit the design that they claim.
 
     Each group is checked separately. With weights, the effective number of reports takes the place of their number, and
@@ -88,8 +108,9 @@ def check(
 
     Parameters
     ----------
-    tally : Tally or Pool
-        The reports; of a pool each collection is checked.
+    tally : Tally, Pool or OpenTally
+        The reports; of a pool each collection is checked. Of an open domain what no answer changes is: levels and
+        directions, by their exact laws, without a simulation.
     level : float
         Reports that fit are found not to with probability at most ``1 - level``, up to the error of the simulation.
     simulations : int
@@ -114,8 +135,12 @@ def check(
     >>> check(Tally(survey, [30, 70])).p_value
     1.0
     """
-    refuse_uncounted(tally, "check(Tally(design, counts))")
     _check_options(level, simulations, rng, fakes)
+    if isinstance(tally, OpenTally):
+        if fakes is not None:
+            raise ValueError("fakes must be left out for an open domain: warner.discover says what fake reports can do")
+        return check_open(tally, level=level)
+    refuse_uncounted(tally, "check(Tally(design, counts))")
     if not tally.answered.any():
         raise ValueError("the tally must hold at least one report, but there is none")
     if all(part.design.epsilon == 0 for part in tally.parts):

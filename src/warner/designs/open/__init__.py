@@ -8,5 +8,6 @@ Its files::
     level_weights   how people are best divided among the levels of the search
     answer_form     how answers are read in a column
     report_form     how a report is written in a column: level:direction:value
+    ancillary_counts  what no answer changes in reports, with its exact law
     support_counts  how many reports support each prefix: by Fourier transforms, and by comparing
 """

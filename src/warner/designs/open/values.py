@@ -119,6 +119,10 @@ class WholeNumbers:
         """Name the parts of a step."""
         return "bits"
 
+    def samples(self) -> list[int]:
+        """Give some values that differ as much as they can."""
+        return sorted({0, self.number // 3, self.number - 1})
+
 
 @dataclass(frozen=True)
 class Texts:
@@ -250,6 +254,11 @@ class Texts:
         if self.alphabet is None:
             return f"texts of up to {self.length} bytes in UTF-8"
         return f"texts of up to {self.length} letters of {len(self.alphabet)} ({reprlib.repr(self.alphabet)[1:-1]})"
+
+    def samples(self) -> list[str]:
+        """Give some texts that differ as much as they can; the last is too long, and becomes *other*."""
+        first, last = ("a", "z") if self.alphabet is None else (self.alphabet.strip()[0], self.alphabet.strip()[-1])
+        return [first, last * self.length, first * (self.length + 1)]
 
     def units(self) -> str:
         """Name the parts of a step."""
