@@ -21,6 +21,7 @@ from warner import (
     BitFlips,
     Channel,
     CutoffResponse,
+    OpenDomain,
     RandomizedResponse,
     SquareWave,
     SubsetSelection,
@@ -151,6 +152,101 @@ def sets() -> Iterator[Design]:
     yield Product([SquareWave(5, odds=(3, 1), width=1), CutoffResponse(3, odds=(2, 1))])
 
 
+def open_designs() -> Iterator[OpenDomain]:
+    """Open domains: of letters, bytes and whole numbers, with one level and many, small fields and large ones."""
+    yield from OpenDomain.examples()
+    yield OpenDomain(epsilon=1, letters="a-z", length=12)
+    yield OpenDomain(epsilon=2, letters="a-z0-9 .-", length=10, step=3)
+    yield OpenDomain(
+        odds=(3, 1), letters="ab\N{LATIN SMALL LETTER SHARP S}\N{PILE OF POO}\N{GREEK SMALL LETTER SIGMA}", length=6
+    )
+    yield OpenDomain(epsilon=1, letters="A-Za-z ", length=8, normalize=())
+    yield OpenDomain(epsilon=1, bytes=16)
+    yield OpenDomain(odds=(2**60 + 1, 2**40), bytes=5, step=2, normalize=("NFKC",), field=65537)
+    yield OpenDomain(epsilon=1, bits=48)
+    yield OpenDomain(epsilon=4, bits=128, step=16)
+    yield OpenDomain(odds=(1, 0), bits=3, step=1)
+
+
+# Texts in which languages, and versions of Unicode's tables, might disagree; and others
+TEXTS = [
+    *("a", "ab", "abc", "Privacy", "  Gr\u00fc\u00df \u2003 GOTT ", "STRASSE", "\u1e9e", "\u0130stanbul", "\ufb01ne"),
+    *("\u039f\u03a3", "\u03a3", "a\u03a3b", "\u212b", "e\u0301", "\uac01", "\u1112\u1161", "\uff21\uff22", "\u2460"),
+    *("x" * 30, "x" * 12, "x" * 16, "a\0b", "\x1ca", "a\x85b", "\ufeffa", "a\u00a0b", "\u180ea", "a\tb\n", " "),
+    *("\N{PILE OF POO}", "\N{PILE OF POO}" * 4, "\N{PILE OF POO}" * 5, "(other)", "a-b.c 9", "zzz", "\u01c5", "\u0149"),
+]
+NUMBERS = ["0", "1", "5", "7", "8", "65535", "65536", str(2**48 - 1), str(2**48), str(2**128 - 1), str(2**128)]
+
+
+def open_vector(design: OpenDomain, seed: int) -> dict[str, Any]:
+    """Give how answers are written, as one number of all blocks, null where there is none; and draws, by answer."""
+    texts = design.values.has_other
+    answers = TEXTS if texts else NUMBERS
+    coded = design.values.encoded(answers if texts else list(map(int, answers)))
+    written: list[list[str | None]] = []
+    for answer, blocks, status in zip(answers, coded.blocks.tolist(), coded.status.tolist(), strict=True):
+        number = 0
+        for block, size in zip(blocks, design.values.block_sizes, strict=True):
+            number = number * size + block
+        written.append([answer, None if status else str(number)])
+    good = [str(answer) for answer, number in written if number is not None]
+    draws = []
+    for place, start in enumerate(_discarded(design)):
+        answer, source = good[place % len(good)], Recorder(start, 1000 * seed + place)
+        report = drawn_open(design, answer, source)
+        draws.append({"answer": answer, "bytes": source.used.hex(), "report": report})
+    epsilon = design.epsilon if math.isfinite(design.epsilon) else None
+    return {"design": design.to_dict(), "epsilon": epsilon, "written": written, "draws": draws}
+
+
+def drawn_open(design: OpenDomain, answer: str, source: Callable[[int], bytes]) -> str:
+    """Draw one report about an answer, a text or a whole number in digits."""
+    coded = design.values.encoded([answer if design.values.has_other else int(answer)])
+    return str(design.report_form.written(design.draw(coded.blocks, source))[0])
+
+
+def _discarded(design: OpenDomain) -> list[bytes]:
+    """Give bytes of which each of the draws in turn discards some; the least and the largest; and whatever comes."""
+    widths = [8 * (limit.bit_length() // 64 + 1) for limit in design.draws]
+    (a, _), last = design.odds, design.draws[-1] - 1
+    fixed = [bytes(sum(widths)), bytes(sum(widths[:-1])) + (a - 1).to_bytes(widths[-1], "little")]
+    fixed += [bytes(sum(widths[:-1])) + min(end, last).to_bytes(widths[-1], "little") for end in (a, last)]
+    weights = [sum(design.weights[: place + 1]) for place in range(len(design.weights))]
+    levels = [(end + step).to_bytes(widths[0], "little") for end in weights for step in (-1, 0)]
+    turns = [bytes(sum(widths[:place])) + b"\xff" * width for place, width in enumerate(widths)]
+    return [*fixed, *levels[:8], *turns, *[b""] * 12]
+
+
+def _damaged_open() -> Iterator[tuple[str, Any]]:
+    value: Any
+    words, ids = OpenDomain(epsilon=1, letters="a-z", length=6).to_dict(), OpenDomain(epsilon=1, bits=20).to_dict()
+    for name in ("values", "steps", "levels", "odds", "field"):
+        yield f"no {name}", {key: value for key, value in words.items() if key != name}
+    for value in (None, [], [0, 6], [-1], ["3", "3"], [2.5, 3.5], 6, [30], [1] * 65, {"0": 3}):
+        yield "steps that there cannot be", words | {"steps": value}
+    yield "a text that begins with a step of one", words | {"steps": [1, 3]}
+    for value in ([], ["1"], ["1", "2", "3"], ["1", "0"], [1, 2], ["-1", "2"], None, [str(2**62), "1"], "12"):
+        yield "levels that are no positive weights", words | {"levels": value}
+    for value in (0, 1, 4, 9, 2**22 + 15, "3", 3.5, None, True):
+        yield "a field that is no prime", words | {"field": value}
+    yield "a field that leaves too many points", words | {"field": 4194301}
+    for value in (["1", "1"], ["1", "3"], [str(2**62), "1"], ["3"], [3, 1], None):
+        yield "odds that cannot be", words | {"odds": value}
+    text = words["values"]
+    for value in (None, {}, "text", {"kind": "date"}, {"kind": "number", "bits": 20}, text | {"case": 1}):
+        yield "values that are neither texts nor numbers", words | {"values": value}
+    for value in ("", "a", "aa", 5, ["a", "b"], "ABC", "a\0", "ae\u0301", "a\u1e9e", "ab\uff21", "\u1100\u1161"):
+        yield (
+            "an alphabet that normalized texts do not have",
+            words | {"steps": [2], "levels": ["1"], "values": text | {"alphabet": value}},
+        )
+    for value in (None, "NFKC", ["nfkc"], ["NFKC", "upper"], [1], {}):
+        yield "normalizations that there are not", words | {"values": text | {"normalize": value}}
+    for value in (False, None, 1, "true"):
+        yield "texts without an other", words | {"values": text | {"other": value}}
+    yield "a block of too many numbers", ids | {"steps": [23], "levels": ["1"]}
+
+
 def designs() -> list[dict[str, Any]]:
     examples = [design.to_dict() for mechanism in MECHANISMS.values() for design in mechanism.examples()]
     gaps = CutoffResponse([0, 1, 5, 20], odds=(3, 1)).to_dict() | {"gaps": ["2", "08", "30"]}  # not in lowest terms
@@ -255,6 +351,7 @@ def damaged() -> Iterator[tuple[str, Any]]:
     yield from _damaged_sets()
     yield from _damaged_rounds()
     yield from _damaged_numbers_on_grids()
+    yield from _damaged_open()
 
 
 def _damaged_labels(fine: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -441,6 +538,7 @@ def made() -> dict[str, Any]:
         "format": "warner draws",
         "version": 1,
         "vectors": [vector(fields, seed) for seed, fields in enumerate(designs())],
+        "open": [open_vector(design, 5000 + seed) for seed, design in enumerate(open_designs())],
         "damaged": [{"why": why, "design": fields} for why, fields in damaged()],
         "damaged texts": [{"why": why, "text": text} for why, text in damaged_texts()],
     }
@@ -453,7 +551,7 @@ def spelled(contents: dict[str, Any]) -> str:
         return ",\n".join(json.dumps(item, separators=(",", ":")) for item in items)
 
     parts = [f'"{name}": {json.dumps(contents[name])}' for name in ("format", "version")]
-    parts += [f'"{name}": [\n{lines(contents[name])}\n]' for name in ("vectors", "damaged", "damaged texts")]
+    parts += [f'"{name}": [\n{lines(contents[name])}\n]' for name in ("vectors", "open", "damaged", "damaged texts")]
     return "{" + ",\n".join(parts) + "}\n"
 
 

@@ -46,9 +46,9 @@ def filled(survey: Survey, n: int, state: str = "open", seed: int = 1) -> Collec
     people = rng.multinomial(n, np.full(survey.strata, 1 / survey.strata))
     cells = []
     for question, layout in zip(survey.questions, survey.layouts, strict=True):
-        k = question.design.k
+        k = question.listed.k
         shares = np.array(SHARES.get(k, np.full(k, 1 / k)))
-        law = np.append(shares @ question.design.as_channel().channel(), [0.0] * layout.optional)
+        law = np.append(shares @ question.listed.as_channel().channel(), [0.0] * layout.optional)
         cells.append(np.array([rng.multinomial(some, law) for some in people]))
     days = {"2026-11-12": n // 4, "2026-11-13": n // 2, "2026-11-15": n - n // 4 - n // 2} if n else {}
     return Collected(survey, state, n, tuple(cells), days)

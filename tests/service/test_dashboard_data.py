@@ -72,7 +72,7 @@ def test_shares_and_intervals_are_those_of_estimate(published: Collected, place:
     question = SURVEY.questions[place]
     expected = warner.estimate(published.tally(question.id)).table(anytime=published is not STOPPED)
     shown = reading(published)["questions"][place]
-    rows = 1 if question.design.k == 2 else question.design.k  # of two answers, the second is the rest
+    rows = 1 if question.listed.k == 2 else question.listed.k  # of two answers, the second is the rest
     for name in ("share", "low", "high", "outside"):
         assert [answer[name] for answer in shown["answers"]] == expected[name].tolist()[:rows]
     assert [answer["label"] for answer in shown["answers"]] == [str(value) for value in expected["value"][:rows]]

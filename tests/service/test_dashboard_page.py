@@ -91,12 +91,12 @@ def test_numbers_are_those_of_the_library(page: ChromiumPage) -> None:
                 "(card) => [...document.querySelectorAll(`${card} .estimated`)].map((cell) => cell.textContent)", card
             )
             numbers = [[float(number) for number in re.findall(r"[\d.]+", cell)] for cell in shown[1:]]
-            rows = slice(1 if question.design.k == 2 else None)  # of two answers, the second is the rest
+            rows = slice(1 if question.listed.k == 2 else None)  # of two answers, the second is the rest
             expected = 100 * np.stack([table[name][rows] for name in ("share", "low", "high")], axis=1)
             np.testing.assert_allclose(numbers, expected, atol=0.051)
             assert "95 % any-time interval" in text(page, f"{card} .note").replace("\N{NO-BREAK SPACE}", " ")
             rest = "There are two answers: the share of no is 100 % minus that of yes."
-            assert (rest in text(page, card).replace("\N{NO-BREAK SPACE}", " ")) == (question.design.k == 2)
+            assert (rest in text(page, card).replace("\N{NO-BREAK SPACE}", " ")) == (question.listed.k == 2)
         # The drawing: a bar as long as the share, whiskers from end to end, of a scale to 100 %.
         bar = page.evaluate(
             "[...document.querySelectorAll('.bar')[0].querySelectorAll('.share, .whisker')].map((node) => "

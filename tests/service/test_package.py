@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = json.loads((WEB / "package.json").read_text(encoding="utf-8"))
 PUBLISHED = {
     *("LICENSE", "README.md", "package.json", "warner.js", "warner.d.ts", "sets.js", "sets.d.ts"),
-    *("numbers.js", "memo.js", "memo.d.ts", "fingerprint.js", "fingerprint.d.ts"),
+    *("numbers.js", "open.js", "memo.js", "memo.d.ts", "fingerprint.js", "fingerprint.d.ts"),
 }
 
 

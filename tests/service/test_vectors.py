@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from service.browsers import BROWSERS, browser, wait_until
 from service.nodes import HERE, VECTORS, WEB, node
-from warner.designs import MECHANISMS, design_from_json
+from warner.designs import MECHANISMS, OpenDomain, design_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +60,23 @@ def test_python_draws_the_vectors(vector: dict[str, Any]) -> None:
         assert not source.read(), "bytes are left"
 
 
+@pytest.mark.parametrize("vector", FILE["open"], ids=lambda vector: str(vector["design"]["values"])[:40])
+def test_python_writes_and_draws_open_answers(vector: dict[str, Any]) -> None:
+    design = OpenDomain.from_dict(vector["design"])
+    assert design.epsilon == (np.inf if vector["epsilon"] is None else vector["epsilon"])
+    texts = design.values.has_other
+    for answer, number in vector["written"]:
+        coded = design.values.encoded([answer if texts else int(answer)])
+        position = 0
+        for block, size in zip(coded.blocks[0].tolist(), design.values.block_sizes, strict=True):
+            position = position * size + block
+        assert (None if coded.status[0] else str(position)) == number
+    for draw in vector["draws"]:
+        source = io.BytesIO(bytes.fromhex(draw["bytes"]))
+        assert SCRIPT.drawn_open(design, draw["answer"], source.read) == draw["report"]
+        assert not source.read(), "bytes are left"
+
+
 def test_python_refuses_every_damaged_design() -> None:
     texts = [(case["why"], json.dumps(case["design"])) for case in FILE["damaged"]]
     texts += [(case["why"], case["text"]) for case in FILE["damaged texts"]]
@@ -81,8 +98,12 @@ def test_every_mechanism_has_vectors_and_a_draw_in_javascript() -> None:
     assert drawn == set(MECHANISMS)
     assert {vector["design"].get("hash") for vector in FILE["vectors"]} == {None, "linear", "affine"}
     modules = "".join((WEB / file).read_text(encoding="utf-8") for file in ("warner.js", "sets.js"))
-    for mechanism in MECHANISMS:
+    for mechanism in [*MECHANISMS, OpenDomain.mechanism]:
         assert f'["{mechanism}", ' in modules
+    kinds = {
+        (vector["design"]["values"]["kind"], vector["design"]["values"].get("alphabet")) for vector in FILE["open"]
+    }
+    assert {("number", None), ("text", None), ("text", "abcdefghijklmnopqrstuvwxyz")} <= kinds
 
 
 def test_totals_stand_at_every_boundary() -> None:
@@ -177,6 +198,18 @@ MISTAKES = [
     ("sets.js", "u % (a + b) < a", "u % (a + b) <= a"),
     ("sets.js", "whole += gap / divisor", "whole += gap"),
     ("sets.js", "answers.at(i) > answers.at(i - 1)", "true"),
+    ("open.js", "u < end", "u <= end"),
+    ("open.js", "direction * size + uniform(size, bytes)", "direction + uniform(size, bytes)"),
+    ("open.js", "place <= level", "place < level"),
+    ("open.js", "(atOnce + 1) < 1n << 62n", "(atOnce + 1) < 1n << 63n"),
+    ("open.js", "direction / beyond[level]", "direction"),
+    ("open.js", "numbered([0, 1])", "numbered([1, 0])"),
+    ("open.js", "symbols.length > length", "symbols.length >= length"),
+    ("open.js", "text = text.toLowerCase()", "text = text.toLocaleLowerCase('tr')"),
+    ("open.js", 'text.normalize("NFKC")', 'text.normalize("NFC")'),
+    ("open.js", "replace(WHITE_SPACE, ", "replace(/\\s+/gu, "),
+    ("open.js", "answer) < size ?", "answer) <= size ?"),
+    ("open.js", "others.every((letter) => apart(others.join(letter)))", "others.length"),
 ]  # fmt: skip
 
 
@@ -336,6 +369,6 @@ def test_browsers_draw_the_vectors(which: str) -> None:
         result = json.loads(wait_until(lambda: page.evaluate("document.querySelector('pre').textContent")))
         console = page.console
     assert result.pop("fingerprints") == [True] * 4
-    draws = sum(len(vector["draws"]) for vector in FILE["vectors"])
+    draws = sum(len(vector["draws"]) for vector in [*FILE["vectors"], *FILE["open"]])
     assert result == {"draws": draws, "damaged": len(FILE["damaged"]), "found": []}
     assert console == []

@@ -13,7 +13,8 @@ export function scripted(hex) {
 
 function drawn({ randomizeCode }, read, { answer, bytes, report, label }) {
   const { source, left } = scripted(bytes);
-  const code = randomizeCode(read, answer, source);
+  // Answers are positions; those of open domains are themselves.
+  const code = randomizeCode(read, typeof answer === "string" ? read.answers.indexOf(answer) : answer, source);
   // Labels by position; numbers and sets as they are written.
   const agrees = label === undefined ? String(code) === report : code === report && read.reports.at(code) === label;
   return agrees && left() === 0 ? [] : [`${bytes} after ${answer}: ${code} with ${left()} bytes left, not ${report}`];
@@ -34,13 +35,17 @@ export function disagreements(warner, file, most = Infinity) {
     }
   };
   let draws = 0;
-  for (const { design: json, epsilon, draws: given } of file.vectors) {
+  const unlike = ({ answers }, [answer, position]) =>
+    `${answers.indexOf(answer)}` === (position ?? "-1") ? [] : [`${answer} is written ${answers.indexOf(answer)}, not ${position}`];
+  for (const { design: json, epsilon, draws: given, written = [] } of [...file.vectors, ...file.open]) {
     if (found.length >= most) break;
     const what = JSON.stringify(json).slice(0, 200);
     attempt(what, () => {
       const read = warner.design(json);
       draws += given.length;
-      const complaints = given.flatMap((draw) => drawn(warner, read, draw));
+      const complaints = [
+        ...written.flatMap((pair) => unlike(read, pair)), ...given.flatMap((draw) => drawn(warner, read, draw)),
+      ];
       return near(read.epsilon, epsilon) ? complaints : [...complaints, `epsilon ${read.epsilon}, not ${epsilon}`];
     });
   }

@@ -172,6 +172,11 @@ class Source:
         """Count reports of an open domain, or add up saved tallies of one; None where this is neither."""
         if design is None and self.piped:  # a pipe brings reports, and brings them once
             return None
+        if self.of_survey:
+            from warner.service.published import is_open_question
+
+            answered_openly = is_open_question(self.files[0], self.columns.question)
+            return tallied_open(self.files[0], design, self.asked()) if answered_openly else None
         with self.opened() as reports:
             saved = saved_in(reports, {OPEN_FORMAT})
             if saved:

@@ -164,7 +164,7 @@ def tally(
     asked = Asked(
         column, question, by, weights, counts, codes, unknown, keep, dialect(encoding, decimal, missing, sheet), where
     )
-    if isinstance(design, OpenDomain):
+    if isinstance(design, OpenDomain) or (design is None and _answered_openly(reports := _looked_at(reports), asked)):
         return tallied_open(reports, design, asked)
     return tallied(reports, design, asked)
 
@@ -282,10 +282,17 @@ def is_survey(reports: Any) -> bool:
     return is_url(reports)
 
 
-def _tally_survey(reports: Any, design: Design | None, asked: Asked) -> Tally:
-    """Give the published counts of a question."""
-    from warner.service.published import published_tally
+def _answered_openly(reports: Any, asked: Asked) -> bool:
+    """Tell whether this is a question of a survey that people answered in their own words."""
+    if asked.question is None and not is_survey(reports):
+        return False
+    from warner.service.published import is_open_question
 
+    return is_open_question(_survey_place(reports, asked), asked.question)
+
+
+def _survey_place(reports: Any, asked: Asked) -> str:
+    """Give where the database of a survey is, and refuse what is asked of files of reports alone."""
     if isinstance(reports, Files):
         (reports,) = reports.places
     if not isinstance(reports, str | os.PathLike):
@@ -299,7 +306,14 @@ def _tally_survey(reports: Any, design: Design | None, asked: Asked) -> Tally:
             raise TypeError(
                 f"{name} must be left out for the database of a survey, which has counts, but got {value!r}"
             )
-    result = published_tally(os.fspath(reports), asked.question, by=asked.groups, design=design)
+    return os.fspath(reports)
+
+
+def _tally_survey(reports: Any, design: Design | None, asked: Asked) -> Tally:
+    """Give the published counts of a question."""
+    from warner.service.published import published_tally
+
+    result = published_tally(_survey_place(reports, asked), asked.question, by=asked.groups, design=design)
     if asked.keep and result.design.sufficient is None:
         raise TypeError(
             "keep must be left out for the database of a survey, which has counts and no reports; use an estimator "
@@ -328,14 +342,19 @@ def _tally_sequence(reports: Any, design: Design | OpenDomain, asked: Asked) -> 
     return _tally_rows(values, rows, loaded, design, tuple(by) if asked.by is not None else (), asked)
 
 
-def tallied_open(reports: Any, design: OpenDomain, asked: Asked) -> OpenTally:
-    """Count reports that are about no list of answers: they are kept, by level."""
+def tallied_open(reports: Any, design: OpenDomain | None, asked: Asked) -> OpenTally:
+    """Count reports that are about no list of answers: they are kept, by level. A survey has a design of its own."""
     refuse_rule(asked.unknown)
-    if asked.weights is not None or asked.keep or asked.question is not None:
-        raise TypeError("reports of an open domain are not weighted; leave weights, keep and question out")
+    if asked.weights is not None or asked.keep:
+        raise TypeError("reports of an open domain are not weighted; leave weights and keep out")
+    reports = _looked_at(reports)
+    if design is None or asked.question is not None:
+        from warner.service.published import published_reports
+
+        return published_reports(_survey_place(reports, asked), asked.question, by=asked.groups, design=design)
     if asked.wrote.missing:
         asked.wrote.refuse_reports(design.report_form)
-    counted: OpenTally = _counted(_looked_at(reports), design, asked)
+    counted: OpenTally = _counted(reports, design, asked)
     return counted
 
 

@@ -4,6 +4,9 @@ Under a design whose reports are counted once there is a counter for each possib
 several answers, the counters are those of a tally: a histogram of the types of reports, if all counts follow from it;
 otherwise the support of each answer, the histogram where there are types, and else the number of reports. Whoever
 skips an optional question adds to a counter of its own.
+
+Reports of an open domain are kept themselves (`stores`), because nearly all of them differ: there is one counter, of
+their number.
 """
 
 from __future__ import annotations
@@ -103,3 +106,27 @@ class Layout:
             by=by,
             groups=groups,
         )
+
+
+@dataclass(frozen=True)
+class OpenLayout:
+    """The counters of a question whose reports are kept, for one joint group: their number, and that of those who skip.
+
+    >>> OpenLayout(optional=True).width
+    2
+    """
+
+    optional: bool
+
+    @property
+    def width(self) -> int:
+        """The number of counters."""
+        return 1 + self.optional
+
+    def of_report(self, report: Counts | int) -> tuple[int, ...]:
+        """Give the counter that a report adds one to; `SKIPPED` stands for none."""
+        return (int(isinstance(report, int) and report == SKIPPED),)
+
+    def responses(self, cells: Counts) -> Integers:
+        """Give the number of people behind counters of shape (..., width): those who skipped the question, too."""
+        return np.asarray(cells.sum(axis=-1))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.arrays import objects
+from warner.discovery.discoveries import discover, shown_value
 from warner.estimation import Estimate, estimated
 from warner.inference.checking import check
 from warner.inference.fake_reports import influence_text
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Counts, Label
     from warner.designs import Design
+    from warner.discovery.discoveries import Discovery
     from warner.documents import Document
     from warner.inference.means import Mean
     from warner.inference.quantiles import Quantile
@@ -124,32 +126,97 @@ def _days(days: dict[str, int]) -> Iterator[Document]:
 
 
 def _question(collected: Collected, question: Question) -> Document:
-    tally = collected.tally(question.id)
-    design, reports = question.design, int(tally.n)
-    fields: Document = {
+    return _open_question(collected, question) if question.open else _listed_question(collected, question)
+
+
+def _asked(collected: Collected, question: Question, reports: int, skipped: int) -> Document:
+    """Give what is shown of every question, whatever is known of its answers."""
+    design = question.design
+    return {
         "id": question.id,
         "text": legible(question.text),
         "help": legible(question.help or ""),
         "mode": question.mode,
-        "design": [legible(sentence) for sentence in (*design.sentences(), *_not_here(design))],
+        "design": [legible(sentence) for sentence in design.sentences()],
         "epsilon": _shown_epsilon(design.shown_epsilon()),
         "reports": reports,
-        "skipped": int(tally.missing) if question.optional else None,
+        "skipped": skipped if question.optional else None,
         "prospect": prospects(collected.survey, collected.invited)[question.id],
-        "needed": []
-        if of_numbers(design)
-        else [_still_needed(collected, design, width, reports) for width in HALF_WIDTHS],
+        "needed": [],
         "refused": "",
         "numbers": [],
         "answers": [],
         "left_out": 0,
         "rest": "",
-        "made": None if tally.counts_answers else _made(question, tally),
-        "supporting": tally.counts_answers and not design.exclusive,
+        "made": None,
+        "supporting": False,
         "interval": None,
         "influence": "",
         "check": None,
         "groups": [],
+        "found": None,
+    }
+
+
+def _open_question(collected: Collected, question: Question) -> Document:
+    """Give the number of reports to a question that is answered in people's own words; once closed, what they say.
+
+    The search holds for one look, and so is made once.
+    """
+    cells = collected.cells[collected.survey.questions.index(question)].sum(axis=0)
+    fields = _asked(collected, question, int(cells[0]), int(cells[-1]) if question.optional else 0)
+    fields |= {"found": {"text": [], "interval": ""}}
+    if collected.state == "open" or not cells[0]:
+        return fields
+    try:
+        tally = collected.open_tally(question.id)
+        discovery = discover(tally, level=PROSPECT_LEVEL)
+    except ValueError as error:  # such as: a level has no reports
+        return fields | {"refused": legible(str(error))}
+    table, remarks = discovery.table(), discovery.remarks(discovery.findings[0])
+    rows = range(min(len(table["value"]), ANSWERS_SHOWN))
+    return fields | {
+        "answers": [_named_answer(discovery, table, row) for row in rows],
+        "left_out": len(table["value"]) - len(rows),
+        "supporting": True,
+        "found": {
+            "text": [
+                legible(said) for said in (discovery.promise(), *map(_sentence, remarks), tally.left_out()) if said
+            ],
+            "interval": f"{level_text(discovery.level)} interval, given that the answer was found",
+        },
+    }
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _named_answer(discovery: Discovery, table: dict[str, Counts], row: int) -> Document:
+    part = discovery.findings[0]
+    numbers = {name: plain(table[name][row]) for name in ("share", "low", "high")}
+    shown = {name: _percent(number) for name, number in numbers.items()}
+    label = shown_value(part.values[row], bool(part.other[row]))
+    return {
+        "label": legible(label),
+        "reports": plain(table["support"][row]),
+        "outside": False,
+        **numbers,
+        "shown": shown,
+    }
+
+
+def _listed_question(collected: Collected, question: Question) -> Document:
+    tally = collected.tally(question.id)
+    design, reports = question.listed, int(tally.n)
+    fields = _asked(collected, question, reports, int(tally.missing))
+    fields["design"] += [legible(sentence) for sentence in _not_here(design)]
+    fields |= {
+        "needed": []
+        if of_numbers(design)
+        else [_still_needed(collected, design, width, reports) for width in HALF_WIDTHS],
+        "made": None if tally.counts_answers else _made(question, tally),
+        "supporting": tally.counts_answers and not design.exclusive,
     }
     if not reports:
         return fields

@@ -15,14 +15,15 @@ import numpy as np
 from warner.designs.grids import is_numeric
 from warner.inference.intervals import Confidence
 from warner.inference.means import mean
+from warner.planning.plans import plan
 from warner.planning.precision import Precision
 from warner.planning.precision import Question as Measure
 from warner.planning.solving import fewest_people
 from warner.reports.tallies import Tally
-from warner.words import counted, points
+from warner.words import counted, percent, points
 
 if TYPE_CHECKING:
-    from warner.designs import Design
+    from warner.designs import Design, OpenDomain
     from warner.service.survey import Survey
 
 PROSPECT_LEVEL = 0.95
@@ -87,7 +88,24 @@ def _measure(*, anytime: bool) -> Measure:
 def prospects(survey: Survey, invited: int) -> dict[str, str]:
     """Say for each question what the people who may respond can show; of an open survey, how many it takes."""
     people, ever = expected(survey, invited), anytime(survey, invited)
-    return {question.id: _prospect(question.design, people, anytime=ever) for question in survey.questions}
+    return {
+        question.id: _open_prospect(question.open, people)
+        if question.open
+        else _prospect(question.listed, people, anytime=ever)
+        for question in survey.questions
+    }
+
+
+@lru_cache(maxsize=1024)
+def _open_prospect(design: OpenDomain, people: int | None) -> str:
+    """Say which answers will be found, of those that people give in their own words."""
+    if people == 0:
+        return "nobody is invited yet"
+    some = people or USUAL_PEOPLE
+    share, reports = plan(design, people=some).smallest_share, counted(some, "report", "reports")
+    if share is None or share > 1:
+        return f"{reports} find no answer, not even one that everybody gives"
+    return f"{reports} find an answer that {percent(share)} of people give, with a probability of 80 %"
 
 
 def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
@@ -128,9 +146,9 @@ def unkept(design: Design) -> str:
 def doubts(survey: Survey, invited: int, limit: int | None = None) -> list[str]:
     """Say what cannot work as the survey file has it, for the number of people who are invited, or taken at most."""
     said = [
-        f"{question.id} has a memoized design, but {unkept(question.design)}"
+        f"{question.id} has a memoized design, but {unkept(question.listed)}"
         for question in survey.questions
-        if question.design.repeatable
+        if not question.open and question.listed.repeatable
     ]
     if survey.stop is not None and limit is not None and limit < survey.stop:
         said.append(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.discovery.discoveries import discover
 from warner.documents import document
 from warner.estimation import estimated
 from warner.results import as_csv, as_frame
@@ -60,7 +61,8 @@ def exported(collected: Collected, ending: str, question: str | None = None) -> 
     if ending == "json":
         return Export(f"{survey.id}-{collected.responses}.json", EXPORT_TYPES[ending], tallies(collected).encode())
     asked = survey.question(question)
-    if not int(collected.tally(asked.id).n):
+    counted = collected.open_tally(asked.id) if asked.open else collected.tally(asked.id)
+    if not int(counted.n):
         raise ValueError(f"question {asked.id!r} has no published reports yet")
     content = _page(collected, asked.id) if ending == "html" else _table(collected, asked.id, ending)
     return Export(f"{survey.id}-{asked.id}-{collected.responses}.{ending}", EXPORT_TYPES[ending], content)
@@ -71,13 +73,8 @@ def tallies(collected: Collected) -> str:
     survey, closed = collected.survey, collected.state == "closed"
     by = [group.id for group in survey.groups]
     questions = [
-        {
-            "id": question.id,
-            "text": question.text,
-            "tally": collected.tally(question.id).to_dict(),
-            **({"groups": collected.tally(question.id, by=by).to_dict()} if by and closed else {}),
-            **_numbers(collected, question.id),
-        }
+        {"id": question.id, "text": question.text}
+        | (_open_tallies if question.open else _listed_tallies)(collected, question.id, by if closed else [])
         for question in survey.questions
     ]
     head = {"format": FORMAT, "version": VERSION, "id": survey.id, "title": survey.title, "survey": survey.fingerprint}
@@ -85,6 +82,19 @@ def tallies(collected: Collected) -> str:
         {**head, "state": collected.state, "responses": collected.responses, "stop": survey.stop}
         | {"anytime": confidence(collected).anytime, "days": collected.days, "questions": questions}
     )
+
+
+def _open_tallies(collected: Collected, question: str, by: list[str]) -> Document:
+    """Give the reports to a question that is answered in people's own words, once the survey is closed."""
+    if collected.state != "closed":
+        return {}
+    groups = {"groups": collected.open_tally(question, by=by).to_dict()} if by else {}
+    return {"tally": collected.open_tally(question).to_dict(), **groups}
+
+
+def _listed_tallies(collected: Collected, question: str, by: list[str]) -> Document:
+    groups = {"groups": collected.tally(question, by=by).to_dict()} if by else {}
+    return {"tally": collected.tally(question).to_dict(), **groups, **_numbers(collected, question)}
 
 
 def _numbers(collected: Collected, question: str) -> Document:
@@ -96,6 +106,8 @@ def _numbers(collected: Collected, question: str) -> Document:
 
 def table(collected: Collected, question: str) -> dict[str, Counts]:
     """Give the estimates of a question as columns, the last of which names the kind of the intervals."""
+    if collected.survey.question(question).open:
+        return discover(collected.open_tally(question), level=PROSPECT_LEVEL).table()
     wanted = confidence(collected)
     result = estimated(collected.tally(question))
     columns = result.table(wanted.level, anytime=wanted.anytime)
@@ -117,6 +129,10 @@ def _page(collected: Collected, question: str) -> bytes:
     asked, anytime = collected.survey.question(question), confidence(collected).anytime
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
+        if asked.open:
+            found = discover(collected.open_tally(question), level=PROSPECT_LEVEL)
+            found.save_page(path, title=collected.survey.title, question=asked.text)
+            return path.read_bytes()
         result = estimated(collected.tally(question))
         result.save_page(path, title=collected.survey.title, question=asked.text, level=PROSPECT_LEVEL, anytime=anytime)
         return path.read_bytes()

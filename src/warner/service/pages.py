@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from warner.service.survey import Survey
 
 SURVEY_STATES = ("early", "open", "closed")
-PAGE_MODULES = ("warner.js", "fingerprint.js", "numbers.js", "sets.js", "page.js")  # those that are imported come first
+PAGE_MODULES = (
+    "warner.js",
+    "fingerprint.js",
+    "numbers.js",
+    "open.js",
+    "sets.js",
+    "page.js",
+)  # those that are imported come first
 MODULES_ALWAYS_LOADED = ("page.js", "warner.js", "fingerprint.js", "numbers.js")  # the only ones for labels
 IMPORT_STATEMENT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
 EXPORT_STATEMENT = re.compile(r"^export ((?:async )?function|const) (\w+)", re.MULTILINE)

@@ -10,8 +10,11 @@ from warner.service.stores import collected, is_url
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.designs import Design
+    from warner.designs import Design, OpenDomain
+    from warner.reports.open_tallies import OpenTally
     from warner.reports.tallies import Tally
+    from warner.service.stores.contract import Collected
+    from warner.service.survey import Question
 
 
 def published_tally(
@@ -30,6 +33,37 @@ def published_tally(
     design : Design, optional
         What the answers are thought to have gone through: anything but the design in the database is refused.
     """
+    found, asked = _asked(place, question, by, design)
+    counted = found.tally(asked.id, by=by)
+    if by and found.state == "open":
+        raise ValueError(
+            "by must be left out while the survey is open: a small group may have one new member in a step, whose "
+            "report the difference would show; close the survey first"
+        )
+    return counted
+
+
+def published_reports(
+    place: str, question: str | None = None, *, by: Sequence[str] = (), design: OpenDomain | None = None
+) -> OpenTally:
+    """Give the reports to a question that people answered in their own words, of a survey that is closed.
+
+    Parameters are those of `published_tally`.
+    """
+    found, asked = _asked(place, question, by, design)
+    return found.open_tally(asked.id, by=by)
+
+
+def is_open_question(place: str, question: str | None = None) -> bool:
+    """Tell whether people answer a question of a survey in their own words."""
+    _refuse_foreign(place)
+    return collected(place).survey.question(question).open is not None
+
+
+def _asked(
+    place: str, question: str | None, by: Sequence[str], design: Design | OpenDomain | None
+) -> tuple[Collected, Question]:
+    """Read what was published, and refuse what cannot be asked of it."""
     # A URL may hold a password, and is never repeated.
     name = "the database" if is_url(place) else place
     _refuse_foreign(place)
@@ -47,13 +81,7 @@ def published_tally(
             f"{name} has 0 published responses: they are published in steps of {found.survey.batch:,}, and when the "
             "survey is closed"
         )
-    counted = found.tally(asked.id, by=by)
-    if by and found.state == "open":
-        raise ValueError(
-            "by must be left out while the survey is open: a small group may have one new member in a step, whose "
-            "report the difference would show; close the survey first"
-        )
-    return counted
+    return found, asked
 
 
 def is_fixed(place: str) -> bool:

@@ -15,7 +15,7 @@ import binascii
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from warner.designs.report_forms import LabelForm
 from warner.service.counters import SKIPPED
@@ -39,6 +39,14 @@ class RefusedError(ValueError):
     """A body that no page of this survey has sent."""
 
 
+class KeptReport(NamedTuple):
+    """A report that is kept itself: the place of its question, the joint group, and the report as a column has it."""
+
+    question: int
+    stratum: int
+    report: str
+
+
 @dataclass(frozen=True)
 class Bundle:
     """The response of one person: its nonce, its invitation, and the counters that it adds one to.
@@ -51,11 +59,14 @@ class Bundle:
         The 16 bytes of the invitation; None where the survey is open.
     cells : tuple of tuple of int
         For each question the counters of all joint groups, counted through, that are added to.
+    reports : tuple of KeptReport
+        The reports to questions that people answer in their own words: these are kept themselves.
     """
 
     nonce: bytes
     token: bytes | None
     cells: tuple[tuple[int, ...], ...]
+    reports: tuple[KeptReport, ...] = ()
 
 
 class Bodies:
@@ -92,10 +103,15 @@ class Bodies:
             stratum = stratum * len(group.labels) + code
         token = self._token(fields["token"])
         reports = self._list(fields["reports"], len(self.survey.questions))
+        cells = tuple(self._cells(place, text, stratum) for place, text in enumerate(reports))
+        kept = ((place, reports[place]) for place in self.survey.open_questions)
         return Bundle(
             nonce=_bytes(fields["nonce"]),
             token=token,
-            cells=tuple(self._cells(place, text, stratum) for place, text in enumerate(reports)),
+            cells=cells,
+            reports=tuple(
+                KeptReport(place, stratum, text.rstrip(" ")) for place, text in kept if not text.startswith(".")
+            ),
         )
 
     def read_standing(self, body: bytes) -> bytes | None:

@@ -17,11 +17,11 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from warner.designs import design_from_dict, load_listed_design
+from warner.designs import OPEN, Design, OpenDomain, device_from_dict, load_design
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.labels import LARGEST_JSON_INTEGER, first_and_last
 from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, resolved, save_text
-from warner.service.counters import Layout
+from warner.service.counters import Layout, OpenLayout
 from warner.words import shortened
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from warner.arrays import Label
-    from warner.designs import Design
     from warner.designs.labels import Labels
 
 FORMAT = "warner survey"
@@ -85,8 +84,8 @@ class Question:
         Its name in files, what is asked, and an explanation, which may be empty.
     mode : {"device", "person"}
         Whether the browser randomizes the true answer, or the person does it: then what is entered is the report.
-    design : Design
-        What every answer goes through.
+    design : Design or OpenDomain
+        What every answer goes through; people answer an open domain in their own words.
     labels : mapping or None
         What stands on the button of each answer (of each report, if the person randomizes); labels of the design itself
         if None.
@@ -97,15 +96,30 @@ class Question:
     id: str
     text: str
     mode: str
-    design: Design
+    design: Design | OpenDomain
     help: str | None = None
     labels: Mapping[str, str] | None = None
     optional: bool = False
 
     @property
+    def listed(self) -> Design:
+        """The design of a question that is answered by choosing from a list, or by a number of one."""
+        if isinstance(self.design, OpenDomain):
+            raise ValueError(
+                f"question {self.id!r} is answered in people's own words, and has no list of answers; find its "
+                "frequent values with warner discover, once the survey is closed"
+            )
+        return self.design
+
+    @property
+    def open(self) -> OpenDomain | None:
+        """The design of a question that people answer in their own words; None for all others."""
+        return self.design if isinstance(self.design, OpenDomain) else None
+
+    @property
     def choices(self) -> Labels:
         """What the respondent chooses from: the answers, or, if the person randomizes, the reports."""
-        return self.design.domain if self.mode == "device" else self.design.columns
+        return self.listed.domain if self.mode == "device" else self.listed.columns
 
     def shown(self, choice: Label) -> str:
         """Give what stands on the button of a choice."""
@@ -192,9 +206,17 @@ class Survey:
         raise ValueError(f"question must be one of {known}, but got {name!r}")
 
     @cached_property
-    def layouts(self) -> tuple[Layout, ...]:
+    def layouts(self) -> tuple[Layout | OpenLayout, ...]:
         """The counters of each question, for one joint group."""
-        return tuple(Layout(question.design, question.optional) for question in self.questions)
+        return tuple(
+            OpenLayout(question.optional) if question.open else Layout(question.listed, question.optional)
+            for question in self.questions
+        )
+
+    @cached_property
+    def open_questions(self) -> tuple[int, ...]:
+        """The places of questions that people answer in their own words, whose reports are kept."""
+        return tuple(place for place, question in enumerate(self.questions) if question.open)
 
     @cached_property
     def epsilon(self) -> float:
@@ -365,17 +387,29 @@ def _question(fields: Any, place: int, folder: Path | None) -> Question:
     return question
 
 
-def _design(given: Any, where: str, folder: Path | None) -> Design:
+def _design(given: Any, where: str, folder: Path | None) -> Design | OpenDomain:
     if isinstance(given, str) and folder is None:
         raise ValueError(f"design of {where} must stand in the survey itself, but {_got(given)} is the name of a file")
     try:
-        return load_listed_design(folder / given) if folder and isinstance(given, str) else design_from_dict(given)
+        design: Any = load_design(folder / given) if folder and isinstance(given, str) else device_from_dict(given)
     except (ValueError, OSError) as error:
         raise ValueError(f"design of {where}: {error}") from None
+    if design.mechanism in OPEN and not isinstance(design, OpenDomain):
+        raise ValueError(
+            f"design of {where} must be what answers go through, but a {design.mechanism} only reads reports; give its "
+            "source, the open domain"
+        )
+    return design  # type: ignore[no-any-return]
 
 
 def _refuse_choices(question: Question, where: str) -> None:
-    design = question.design
+    if question.open:
+        if question.mode != "device":
+            raise ValueError(f'mode of {where} must be "device": nobody hashes a text by hand')
+        if question.labels is not None:
+            raise ValueError(f"labels of {where} must be left out: people answer it in their own words")
+        return
+    design = question.listed
     labels = (*design.domain, *design.columns) if design.k <= MOST_COUNTERS else ()
     if any(isinstance(label, int) and abs(label) > LARGEST_JSON_INTEGER for label in labels):
         raise ValueError(f"labels of {where} must be whole numbers below 2^53, or strings: JavaScript rounds others")

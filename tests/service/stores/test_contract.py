@@ -1,4 +1,7 @@
-"""What every store must do: the same tests for an SQLite file and for a PostgreSQL database."""
+"""What every store must do: the same tests for an SQLite file and for a PostgreSQL database.
+
+It tests service/stores/contents.py as well.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 Its files::
 
     contract   what a store must do; Collected: what it has published
+    contents   all that a database holds, and a new SQLite file with it
     sqlite     counts in one SQLite file, which shows no order
     postgres   counts in a schema of a PostgreSQL database, for several processes
     sessions   connections to PostgreSQL: what is asked of a server, and the lock that comes first

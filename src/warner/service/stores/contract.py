@@ -14,21 +14,28 @@ from __future__ import annotations
 import enum
 import hashlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from warner.reports.open_tallies import OpenTally
+from warner.service.counters import Layout
 from warner.words import counted as in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from warner.arrays import Integers
-    from warner.reports.tallies import Tally
-    from warner.service.responses import Bundle
-    from warner.service.survey import Survey
+    from warner.reports.tallies import Group, Tally
+    from warner.service.responses import Bundle, KeptReport
+    from warner.service.survey import Question, Survey
+
+Kept: TypeAlias = dict[
+    int, list[tuple[int, str, int]]
+]  # by question: the joint group, the report, and how often it came
 
 UNSPENT_RECEIPT = bytes(16)  # the receipt of an invitation that nobody has used
 REVOKED_RECEIPT = b"\xff" * 16  # and of one that nobody may use any more
@@ -98,6 +105,9 @@ class Collected:
         For each question its counters, a row for each joint group.
     days : dict of str to int
         Published responses of each day, in UTC.
+    reports : Kept
+        Of a closed survey, the reports that were kept themselves, by the place of their question: the joint group, the
+        report, and how often it came.
     invited, revoked : int
         The number of invitations that hold, used or not, and of those that were revoked; 0 in an open survey.
     """
@@ -109,6 +119,7 @@ class Collected:
     days: dict[str, int]
     invited: int = 0
     revoked: int = 0
+    reports: Kept = field(default_factory=dict, repr=False)
 
     @property
     def fixed(self) -> bool:
@@ -121,14 +132,52 @@ class Collected:
     def tally(self, question: str | None = None, *, by: Sequence[str] = ()) -> Tally:
         """Give the tally of a question, by some of the groups that were asked for."""
         asked = self.survey.question(question)
-        layout = self.survey.layouts[self.survey.questions.index(asked)]
+        layout = Layout(asked.listed, asked.optional)
+        return layout.tally(*self._by_groups(asked, by))
+
+    def open_tally(self, question: str | None = None, *, by: Sequence[str] = ()) -> OpenTally:
+        """Give the reports to a question that was answered in people's own words, once the survey is closed.
+
+        They are searched in one look, which whoever watches would not leave it at. What is no report any more, in a
+        damaged database, is left out and counted.
+        """
+        asked = self.survey.question(question)
+        design, place = asked.open, self.survey.questions.index(asked)
+        if design is None:
+            raise ValueError(f"question {asked.id!r} has a list of answers; estimate their shares")
+        if self.state != "closed":
+            raise ValueError(
+                f"the reports to question {asked.id!r} are searched in one look, when the survey is closed: close it "
+                "first, with warner close or on its dashboard"
+            )
+        cells, names, groups = self._by_groups(asked, by)
+        kept = self.reports.get(place, ())
+        number = np.array([row[2] for row in kept], dtype=np.int64)
+        read = design.report_form.read([row[1] for row in kept])
+        sizes = [len(group.values) for group in self.survey.groups]
+        joint = np.unravel_index(np.array([row[0] for row in kept], dtype=np.int64), sizes or (1,))
+        group = np.zeros(len(kept), dtype=np.int64)
+        for name in names:
+            axis = [group.id for group in self.survey.groups].index(name)
+            group = group * sizes[axis] + joint[axis]
+        good = np.repeat(np.flatnonzero(read.status == 0), number[read.status == 0])
+        strange = {row[1]: row[2] for row, status in zip(kept, read.status.tolist(), strict=True) if status}
+        wrong = np.bincount(group[read.status != 0], number[read.status != 0], max(1, len(groups))).astype(np.int64)
+        missing = cells[..., -1] if asked.optional else np.zeros(cells.shape[:-1], dtype=np.int64)
+        left: Any = {"missing": missing if names else int(missing), "unknown": wrong if names else int(wrong[0])}
+        grouping: Any = {"by": names, "groups": groups, "dropped": strange}
+        return OpenTally.of_rows(design, read.reports[good], group[good], **left, **grouping)
+
+    def _by_groups(self, asked: Question, by: Sequence[str]) -> tuple[Integers, tuple[str, ...], tuple[Group, ...]]:
+        """Give the counters of a question, a row for each group, and the groups."""
         cells = self.cells[self.survey.questions.index(asked)]
+        width = cells.shape[-1]
         names = [group.id for group in self.survey.groups]
         if strange := [name for name in by if name not in names]:
             raise ValueError(
                 f"by must name groups of the survey ({', '.join(names) or 'it has none'}), not {strange[0]!r}"
             )
-        table = cells.reshape(*(len(group.values) for group in self.survey.groups), layout.width)
+        table = cells.reshape(*(len(group.values) for group in self.survey.groups), width)
         rest = tuple(axis for axis, name in enumerate(names) if name not in by)
         kept = [name for name in names if name in by]
         table = table.sum(axis=rest).transpose(*(kept.index(name) for name in by), len(by))
@@ -136,7 +185,7 @@ class Collected:
         groups: list[tuple[str, ...]] = [()]
         for name in by:
             groups = [(*group, value) for group in groups for value in values[name]]
-        return layout.tally(table.reshape(*((-1,) if by else ()), layout.width), tuple(by), tuple(groups) if by else ())
+        return table.reshape(*((-1,) if by else ()), width), tuple(by), tuple(groups) if by else ()
 
 
 def closing_words(collected: Collected) -> str:
@@ -303,6 +352,39 @@ def added(survey: Survey, bundles: Collection[Bundle]) -> list[Integers]:
         if len(sums[-1]) > width:
             raise IndexError(f"question {question + 1} has {width} counters, and a response adds to another one")
     return sums
+
+
+def kept_reports(bundles: Iterable[Bundle]) -> list[tuple[KeptReport, int]]:
+    """Give the reports that are kept themselves, and how often each came, in an order that is not that of arrival."""
+    return sorted(Counter(report for bundle in bundles for report in bundle.reports).items())
+
+
+def by_question(rows: Iterable[tuple[int, int, str, int]]) -> Kept:
+    """Put rows of question, joint group, report and number together by question."""
+    found: Kept = {}
+    for question, stratum, report, number in rows:
+        found.setdefault(question, []).append((stratum, report, int(number)))
+    return found
+
+
+def refuse_other_number(
+    survey: Survey, counters: Sequence[Sequence[Integers]], kept: Iterable[tuple[int, int, int]], where: str
+) -> None:
+    """Check that as many reports are kept as were counted, pending or published, in each joint group.
+
+    `kept` has rows of question, joint group and number.
+    """
+    numbers = {(question, stratum): int(number) for question, stratum, number in kept}
+    for question in survey.open_questions:
+        width = survey.layouts[question].width
+        people = np.sum([cells[question] for cells in counters], axis=0).reshape(-1, width)[:, 0]
+        for stratum, number in enumerate(people.tolist()):
+            if numbers.pop((question, stratum), 0) != number:
+                raise ValueError(
+                    f"{where} is damaged: it does not keep as many reports as it has counted; use a backup"
+                )
+    if numbers:
+        raise ValueError(f"{where} is damaged: it keeps reports to a question that counts them; use a backup")
 
 
 def today() -> date:

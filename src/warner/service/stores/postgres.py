@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from warner.service.stores.contents import Contents, save
 from warner.service.stores.contract import (
     NONCES_KEPT,
     REVOKED_RECEIPT,
@@ -35,12 +36,15 @@ from warner.service.stores.contract import (
     Outcome,
     Store,
     added,
+    by_question,
     complete,
     door,
     folded,
     hashed,
+    kept_reports,
     refuse_imbalance,
     refuse_invitations,
+    refuse_other_number,
     refuse_other_survey,
     refuse_unknown,
     standing,
@@ -61,7 +65,6 @@ from warner.service.stores.sessions import (
     single,
     writing,
 )
-from warner.service.stores.sqlite import Contents, save
 from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:
@@ -71,6 +74,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Integers
     from warner.service.responses import Bundle
+    from warner.service.stores.contract import Kept
     from warner.service.survey import Survey
 
 CLOSING_MILLISECONDS = 10_000  # milliseconds that closing waits for those who read
@@ -88,6 +92,13 @@ create table days(writer integer, day text, pending bigint not null, published b
 """
 
 
+# Only where people answer in their own words
+POSTGRES_REPORTS = """
+create table reports(question integer, stratum integer, report text collate "C", number bigint not null,
+    primary key(question, stratum, report));
+"""
+
+
 class PostgresStore(Store):
     """The counts of a survey in a schema of a PostgreSQL database."""
 
@@ -102,6 +113,7 @@ class PostgresStore(Store):
         self._stripe: int | None = None
         self._spent = False  # whether anybody responded since invitations and nonces were rewritten
         self._rewrite_after = -np.inf
+        self._kept: Kept | None = None  # the reports of a closed survey, which do not change any more
 
     @classmethod
     def opened(cls, place: str, survey: Survey) -> Self:
@@ -136,6 +148,8 @@ class PostgresStore(Store):
             connection.execute(f"create schema {self._schema}")
             connection.execute(f"comment on schema {self._schema} is '{SCHEMA_COMMENT}'")
             connection.execute(POSTGRES_TABLES)
+            if self.survey.open_questions:
+                connection.execute(POSTGRES_REPORTS)
             text = (bytes.fromhex(self.survey.fingerprint), self.survey.to_json())
             connection.execute("insert into survey values(%s, %s, 'open', '')", text)
             for question, layout in enumerate(self.survey.layouts):
@@ -150,6 +164,8 @@ class PostgresStore(Store):
         both = _counters(connection, self.survey, self._schema)
         for counters, people in zip(both, (pending, published), strict=True):
             refuse_imbalance(self.survey, counters, people, self._schema)
+        if self.survey.open_questions:
+            refuse_other_number(self.survey, both, _numbers_kept(connection), self._schema)
         if self.survey.invited:
             query = "select count(*) from invitations where receipt not in (%s, %s)"
             spent = single(connection, query, UNSPENT_RECEIPT, REVOKED_RECEIPT)
@@ -245,6 +261,13 @@ class PostgresStore(Store):
             ") as sums where writer = %s and counts.question = sums.question and counts.cell = sums.cell",
             (*([place[part] for place in places] for part in range(3)), self._stripe, self._stripe),
         )
+        if kept := kept_reports(bundles):
+            columns = [[report[part] for report, _ in kept] for part in range(3)]
+            connection.execute(
+                "insert into reports select * from unnest(%s::integer[], %s::integer[], %s::text[], %s::bigint[]) "
+                "on conflict (question, stratum, report) do update set number = reports.number + excluded.number",
+                (*columns, [number for _, number in kept]),
+            )
         connection.execute(
             "insert into days values(%s, %s, %s, 0) "
             "on conflict (writer, day) do update set pending = days.pending + excluded.pending",
@@ -258,7 +281,7 @@ class PostgresStore(Store):
     def close(self) -> None:
         with self._transaction(mode=ALONE, wait=CLOSING_MILLISECONDS) as connection:
             self.published = _shut(connection)
-            _rewrite(connection)
+            _rewrite(connection, self.survey)
         self._spent = False
 
     def invite(self, tokens: Sequence[bytes]) -> None:
@@ -266,7 +289,7 @@ class PostgresStore(Store):
             refuse_invitations(self.survey, _survey(connection)[2], tokens)
             hashes = [hashed("token", token) for token in tokens]
             connection.execute("insert into invitations select unnest(%s::bytea[]), %s", (hashes, UNSPENT_RECEIPT))
-            _rewrite(connection)
+            _rewrite(connection, self.survey)
 
     def revoke(self, tokens: Sequence[bytes]) -> int:
         with self._transaction(mode=ALONE, wait=CLOSING_MILLISECONDS) as connection:
@@ -277,7 +300,7 @@ class PostgresStore(Store):
                 "update invitations set receipt = %s where token = any(%s) and receipt = %s",
                 (REVOKED_RECEIPT, hashes, UNSPENT_RECEIPT),
             )
-            _rewrite(connection)
+            _rewrite(connection, self.survey)
         return sum(receipt not in {UNSPENT_RECEIPT, REVOKED_RECEIPT} for receipt in known.values())
 
     def standing(self, token: bytes | None) -> Outcome | None:
@@ -290,7 +313,9 @@ class PostgresStore(Store):
 
     def collected(self) -> Collected:
         with self._transaction(snapshot=True) as connection:
-            return _collected(connection, self.survey, self._schema)
+            collected = _collected(connection, self.survey, self._schema, self._kept)
+        self._kept = collected.reports if collected.state == "closed" else None
+        return collected
 
     def healthy(self) -> bool:
         try:
@@ -301,7 +326,7 @@ class PostgresStore(Store):
         return True
 
     def tidy(self) -> bool:
-        """Publish a step that waits in several stripes, rewrite invitations and nonces, and forget old nonces."""
+        """Publish a step that waits in several stripes, rewrite rows that were spent or added, forget old nonces."""
         with self._transaction() as connection:
             self._forget(connection)
             due = _survey(connection)[2] == "open" and self._due(connection)
@@ -317,7 +342,7 @@ class PostgresStore(Store):
                     _publish(connection)
                 self.published = _sums(connection)[1]
                 if spent:
-                    _rewrite(connection)
+                    _rewrite(connection, self.survey)
             self._spent = False
         except TimeoutError:
             return False
@@ -339,7 +364,7 @@ class PostgresStore(Store):
         """Give the stripe back; what is pending in it is published by whoever takes it next, or at the closing."""
         if self._spent:
             with contextlib.suppress(OSError), self._transaction(mode=ALONE, wait=TIDYING_MILLISECONDS) as connection:
-                _rewrite(connection)
+                _rewrite(connection, self.survey)
         self._disconnect()
 
     def _disconnect(self) -> None:
@@ -387,8 +412,8 @@ def backup(place: str, target: str) -> None:
         with connection.cursor("invited") as invited, connection.cursor("seen") as seen:
             invitations = invited.execute("select token, receipt from invitations order by token")
             nonces = seen.execute("select nonce from seen order by nonce")
-            days = _days(connection)
-            save(Path(target), Contents(survey, state, closed, pending, published, days, invitations, nonces))
+            days, reports = _days(connection), _reports(connection, survey)
+            save(Path(target), Contents(survey, state, closed, pending, published, days, invitations, nonces, reports))
 
 
 def _survey(connection: psycopg.Connection) -> tuple[bytes, str, str]:
@@ -424,13 +449,29 @@ def _counters(connection: psycopg.Connection, survey: Survey, where: str) -> tup
     return np.split(table[:, 1], ends), np.split(table[:, 2], ends)
 
 
-def _collected(connection: psycopg.Connection, survey: Survey, where: str) -> Collected:
+def _collected(connection: psycopg.Connection, survey: Survey, where: str, kept: Kept | None = None) -> Collected:
     _, published = _counters(connection, survey, where)
     days = {day: shown for day, _, shown in _days(connection) if shown}
     responses = refuse_imbalance(survey, published, sum(days.values()), where)
     invited = single(connection, "select count(*) from invitations where receipt <> %s", REVOKED_RECEIPT)
     revoked = single(connection, "select count(*) from invitations where receipt = %s", REVOKED_RECEIPT)
-    return Collected(survey, _survey(connection)[2], responses, folded(survey, published), days, invited, revoked)
+    state, reports = _survey(connection)[2], kept or {}
+    if survey.open_questions and state == "closed" and kept is None:
+        refuse_other_number(survey, [published], _numbers_kept(connection), where)
+        reports = by_question(_reports(connection, survey))
+    return Collected(survey, state, responses, folded(survey, published), days, invited, revoked, reports)
+
+
+def _numbers_kept(connection: psycopg.Connection) -> list[tuple[int, int, int]]:
+    """Give the number of kept reports of each question and joint group."""
+    return connection.execute("select question, stratum, sum(number)::bigint from reports group by 1, 2").fetchall()
+
+
+def _reports(connection: psycopg.Connection, survey: Survey) -> list[tuple[int, int, str, int]]:
+    """Give the kept reports in the order of their keys."""
+    if not survey.open_questions:
+        return []
+    return connection.execute("select question, stratum, report, number from reports order by 1, 2, 3").fetchall()
 
 
 def _publish(connection: psycopg.Connection) -> None:
@@ -447,10 +488,11 @@ def _shut(connection: psycopg.Connection) -> int:
     return _sums(connection)[1]
 
 
-def _rewrite(connection: psycopg.Connection) -> None:
-    """Write invitations and nonces anew in the order of their keys, so that no row tells when it was spent, or came."""
-    for table in ("invitations", "seen"):
+def _rewrite(connection: psycopg.Connection, survey: Survey) -> None:
+    """Write all rows that are spent or added anew, in the order of their keys: none then tells when that was."""
+    tables = {"invitations": "1", "seen": "1", **({"reports": "1, 2, 3"} if survey.open_questions else {})}
+    for table, keys in tables.items():
         connection.execute(f"create temporary table sorted on commit drop as select * from {table}")
         connection.execute(f"truncate {table}")
-        connection.execute(f"insert into {table} select * from sorted order by 1")
+        connection.execute(f"insert into {table} select * from sorted order by {keys}")
         connection.execute("drop table sorted")

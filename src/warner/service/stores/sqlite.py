@@ -5,6 +5,10 @@ and the receipt of an invitation always 16 bytes, so that a row never moves to a
 changes. (An integer takes one byte more from 128 on, and its row would move to the end of the page: the last to grow
 would be the last in the page.) SQLite's write-ahead log does show the order, until `tidy` empties it.
 
+Reports that are kept themselves are rows that are added, and so are nonces: within a page of the file they lie in the
+order in which they came. Therefore the file is written anew, in the order of the keys, when it is opened, stopped or
+closed, and where reports are kept about once a second, as far as that takes a fiftieth of the time.
+
 Tables: see "The database" in the documentation of the formats.
 """
 
@@ -13,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from dataclasses import dataclass, field
+import time
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -22,6 +26,7 @@ import numpy as np
 
 from warner.designs.labels import LARGEST_JSON_INTEGER
 from warner.documents import FileLock, resolved
+from warner.service.stores.contents import APPLICATION_ID, VERSION, Contents, save, worded
 from warner.service.stores.contract import (
     NONCES_KEPT,
     REVOKED_RECEIPT,
@@ -31,12 +36,15 @@ from warner.service.stores.contract import (
     Outcome,
     Store,
     added,
+    by_question,
     complete,
     door,
     folded,
     hashed,
+    kept_reports,
     refuse_imbalance,
     refuse_invitations,
+    refuse_other_number,
     refuse_other_survey,
     refuse_unknown,
     standing,
@@ -53,11 +61,10 @@ if TYPE_CHECKING:
     from warner.service.responses import Bundle
     from warner.service.survey import Survey
 
-APPLICATION_ID = int.from_bytes(b"wrnr")  # says in the header of the file whose database it is
-VERSION = 1  # of the tables
 SQLITE_MAGIC = b"SQLite format 3\0"
 OPENING_SECONDS = 5.0  # seconds that opening and reading wait for another connection
 BUSY_SECONDS = 0.1  # seconds that the writer waits for one that reads
+SORTING_PART_OF_TIME = 1 / 50  # what writing the file anew may take, while a survey runs
 SQLITE_SETTINGS = (
     "journal_mode = wal",
     "synchronous = full",
@@ -67,44 +74,6 @@ SQLITE_SETTINGS = (
     "wal_autocheckpoint = 0",  # `tidy` does it, apart from the transactions that somebody waits for
     f"busy_timeout = {1000 * BUSY_SECONDS:.0f}",
 )
-
-SQLITE_TABLES = """
-create table survey(fingerprint blob primary key, file text not null, state text not null, closed text not null)
-    without rowid;
-create table counts(question integer, cell integer, pending not null, published not null, primary key(question, cell))
-    without rowid;
-create table invitations(token blob primary key, receipt blob not null) without rowid;
-create table seen(nonce blob primary key) without rowid;
-create table days(day text primary key, pending not null, published not null) without rowid;
-"""
-
-
-@dataclass(frozen=True)
-class Contents:
-    """All that a database holds.
-
-    Attributes
-    ----------
-    survey : Survey
-        What is asked.
-    state, closed : str
-        "open" or "closed", and the day of closing, or nothing.
-    pending, published : sequence of ndarray
-        For each question its counters.
-    days : iterable of (str, int, int)
-        Each day with its pending and published responses.
-    invitations, seen : iterable of tuples of bytes
-        Invitations with their receipts, and nonces, in their order.
-    """
-
-    survey: Survey
-    state: str = "open"
-    closed: str = ""
-    pending: Sequence[Integers] = ()
-    published: Sequence[Integers] = ()
-    days: Iterable[tuple[str, int, int]] = ()
-    invitations: Iterable[tuple[bytes, bytes]] = field(default=(), repr=False)
-    seen: Iterable[tuple[bytes]] = field(default=(), repr=False)
 
 
 class SqliteStore(Store):
@@ -118,7 +87,8 @@ class SqliteStore(Store):
         self._connection = connection
         self._lock = lock
         self._file = path.stat()
-        self._unsorted = False  # whether nonces were added
+        self._unsorted = bool(survey.open_questions)  # whether nonces or reports were added, or may have been
+        self._sort_after = 0.0
         self.published = 0
 
     @classmethod
@@ -147,7 +117,7 @@ class SqliteStore(Store):
         return store
 
     def _start(self) -> None:
-        with _worded(self.path):
+        with worded(self.path):
             fingerprint, _ = _survey(self._connection)
             refuse_other_survey(self.survey, fingerprint, str(self.path))
             for setting in SQLITE_SETTINGS:
@@ -155,14 +125,18 @@ class SqliteStore(Store):
             self._check()
             self.published = self._days()[1]
             self._forget()
+            self._sort()
+            self._sort_after = 0.0
 
     def _check(self) -> None:
         """Check the laws of the counters, and that everybody who was counted left a receipt."""
         where = str(self.path)
         pending, published = self._days()
-        both = (_counters(self._connection, self.survey, column, where) for column in ("pending", "published"))
+        both = [_counters(self._connection, self.survey, column, where) for column in ("pending", "published")]
         for counters, people in zip(both, (pending, published), strict=True):
             refuse_imbalance(self.survey, counters, people, where)
+        if self.survey.open_questions:
+            refuse_other_number(self.survey, both, _numbers_kept(self._connection), where)
         if self.survey.invited:
             spent = self._value(
                 "select count(*) from invitations where receipt not in (?, ?)", UNSPENT_RECEIPT, REVOKED_RECEIPT
@@ -217,6 +191,13 @@ class SqliteStore(Store):
             for cell in np.flatnonzero(cells).tolist()
         )
         self._connection.executemany("update counts set pending = pending + ? where question = ? and cell = ?", amounts)
+        reports = ((*report, float(number)) for report, number in kept_reports(counted.values()))
+        if self.survey.open_questions:
+            self._connection.executemany(
+                "insert into reports values(?, ?, ?, ?) "
+                "on conflict(question, stratum, report) do update set number = number + excluded.number",
+                reports,
+            )
         day = today().isoformat()
         self._connection.execute("insert or ignore into days values(?, 0.0, 0.0)", (day,))
         self._connection.execute("update days set pending = pending + ? where day = ?", (float(len(counted)), day))
@@ -230,7 +211,7 @@ class SqliteStore(Store):
     def close(self) -> None:
         with self._transaction():
             self.published = self._shut()
-        with _worded(self.path):
+        with worded(self.path):
             self._sort()
 
     def _shut(self) -> int:
@@ -257,7 +238,7 @@ class SqliteStore(Store):
 
     def standing(self, token: bytes | None) -> Outcome | None:
         """Tell what would certainly become of a response, before it is made; None if nothing stands in its way."""
-        with _worded(self.path):
+        with worded(self.path):
             entrance = door(self.survey, self._state(), sum(self._days()))
             key = None if token is None else hashed("token", token)
             receipt = None if key is None else self._known([key]).get(key)
@@ -277,12 +258,14 @@ class SqliteStore(Store):
 
     def tidy(self) -> bool:
         """Empty the write-ahead log, which shows the order of responses; forget nonces a day after the closing."""
-        with _worded(self.path):
+        with worded(self.path):
             self._forget()
-            if self._unsorted and self._state() == "closed":  # by itself, with its last response
-                self._sort()
+            closed = self._state() == "closed"  # by itself, with its last response
+            kept = self.survey.open_questions and time.monotonic() >= self._sort_after
+            if self._unsorted and (closed or kept):
+                self._try_to_sort()
             busy, _, _ = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()
-        return not busy
+        return not busy and not (self._unsorted and (closed or self.survey.open_questions))
 
     def _forget(self) -> None:
         closed = self._value("select closed from survey")
@@ -301,10 +284,21 @@ class SqliteStore(Store):
         self._lock.release()
 
     def _sort(self) -> None:
-        """Write the file anew, in the order of the keys: nonces that were added one by one lie in that of arrival."""
+        """Write the file anew, in the order of the keys: what was added one by one lies in that of arrival."""
         if self._unsorted:
+            start = time.monotonic()
             self._connection.execute("vacuum")
             self._unsorted = False
+            end = time.monotonic()
+            self._sort_after = end + (end - start) / SORTING_PART_OF_TIME
+
+    def _try_to_sort(self) -> None:
+        """Sort, unless somebody who reads stands in the way."""
+        try:
+            self._sort()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode not in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+                raise
 
     def _days(self) -> tuple[int, int]:
         """Give the number of responses that are pending, and of those that are published."""
@@ -321,7 +315,7 @@ class SqliteStore(Store):
     def _transaction(self) -> Iterator[None]:
         """All or nothing, and on the disk at the end."""
         self._refuse_other_file()
-        with _worded(self.path):
+        with worded(self.path):
             self._connection.execute("begin immediate")
             try:
                 yield
@@ -364,43 +358,13 @@ def backup(place: str, target: str) -> None:
         connection.execute("vacuum into ?", (str(part),))
 
 
-def save(path: Path, contents: Contents) -> None:
-    """Make a database with these contents, whole or not at all, for its owner only."""
-    survey = contents.survey
-    widths = [survey.strata * layout.width for layout in survey.layouts]
-    zeros = [np.zeros(width) for width in widths]
-    pending, published = contents.pending or zeros, contents.published or zeros
-    counts = (
-        (question, cell, float(pending[question][cell]), float(published[question][cell]))
-        for question, width in enumerate(widths)
-        for cell in range(width)
-    )
-    days = ((day, float(waiting), float(shown)) for day, waiting, shown in contents.days)
-    row = (bytes.fromhex(survey.fingerprint), survey.to_json(), contents.state, contents.closed)
-    with (
-        fresh(path) as part,
-        _worded(path),
-        contextlib.closing(sqlite3.connect(part, isolation_level=None)) as connection,
-    ):
-        connection.executescript(
-            f"pragma application_id = {APPLICATION_ID}; pragma user_version = {VERSION}; {SQLITE_TABLES}"
-        )
-        connection.execute("begin")
-        connection.execute("insert into survey values(?, ?, ?, ?)", row)
-        connection.executemany("insert into counts values(?, ?, ?, ?)", counts)
-        connection.executemany("insert into days values(?, ?, ?)", days)
-        connection.executemany("insert into invitations values(?, ?)", contents.invitations)
-        connection.executemany("insert into seen values(?)", contents.seen)
-        connection.execute("commit")
-
-
 def _refuse_foreign(path: Path) -> None:
     if path.is_dir() or not is_database(path):
         raise ValueError(f"{path} is not a database of warner collect, and is left as it is; give another name")
 
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:
-    with _worded(path):
+    with worded(path):
         return sqlite3.connect(
             f"{path.as_uri()}?mode={mode}",
             uri=True,
@@ -418,7 +382,7 @@ def _reading(place: str) -> Iterator[sqlite3.Connection]:
         raise FileNotFoundError(f"there is no file {place}")
     _refuse_foreign(path)
     mode = "ro&immutable=1" if _without_log(path) else "ro"
-    with contextlib.closing(_connected(path, mode)) as connection, _worded(path):
+    with contextlib.closing(_connected(path, mode)) as connection, worded(path):
         yield connection
 
 
@@ -430,15 +394,6 @@ def _without_log(path: Path) -> bool:
     with path.open("rb") as file:
         logged = file.read(20)[18:] == b"\2\2"
     return logged and not path.with_name(f"{path.name}-wal").exists()
-
-
-@contextlib.contextmanager
-def _worded(path: Path) -> Iterator[None]:
-    """Name the file in errors of SQLite; their texts carry no values."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise OSError(f"{path}: {error}") from None
 
 
 def _survey(connection: sqlite3.Connection) -> tuple[bytes, str]:
@@ -461,12 +416,17 @@ def _counters(connection: sqlite3.Connection, survey: Survey, column: str, where
     return np.split(table[:, 1], np.cumsum(widths)[:-1])
 
 
+def _numbers_kept(connection: sqlite3.Connection) -> list[tuple[int, int, int]]:
+    """Give the number of kept reports of each question and joint group."""
+    return connection.execute("select question, stratum, total(number) from reports group by 1, 2").fetchall()
+
+
 def _whole(count: object) -> bool:
     return isinstance(count, float) and count.is_integer() and 0 <= count <= LARGEST_JSON_INTEGER
 
 
 def _collected(connection: sqlite3.Connection, survey: Survey, path: Path) -> Collected:
-    with _worded(path):
+    with worded(path):
         connection.execute("begin")  # one moment for all that is read
         try:
             state = connection.execute("select state from survey").fetchone()[0]
@@ -475,8 +435,14 @@ def _collected(connection: sqlite3.Connection, survey: Survey, path: Path) -> Co
             ).fetchone()
             days = dict(connection.execute("select day, published from days where published > 0 order by day"))
             counters = _counters(connection, survey, "published", str(path))
+            reports = {}
+            if survey.open_questions and state == "closed":
+                refuse_other_number(survey, [counters], _numbers_kept(connection), str(path))
+                rows = connection.execute("select question, stratum, report, number from reports order by 1, 2, 3")
+                reports = by_question(rows)
         finally:
             connection.execute("commit")
     days = {day: int(number) for day, number in days.items()}
     responses = refuse_imbalance(survey, counters, sum(days.values()), str(path))
-    return Collected(survey, state, responses, folded(survey, counters), days, invited - revoked, revoked)
+    cells = folded(survey, counters)
+    return Collected(survey, state, responses, cells, days, invited - revoked, revoked, reports)

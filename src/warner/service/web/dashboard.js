@@ -120,6 +120,7 @@ function needed(question, wish, stop) {
 }
 
 function verdict(question, reading) {
+  if (question.found) return "";
   if (reading.state === "open")
     return "Made once, when the survey is closed: a test that is repeated at every step raises a false alarm sooner or later.";
   return question.check === null ? "" : `${question.check.verdict} ${question.check.rests}`.trim();
@@ -135,8 +136,24 @@ function numbersTable(caption, numbers) {
     ["Number", { node: "Estimate and interval", class: "number estimated" }], numbers.map(row));
 }
 
+// Answers in people's own words: found in one look, when the survey is closed
+
+function found(question, reading) {
+  const told = question.found.text.map((sentence) => element("p", { class: "note" }, tight(sentence)));
+  if (reading.state === "open")
+    return [element("p", { class: "nothing" }, "People answer this question in their own words. Frequent answers are found once, when the "
+      + "survey is closed: a search that is repeated at every step names a false answer sooner or later."),
+    element("p", { class: "prospect" }, element("strong", {}, "What to expect: "), tight(question.prospect), ".")];
+  if (!question.answers.length)
+    return [element("p", { class: "nothing" }, question.reports ? "No answer rises above the noise." : "No reports for this question."), ...told];
+  const more = question.left_out ? [element("p", { class: "note" }, `The files below hold ${counted(question.left_out, "more answer", "more answers")}.`)] : [];
+  return [answersTable(tight(`Answers found, with the ${question.found.interval}`), question.answers, scale(question.answers), true),
+    ...more, ...told];
+}
+
 function results(question, reading) {
   if (question.refused) return [element("p", { class: "refused" }, question.refused)];
+  if (question.found) return found(question, reading);
   if (!question.answers.length) {
     const none = question.reports || reading.state === "closed" || reading.responses;
     return [element("p", { class: "nothing" }, none ? "No reports for this question."
@@ -195,7 +212,7 @@ function downloads(question) {
   const link = (format, text) => element("a", {
     href: `/dashboard/export?format=${format}&question=${encodeURIComponent(question.id)}`, download: "" }, text);
   return question.answers.length
-    ? [element("p", { class: "exports" }, "Estimates as ", link("csv", "CSV"), ", ", link("parquet", "Parquet"), " or ",
+    ? [element("p", { class: "exports" }, question.found ? "Answers found as " : "Estimates as ", link("csv", "CSV"), ", ", link("parquet", "Parquet"), " or ",
       link("html", "HTML report"))] : [];
 }
 

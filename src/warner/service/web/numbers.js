@@ -69,3 +69,8 @@ export function readNumber(text, languages = ["en"]) {
   }
   return decimal(sign + rest.replace(/^(\d+),(\d+)$/, "$1.$2").replace(/\.$/, ""));
 }
+
+export function isPrime(number) {
+  for (let factor = 2; factor * factor <= number; factor++) if (number % factor === 0) return false;
+  return number > 1;
+}

@@ -247,17 +247,17 @@ const replaces = ({ answers, reports, chance }) =>
 
 function oddsInWords(words, question, { answers, reports, chance, symmetric, held, told }) {
   const { tell, number, figure } = words;
+  const odds = (word, base, share, x, y = x) =>
+    tell("p", word, { base: number(base), hits: number(share * base), x, y });
+  if (told) return [odds(told[0], peopleFor(told[1]), told[1], figure(told[2]))];
   const example = Math.min(1, answers.size - 1);
   // Where the person randomizes, labels are those of reports; a true answer may be called the same, and is not.
   const labelled = question.mode === "person" ? {} : question;
   const [answer, report] = [(x) => quoted(name(labelled, answers.at(x))), (y) => quoted(name(question, reports.at(y)))];
-  const odds = (word, base, share, x, y = x) =>
-    tell("p", word, { base: number(base), hits: number(share * base), x, y });
   const pair = (truth, other, first, second) => {
     const base = peopleFor(truth, other);
     return [odds(first, base, truth, answer(example)), odds(second, base, other, answer(example))];
   };
-  if (told) return [odds(told[0], peopleFor(told[1]), told[1], figure(told[2]))];
   if (!chance) return pair(...held, "oddsSet", "oddsSetOthers");
   if (symmetric) return pair(chance(example, example), chance(0, example), "odds", "oddsOthers");
   if (answers.size <= MOST_ROWS && reports.size <= MOST_ROWS) return [table(words, answers, reports, chance, answer, report)];
@@ -509,10 +509,54 @@ function codeField({ tell, say }, entered = () => {}) {
   };
 }
 
-/** How a question is answered: by a number on a grid, or by choosing an answer (a report, if the person randomizes). */
+/** Whether no list holds the answers: then they are typed in. */
+const isOpen = ({ answers }) => typeof answers.size === "bigint";
+
+/** Characters of an alphabet, those in a row as a range: a–z 0–9. */
+function ranges(letters, space) {
+  const [rows, code] = [[], (letter) => letter.codePointAt(0)];
+  for (const letter of letters) {
+    if (rows.length && code(rows.at(-1).at(-1)) + 1 === code(letter)) rows.at(-1).push(letter);
+    else rows.push([letter]);
+  }
+  const named = (letter) => (letter === " " ? space : letter);
+  return rows.flatMap((row) => (row.length > 3 ? `${row[0]}–${row.at(-1)}` : row.map(named))).join(" ");
+}
+
+/** A text, or a whole number, of which only a hash goes into the draw; the choice is its position among all of them. */
+function textField(words, { answers }, asked) {
+  const { say, tell, number, figure, read } = words;
+  const { size, indexOf, at, other, length, letters, normalize } = answers;
+  const hint = (word, values) => tell("p", word, values, { class: "hint" });
+  if (other === undefined) {
+    const [low, high] = ["0", `${size - 1n}`].map(figure);
+    const used = (text) => {
+      const whole = read(text);
+      const position = whole?.places === 0 ? indexOf(`${whole.units}`) : -1;
+      return position < 0 ? {} : { choice: position, said: say("numberUsed", { x: figure(`${position}`) }) };
+    };
+    return typed(words, { ...asked, label: "yourNumber", inputmode: "numeric", maxlength: 400, dir: "ltr", read: used,
+      hints: [...asked.hints, hint("wholeRange", { low, high })], missing: say("numberMissing", { low, high }) });
+  }
+  const used = (text) => {
+    const position = indexOf(text);
+    if (position < 0) return {};
+    const bare = make("bdi", {}, at(position));
+    return { choice: position, said: position === other ? say("textOther") : say("textUsed", { x: bare }) };
+  };
+  const allowed = letters
+    ? hint("textLetters", { n: number(length), x: make("bdi", {}, ranges(letters, say("space").join(""))) })
+    : hint("textBytes", { n: number(length) });
+  const capitals = normalize.includes("lower") ? [hint("textCapitals")] : [];
+  return typed(words, { ...asked, label: "yourText", maxlength: 2000, dir: "auto", read: used,
+    hints: [...asked.hints, allowed, ...capitals], missing: say("textMissing") });
+}
+
+/** How a question is answered: by a number on a grid, in one's own words, or by choosing an answer (or a report). */
 function control(words, question, drawing, asked) {
   const grid = gridEntered(question, drawing);
   if (grid) return numberField(words, grid, asked);
+  if (isOpen(drawing)) return textField(words, drawing, asked);
   const choices = question.mode === "person" ? drawing.reports : drawing.answers;
   return radios(words, { ...asked, size: choices.size, text: (i) => name(question, choices.at(i)) });
 }
@@ -608,7 +652,7 @@ export async function mount(root) {
 
   const about = () => {
     const invited = survey.access === "invited";
-    const told = ["aboutSent", invited && "aboutInvitation", "aboutKept", "aboutDevice", invited && "aboutLink", "aboutSeen"];
+    const told = ["aboutSent", invited && "aboutInvitation", "aboutKept", designs.some(isOpen) && "aboutOpen", "aboutDevice", invited && "aboutLink", "aboutSeen"];
     const items = told.filter(Boolean).map((word) => tell("li", word));
     return make("details", {}, make("summary", {}, ...say("about")), make("ul", { class: "fold" }, items));
   };
@@ -666,7 +710,7 @@ export async function mount(root) {
     const report = (question, i) => {
       const [text, known] = [reports[i], designs[i].reports];
       if (/^\.+$/.test(text)) return say("skipped");
-      return reported(words, question, designs[i], known.indexOf ? Number(text) : text);
+      return reported(words, question, designs[i], known.indexOf ? Number(text) : text.trimEnd());
     };
     const list = make("dl", {}, survey.groups.map(({ text, values }, i) => item(text, quoted(values[Number(groups[i])]))),
       survey.questions.map((question, i) => item(question.text, ...report(question, i))));

@@ -8,7 +8,8 @@
 import {
   below, check, design, labels, mechanisms, random, ratio, share, spent, truthOrLie, uniform, wholes,
 } from "./warner.js";
-import { gridOf, onGrid } from "./numbers.js";
+import { gridOf, isPrime, onGrid } from "./numbers.js";
+import { openDomain } from "./open.js";
 
 const whole = (name, number, low, high) =>
   check(
@@ -185,11 +186,6 @@ function bitFlips({ domain, odds, size }) {
 }
 
 // Finite geometry: vectors over a prime field, and points, whose first coordinate that is not 0 is 1
-
-const isPrime = (number) => {
-  for (let factor = 2; factor * factor <= number; factor++) if (number % factor === 0) return false;
-  return number > 1;
-};
 
 function space({ domain, odds, field, dimension }, least) {
   whole("field", field, 2, 2 ** 31 - 1);
@@ -547,5 +543,6 @@ for (const [name, ...read] of [
   ["product", questions, ["questions", "designs"], []],
   ["square wave", squareWave, ["domain", "odds", "width"], []],
   ["cutoff response", cutoffResponse, ["domain", "odds", "gaps"], []],
+  ["open domain", openDomain, ["values", "steps", "levels", "odds", "field"], []],
 ])
   mechanisms.set(name, read);

@@ -6,12 +6,12 @@ export type Label = string | number;
 /** Random bytes: as many as asked for. Only tests give their own. */
 export type Bytes = (size: number) => Uint8Array;
 
-/** The possible answers, by position from 0. */
+/** The possible answers, by position from 0; positions are BigInts under an open domain. */
 export interface Answers {
-  readonly size: number;
-  at(position: number): Label;
+  readonly size: number | bigint;
+  at(position: number | bigint): Label;
   /** The position of an answer, or -1. */
-  indexOf(answer: Label): number;
+  indexOf(answer: Label): number | bigint;
 }
 
 /** A report in code: a position, a number, or a text for a set of answers or a hash. */
@@ -55,7 +55,7 @@ export function design(json: unknown): Design;
 export function randomize(design: Design, answer: Label): Label;
 
 /** The same by the position of the answer, and with the code of the report. */
-export function randomizeCode(design: Design, position: number, bytes?: Bytes): Code;
+export function randomizeCode(design: Design, position: number | bigint, bytes?: Bytes): Code;
 
 /** A whole number below total, all equally likely. */
 export function uniform(total: number | bigint, bytes?: Bytes): bigint;

@@ -126,7 +126,9 @@ export const randomize = (design, answer) => design.reports.at(randomizeCode(des
 
 // Only tests give bytes: whoever knew them could undo the draw.
 export function randomizeCode(design, position, bytes = random) {
-  if (!(safe(position) && position >= 0 && position < design.answers.size))
+  const { size } = design.answers;
+  const big = typeof position === "bigint" && typeof size === "bigint";
+  if (!((safe(position) || big) && position >= 0 && position < size))
     throw new RangeError("the answer must be one of the design's");
   return design.draw(position, bytes);
 }
