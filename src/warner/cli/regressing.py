@@ -18,6 +18,7 @@ from warner.cli.sources import Source, merged, named_files, saved_in
 from warner.designs import load_listed_design
 from warner.designs.labels import from_text
 from warner.results import formulas_in
+from warner.words import conjoined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from warner.designs import Design
     from warner.documents import Document
     from warner.regression.regressions import Regression
+    from warner.results import Result
 
 
 def regress(
@@ -76,6 +78,12 @@ def regress(
     counts: Counts = None,
     clusters: Annotated[str | None, typer.Option(help="The column that names clusters, such as households.")] = None,
     strata: Annotated[str | None, typer.Option(help="The column that names strata.")] = None,
+    intercepts: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of groups, such as schools, with a random intercept each; in a formula (1 | school)."
+        ),
+    ] = None,
     errors: Annotated[
         str | None,
         typer.Option(
@@ -100,6 +108,17 @@ def regress(
             metavar="NAME=VALUES",
         ),
     ] = None,
+    effects: Annotated[
+        str,
+        typer.Option(
+            help="With random intercepts, whose shares --predict gives: averaged over all groups, or those of the "
+            "median group.",
+            metavar="averaged|median",
+        ),
+    ] = "averaged",
+    group_effects: Annotated[
+        bool, typer.Option("--group-effects", help="With random intercepts, also show the effect of each group.")
+    ] = False,
     reading: Reading,
     table: Table,
     plot: Plot = None,
@@ -112,8 +131,12 @@ def regress(
 
     Prints a table of coefficients with their intervals and the assumptions behind them, or the same as JSON or CSV.
     """
-    table.refuse_contradictions("--predict is" if predict else "")
+    asked = {"--predict": bool(predict), "--group-effects": group_effects}
+    named_besides = conjoined([name for name, given in asked.items() if given])
+    table.refuse_contradictions(f"{named_besides} {'are' if all(asked.values()) else 'is'}" if named_besides else "")
     _refuse_contradictions(formula, on, plot, against)
+    if effects != "averaged" and not predict:
+        raise ValueError("--effects says whose shares --predict gives; give --predict as well")
     source = Source(files, Columns(weights=weights, counts=counts), reading)
     data = context.with_resource(source.prepared())
     saved = saved_in(data)
@@ -140,6 +163,7 @@ def regress(
         counts=counts,
         clusters=clusters,
         strata=strata,
+        intercepts=intercepts,
         errors=errors,
         penalty=penalty,
         starts=starts,
@@ -147,8 +171,12 @@ def regress(
     )
     confidence: Document = {"level": level, "interval": interval, "odds": odds}
     with _warnings_in_one_line():
-        predictions = {} if not predict else {"predictions": fit.predict(_profiles(fit, predict), level=level)}
-        text = table.written(Outcome(fit, confidence, predictions))
+        besides: dict[str, Result | list[Result]] = {}
+        if predict:
+            besides["predictions"] = fit.predict(_profiles(fit, predict), level=level, effects=effects)
+        if group_effects:
+            besides["group_effects"] = fit.effects(level)
+        text = table.written(Outcome(fit, confidence, besides))
         if ".csv" in table.forms:
             for said in filter(None, [formulas_in(fit.table(**confidence))]):
                 warn(said)

@@ -113,6 +113,7 @@ class CorrectedScore:
     """
 
     longest_step = LONGEST_STEP
+    rounding = 0.0
 
     def __init__(self, people: Outcomes, indicators: Array, family: OutcomeFamily) -> None:
         self.outcome, self.columns, self.family = people.outcome, people.copies, family

@@ -75,6 +75,7 @@ class JointLikelihood:
     """
 
     longest_step = LONGEST_STEP
+    rounding = 0.0
 
     def __init__(self, people: Outcomes, family: OutcomeFamily) -> None:
         self.people, self.family, self.rows = people, family, people.rows

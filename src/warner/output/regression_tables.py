@@ -51,7 +51,8 @@ def regression_text(fit: Regression, *, level: float = 0.95, interval: str = "au
     """Write what was modelled, the table of coefficients, and what they rest on."""
     table = fit.table(level=level, interval=interval, odds=odds)
     lines = [heading(fit, odds=odds), *_rows(fit, table, interval_heading(table, level), odds=odds)]
-    return "\n".join(lines) + "\n" + wrapped([*_ratios(fit, odds=odds), *_profiled(fit, table), *sentences(fit)])
+    said = [*_ratios(fit, odds=odds), *_profiled(fit, table), *_between_groups(fit, level), *sentences(fit)]
+    return "\n".join(lines) + "\n" + wrapped(said)
 
 
 def regression_html(fit: Regression) -> str:
@@ -69,7 +70,8 @@ def regression_html(fit: Regression) -> str:
         rows.append(f"<tr>{titles}{cells}</tr>")
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
     body = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*_profiled(fit, table), *sentences(fit)])
+    said = [*_profiled(fit, table), *_between_groups(fit), *sentences(fit)]
+    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in said)
     return f"<p>{escape(heading(fit))}</p>{body}{told}"
 
 
@@ -83,6 +85,7 @@ def regression_printed(fit: Regression, *, level: float, interval: str, odds: bo
     notes = [
         *_ratios(fit, odds=odds),
         *_profiled(fit, table),
+        *_between_groups(fit, level),
         *_findings(fit),
         *_criteria(fit),
         _errors(fit),
@@ -269,6 +272,15 @@ def _intervals(intervals: Sequence[str]) -> list[str]:
 # What it rests on
 
 
+def _between_groups(fit: Regression, level: float = 0.95) -> list[str]:
+    """Say how much groups differ, and whom coefficients compare."""
+    if fit.model_data.groups is None:
+        return []
+    group = quoted(fit.model_data.groups.column)
+    whom = f"Coefficients compare people of the same {group}; predictions and marginal effects are averages over all."
+    return [f"{fit.spread(level).text()} {whom}"]
+
+
 def sentences(fit: Regression) -> list[str]:
     """Say whom the estimates are from, how they were found, and what is assumed."""
     return [
@@ -372,7 +384,8 @@ def _optimum(fit: Regression) -> list[str]:
     if fit.log_likelihood is None:
         return []
     kind = "Weighted log-likelihood" if fit.model_data.observations.sampling.weighted else "Log-likelihood"
-    said = f"{kind} {fit.log_likelihood:.3f}."
+    nodes = f", by {fit.nodes} nodes of adaptive quadrature" * (fit.nodes > 0)
+    said = f"{kind} {fit.log_likelihood:.3f}{nodes}."
     if not fit.optima:
         return [said]
     best, *others = fit.optima
@@ -411,10 +424,14 @@ def _penalty(fit: Regression) -> list[str]:
 
 
 def _assumptions(fit: Regression) -> str:
-    independent = "clusters are" if fit.model_data.observations.sampling.cluster is not None else "people are"
+    clusters, groups = fit.model_data.observations.sampling.cluster, fit.model_data.groups
+    independent = "clusters are" if clusters is not None else "people are"
+    others = "of each other"
+    if groups is not None:
+        others += f" but for {quoted(groups.column)}, whose effects are normal and do not go with the covariates"
     return (
         "Assumed: given the true answer, a report depends on nothing else, in particular not on these covariates; "
-        f"{independent} independent of each other."
+        f"{independent} independent {others}."
     )
 
 

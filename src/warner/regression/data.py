@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from warner.designs.labels import OUTSIDE
 from warner.inference.means import values_of
 from warner.regression.covariates import numbered, refuse_infinite
-from warner.regression.formulas import Formula, sides
+from warner.regression.formulas import Formula, intercepts_apart, sides
 from warner.regression.reports import named_designs, report_likelihoods
 from warner.regression.tallied import rows_of_tally
-from warner.regression.terms import TermList, by_name
+from warner.regression.terms import TermList, by_name, written
 from warner.reports.dialects import PLAIN
 from warner.reports.loading import Wanted, column_names, load, opened, refuse_rule, refuse_two_amounts
 from warner.reports.pools import Pool
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from warner.reports.loading import Loaded
     from warner.reports.queries import Table
 
+INTERCEPTS = "intercepts"
+FEWEST_GROUPS = 5  # groups of random intercepts
 MOST_COEFFICIENTS = 500  # coefficients, up to which their information is a matrix of bearable size
 
 
@@ -110,6 +112,19 @@ class Observations:
         return distinct, np.bincount(place.ravel(), self.weight, minlength=len(distinct)).astype(np.float64)
 
 
+class Groups(NamedTuple):
+    """Groups that have an effect each: the column that names them, their names, and the group of each row."""
+
+    column: str
+    names: tuple[Any, ...]
+    of_row: Integers
+
+    @property
+    def number(self) -> int:
+        """The number of groups."""
+        return len(self.names)
+
+
 @dataclass(frozen=True, eq=False)
 class ModelData:
     """Data as a model takes them.
@@ -133,6 +148,8 @@ class ModelData:
         can give, or because their weight is zero.
     backend : str or None
         The data-frame library that the data came in, for results to go back to.
+    groups : Groups or None
+        The groups of random intercepts.
     """
 
     observations: Observations
@@ -145,11 +162,13 @@ class ModelData:
     unknown: int
     weightless: int
     backend: str | None = None
+    groups: Groups | None = None
 
     @property
     def formula(self) -> str:
         """The model as a formula."""
-        return f"{self.response} ~ {self.terms.formula}".strip()
+        intercepts = "" if self.groups is None else f" + (1 | {written(self.groups.column)})"
+        return f"{self.response} ~ {self.terms.formula}{intercepts}".strip()
 
 
 def model_data(
@@ -165,6 +184,7 @@ def model_data(
     counts: str | None = None,
     clusters: str | None = None,
     strata: str | None = None,
+    intercepts: str | None = None,
     intercept: bool = True,
     unknown: str = "error",
     sheet: str | None = None,
@@ -194,6 +214,8 @@ def model_data(
         A column that says for how many people each row stands.
     clusters, strata : str, optional
         Columns that name what people were sampled in.
+    intercepts : str, optional
+        The column that names the groups of random intercepts, as a term ``(1 | school)`` of the formula does.
     intercept : bool
         Whether the matrix has a column of ones. Without it factors leave out their first level all the same: something
         else, such as the cutpoints of an ordered model, is in its place.
@@ -217,8 +239,11 @@ def model_data(
     refuse_rule(unknown)
     refuse_two_amounts(weights, counts)
     response, right = sides(formula or "")
+    right, named = intercepts_apart(right)
+    intercepts = _intercepts(formula, named, intercepts)
     terms = _terms_given(formula, right, on, X, intercept=intercept)
-    sampled_in = {role: name for role, name in (("clusters", clusters), ("strata", strata)) if name is not None}
+    roles = ("clusters", clusters), ("strata", strata), (INTERCEPTS, intercepts)
+    grouped_by = {role: name for role, name in roles if name is not None}
     if isinstance(data, Tally | Pool):
         for argument, value in {"by": by, "X": X, "weights": weights, "counts": counts}.items():
             if value is not None:
@@ -229,17 +254,17 @@ def model_data(
             raise ValueError("design must be that of the tally, or be left out")
         assert terms is not None
         scored = None if values is None else values_of(data.domain, values)
-        loaded, reports = rows_of_tally(data, (*terms.variables(data.by), *sampled_in.values()), scored)
-        return _assembled(loaded, reports, "", terms, sampled_in)
+        loaded, reports = rows_of_tally(data, (*terms.variables(data.by), *grouped_by.values()), scored)
+        return _assembled(loaded, reports, "", terms, grouped_by)
     if not response:
         raise ValueError(f'formula must name the column of reports, as in "answer ~ age", but got {formula!r}')
     designs, labels = named_designs(design, by)
     with opened(data, PLAIN._replace(sheet=sheet)) as given:
         source, terms = (given, terms) if terms is not None else _with_matrix(given, X, names, intercept=intercept)
         variables = terms.variables(column_names(source))
-        if response in variables:
+        if response in {*variables, intercepts}:
             raise ValueError(f"the reports must not be a covariate as well, but {response!r} is on both sides")
-        others = (*variables, *(() if by is None else (by,)), *sampled_in.values())
+        others = (*variables, *(() if by is None else (by,)), *grouped_by.values())
         forms = {response: [one.report_form for one in designs]}
         loaded = load(source, Wanted(forms, others, weights, counts), positive=True)
     scored = None if values is None else values_of(designs[0].domain, values)
@@ -247,7 +272,16 @@ def model_data(
     reports = report_likelihoods(
         loaded, response, designs, labels, by, people=people, drop=unknown == "drop", values=scored
     )
-    return _assembled(loaded, reports, response, terms, sampled_in)
+    return _assembled(loaded, reports, response, terms, grouped_by)
+
+
+def _intercepts(formula: str | None, named: str | None, given: str | None) -> str | None:
+    """Take the column of random intercepts from the formula or from the argument."""
+    if named is not None and given is not None and named != given:
+        raise TypeError(
+            f"random intercepts must be given once: in the formula or by intercepts=, but got {formula!r} and {given!r}"
+        )
+    return named or given
 
 
 def _people(loaded: Loaded) -> Integers:
@@ -304,11 +338,11 @@ def _assembled(
     reports: ReportLikelihoods,
     response: str,
     given: Formula | TermList,
-    sampled_in: Mapping[str, str],
+    grouped_by: Mapping[str, str],
 ) -> ModelData:
     """Leave out whom too little is known of, and make the terms and the rows of all others."""
     known = {name: loaded.column(name) for name in given.variables(loaded.columns)}
-    sampling = {role: loaded.column(name, as_written=True) for role, name in sampled_in.items()}
+    sampling = {role: loaded.column(name, as_written=True) for role, name in grouped_by.items()}
     people, outside = _people(loaded), reports.status == OUTSIDE
     keep: Mask = (reports.status == INSIDE) & (people > 0)
     for column in (*known.values(), *sampling.values()):
@@ -331,7 +365,12 @@ def _assembled(
     x = terms.evaluate(covariates)[pattern[first]]
     observations = _observations(loaded, reports, keep, place, first, x, codes)
     names = response, reports.labels
-    return ModelData(observations, terms, *names, covariates, pattern[first], *left_out, loaded.library)
+    groups = None
+    if INTERCEPTS in codes:
+        code, distinct = codes[INTERCEPTS]
+        groups = Groups(grouped_by[INTERCEPTS], tuple(distinct.tolist()), code[first])
+        _refuse_groups(groups, terms, observations.people)
+    return ModelData(observations, terms, *names, covariates, pattern[first], *left_out, loaded.library, groups)
 
 
 # Rows
@@ -406,6 +445,26 @@ def _refuse_nobody(keep: Mask, missing: int, unknown: int, weightless: int) -> N
         why = ", ".join(f"{number:,} {reason}" for number, reason in reasons if number) or "the data are empty"
         raise ValueError(
             f"there must be people of whom everything is known that the model uses, but there is nobody: {why}"
+        )
+
+
+def _refuse_groups(groups: Groups, terms: Terms, people: Array) -> None:
+    """Refuse groups that do not show how much groups differ."""
+    column = groups.column
+    if column in terms.levels:
+        raise ValueError(
+            f"{column!r} must be a term or the groups of random intercepts, not both: its levels leave nothing for "
+            "effects; leave one of them out"
+        )
+    if groups.number < FEWEST_GROUPS:
+        raise ValueError(
+            f"random intercepts need at least {FEWEST_GROUPS} groups, but column {column!r} has {groups.number}: so "
+            f"few do not show how much groups differ; make {column!r} a term of the formula, or name it as clusters"
+        )
+    if np.bincount(groups.of_row, people).max() < 2:
+        raise ValueError(
+            f"random intercepts need groups with more than one report, but each of the {groups.number:,} groups of "
+            f"{column!r} has one: an effect of the group cannot be told from the person's own answer; leave it out"
         )
 
 

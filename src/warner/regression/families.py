@@ -59,9 +59,12 @@ class Family(Shares):
     ----------
     longest_step : float
         How far a predictor may move in one step of Newton's method.
+    latent_sign : int
+        1 if what makes an answer more likely raises the predictors; -1 if it lowers them, as cutpoints.
     """
 
     longest_step: float
+    latent_sign: int = 1
 
     @abstractmethod
     def at(self, eta: Array, likelihood: Array) -> Contributions:
@@ -288,6 +291,7 @@ class Cumulative(Family):
     k: int
     link: Link
     longest_step: float = 3.0
+    latent_sign = -1
 
     @property
     def predictors(self) -> int:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 ROWS_COMPARED = 1_000  # rows in which a term may be seen to depend on other rows
 BACKQUOTED = re.compile(r"`([^`]*)`")
+RANDOM_TERM = re.compile(r"(?:^|\+)\s*\(\s*1\s*\|\s*(?:(\w+)|`([^`]*)`)\s*\)")
 
 
 def sides(formula: str) -> tuple[str, str]:
@@ -54,6 +55,29 @@ def sides(formula: str) -> tuple[str, str]:
     if len(left) > 1 and left[0] == left[-1] == "`":
         left = left[1:-1]
     return left, right
+
+
+def intercepts_apart(right: str) -> tuple[str, str | None]:
+    """Take a term such as ``(1 | school)`` off the right side of a formula: the rest, and the column that is named.
+
+    >>> intercepts_apart("age + (1 | school)")
+    ('age', 'school')
+    >>> intercepts_apart("(1 | school)")
+    ('1', 'school')
+    >>> intercepts_apart("age")
+    ('age', None)
+    """
+    if "|" not in BACKQUOTED.sub("", right):
+        return right, None
+    found = RANDOM_TERM.findall(right)
+    rest = RANDOM_TERM.sub("", right).strip()
+    column = found[0][0] or found[0][1] if len(found) == 1 else ""
+    if not column or "|" in BACKQUOTED.sub("", rest) or rest.startswith(("*", ":", "-", "/")):
+        raise ValueError(
+            "formula must have one random intercept at most, added as (1 | school) with the name of one column, but "
+            f"got {right!r}: slopes, nested and crossed effects are not fitted"
+        )
+    return rest.removeprefix("+").strip() or "1", column
 
 
 @dataclass(frozen=True)

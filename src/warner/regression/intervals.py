@@ -228,7 +228,7 @@ def _profile_each(
         estimate = fit.coefficients[i]
         if np.isnan(estimate):
             continue
-        profile = start.profile(Combination(np.eye(len(limits.low))[i]), float(start.likelihood.scale[i]))
+        profile = start.profile(Combination(np.eye(len(start.coefficients))[i]), float(start.likelihood.scale[i]))
         if estimate > -np.inf:
             limits.low[i] = profile.limit(threshold, -1)
         if estimate < np.inf:

@@ -46,7 +46,14 @@ class Likelihood:
         R, if not all coefficients are free. Each coefficient belongs to one column of the rows.
     offset : array of shape (f, n), optional
         What is added to the predictors.
+
+    Attributes
+    ----------
+    rounding : float
+        By how many nats values may be off from what their derivatives say.
     """
+
+    rounding: float = 0.0
 
     def __init__(
         self, rows: Observations, family: Family, mapping: Array | None = None, offset: Array | None = None
@@ -55,6 +62,11 @@ class Likelihood:
         # Transposed and contiguous: sums over rows are then products of matrices, and steps along memory.
         self.columns = np.ascontiguousarray(rows.x.T)
         self.reports = np.ascontiguousarray(rows.likelihood.T)
+
+    def within(self, inside: Array) -> Likelihood:
+        """Give the likelihood of a in T a, coefficients of which some are 0 or the same."""
+        mapping = inside if self.mapping is None else self.mapping @ inside
+        return Likelihood(self.rows, self.family, mapping, self.offset)
 
     @property
     def size(self) -> int:
@@ -240,3 +252,55 @@ class Likelihood:
             return np.eye(self.family.predictors)
         _, group = np.unique(self.mapping.reshape(self.family.predictors, -1), axis=0, return_inverse=True)
         return np.eye(int(group.max()) + 1)[group.ravel()]
+
+
+class ModifiedLikelihood:
+    """A likelihood in which something is fixed, or to which something is added: all else is as it was."""
+
+    def __init__(self, likelihood: Likelihood) -> None:
+        self.likelihood = likelihood
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights of all people."""
+        return self.likelihood.total_weight
+
+    @property
+    def longest_step(self) -> float:
+        """How far a predictor may move in one step of Newton's method."""
+        return self.likelihood.longest_step
+
+    @property
+    def rounding(self) -> float:
+        """By how many nats values may be off from what their derivatives say."""
+        return self.likelihood.rounding
+
+    @cached_property
+    def scale(self) -> Array:
+        """The size of each coefficient's column."""
+        return self.likelihood.scale
+
+    @cached_property
+    def basis(self) -> Array:
+        """Unit directions."""
+        return self.likelihood.basis
+
+    def predictors(self, b: Array) -> Array:
+        """Give the predictors of all rows."""
+        return self.likelihood.predictors(b)
+
+    def predictor_change(self, direction: Array) -> Array:
+        """Give the change of all predictors along a direction."""
+        return self.likelihood.predictor_change(direction)
+
+    def pulled_back(self, eta: Array) -> Array:
+        """Give predictors that are less extreme."""
+        return self.likelihood.pulled_back(eta)
+
+    def value(self, b: Array) -> float:
+        """Give the log-likelihood."""
+        return self.likelihood.value(b)
+
+    def at(self, b: Array) -> Expansion:
+        """Give the log-likelihood, its gradient and the observed information."""
+        return self.likelihood.at(b)

@@ -21,6 +21,7 @@ from warner.regression.mean_shares import (
     mean_of_columns,
     mean_over_people,
 )
+from warner.regression.mixed_models import effect_notes
 from warner.regression.small_samples import small_sample_notes
 from warner.results import Result, coefficients, rows
 from warner.typesetting import Printed, estimate_columns, labels
@@ -202,7 +203,7 @@ def marginal_effects(
 def _notes(fit: Regression, effects: Sequence[tuple[str, MeanShares]], freedom: Array | None) -> list[str]:
     """Say where the reports tell too little, or clusters are few."""
     inside = [(name, mean) for name, mean in effects if not at_the_boundary(fit, mean)]
-    said = boundary_notes(fit) if len(inside) < len(effects) else []
+    said = effect_notes(fit) + (boundary_notes(fit) if len(inside) < len(effects) else [])
     slopes = np.array([mean.slopes[0] for _, mean in inside]).reshape(-1, len(fit.finite_coefficients))
     said += small_sample_notes(fit, [name for name, _ in inside], slopes)
     return said + ([] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom))

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.regression.likelihood import Expansion, Likelihood
+from warner.regression.likelihood import Expansion, ModifiedLikelihood
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.profiles import FalseOptimumError
+from warner.regression.specifications import ROWS_WITH_EFFECTS
 from warner.regression.starts import coefficients_near
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array
     from warner.regression.intervals import ProfileStart
+    from warner.regression.likelihood import Likelihood
     from warner.regression.specifications import Specification
 
 TILT_TOLERANCE = 1e-4  # part of the loss by which a tilt may miss: the limit is off by the square of that
@@ -71,31 +73,42 @@ class MeanShare:
         With s and c the score and the curvature of a true answer k, the first derivatives of its share are
         :math:`\theta_k s`, and the second :math:`\theta_k (ss' - c)`.
         """
-        family, mapping = self.specification.family, self.specification.mapping
-        eta = self.specification.matrix(b) @ self.x.T
+        if self.specification.effects is None or len(self.x) <= ROWS_WITH_EFFECTS:
+            return self._part(b, self.x, self.weight)
+        starts = range(0, len(self.x), ROWS_WITH_EFFECTS)
+        pieces = [slice(start, start + ROWS_WITH_EFFECTS) for start in starts]
+        values, first, second = zip(*(self._part(b, self.x[one], self.weight[one]) for one in pieces), strict=True)
+        return ShareSum(sum(values), np.sum(first, axis=0), np.sum(second, axis=0))
+
+    def _part(self, b: Array, x: Array, weight: Array) -> ShareSum:
+        """Give what some rows add to the sum and its derivatives."""
+        family, effects = self.specification.family, self.specification.effects
+        x, mapping = self.specification.with_effects(x)
+        weight = weight if effects is None else np.outer(weight, effects.probabilities).ravel()
+        eta = self.specification.predictors(b, x, mapping)
         truth = np.repeat(np.eye(family.k)[:, [self.answer]], eta.shape[1], axis=1)
         point, share = family.at(eta, truth), family.shares(eta)[self.answer]
-        weight = self.weight * share
-        first = ((weight * point.score) @ self.x).ravel()
+        value, weight = float(weight @ share), weight * share
+        first = ((weight * point.score) @ x).ravel()
         curvature = weight * (point.score[:, np.newaxis] * point.score - point.curvature)
-        second = np.einsum("fgm,mp,mq->fpgq", curvature, self.x, self.x, optimize=True).reshape(len(first), -1)
+        second = np.einsum("fgm,mp,mq->fpgq", curvature, x, x, optimize=True).reshape(len(first), -1)
         if mapping is not None:
             first, second = first @ mapping, mapping.T @ second @ mapping
-        return ShareSum(float(self.weight @ share), first, second)
+        return ShareSum(value, first, second)
 
 
-class TiltedLikelihood(Likelihood):
+class TiltedLikelihood(ModifiedLikelihood):
     """A likelihood that is tilted towards larger sums of shares: log-likelihood and tilt times sum."""
 
     def __init__(self, likelihood: Likelihood, quantity: MeanShare) -> None:
-        super().__init__(likelihood.rows, likelihood.family, likelihood.mapping, likelihood.offset)
+        super().__init__(likelihood)
         self.quantity, self.tilt = quantity, 0.0
 
     def value(self, b: Array) -> float:
-        return super().value(b) + self.tilt * self.quantity.value(b)
+        return self.likelihood.value(b) + self.tilt * self.quantity.value(b)
 
     def at(self, b: Array) -> Expansion:
-        plain, extra = super().at(b), self.quantity.at(b)
+        plain, extra = self.likelihood.at(b), self.quantity.at(b)
         return Expansion(
             plain.value + self.tilt * extra.value,
             plain.gradient + self.tilt * extra.gradient,

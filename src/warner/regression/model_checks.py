@@ -114,7 +114,7 @@ class ModelCheck(Result):
     small : tuple of str
         Cells of fewer than 5 people, by their covariates: what a model says there comes near to single people.
     deviance : Deviance or None
-        Against the cells; None for a linear model, and for a penalised one.
+        Against the cells; None for a linear model, for a penalised one, and with random intercepts.
     groups : CalibrationGroups or None
         Groups of like predictions; None where they are no test, which `reason` explains.
     reason : str
@@ -250,7 +250,7 @@ def _named(fit: Regression, cells: CovariateCells, cell: int) -> str:
 
 
 def _deviance(fit: Regression, cells: CovariateCells) -> Deviance | None:
-    if fit.log_likelihood is None or fit.penalty is not None:
+    if fit.log_likelihood is None or fit.penalty is not None or fit.model_data.groups is not None:
         return None
     saturated, boundary = saturated_log_likelihood(fit, cells)
     deviance = max(0.0, 2 * (saturated - fit.log_likelihood))
@@ -270,6 +270,8 @@ def _why_no_groups(fit: Regression, deviance: Deviance | None) -> str:
         return "not needed, as cells are large"
     if not rows.sampling.simple or fit.log_likelihood is None or fit.penalty is not None:
         return "no test with weights, clusters, strata or a penalty, nor for a linear model"
+    if fit.model_data.groups is not None:
+        return "no test with random intercepts, where people of one group are not independent"
     if len(rows.designs) > 1 or rows.tables[0] is None or rows.tables[0].shape[1] != rows.k:
         return "no test unless all reports are under one design, with as many reports as answers"
     return ""

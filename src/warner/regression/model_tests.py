@@ -23,7 +23,6 @@ from warner.arrays import objects
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
 from warner.regression.cluster_robust import NORMAL_FREEDOM, ROUGH_FREEDOM
-from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import maximise
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.small_samples import coefficient_notes
@@ -34,10 +33,14 @@ from warner.typesetting import Printed, cells, labels, p_value_cells
 from warner.words import counted, enumerated, tabulated
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warner.arrays import Array, Counts, Mask
     from warner.documents import Document
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.data import Observations
+    from warner.regression.likelihood import Likelihood
+    from warner.regression.newton import LocalMaximum
     from warner.regression.regressions import Regression
 
 RATIO, WALD = "likelihood ratio", "Wald"
@@ -151,7 +154,7 @@ def term_tests(fit: Regression) -> ModelTests:
     groups = {term: group for term, group in fit.specification.groups.items() if term != INTERCEPT}
     if not groups:
         raise ValueError(f"the model must have terms besides the intercept, but is {fit.model_data.formula!r}")
-    every = np.arange(len(fit.coefficients))
+    every = np.arange(len(fit.finite_coefficients))
     results = [_tested(fit, np.eye(len(every))[:, np.delete(every, group)]) for group in groups.values()]
     tested = sorted(place for group in groups.values() for place in group)
     return ModelTests(
@@ -183,15 +186,12 @@ def _needs_wald(fit: Regression) -> bool:
 def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> ModelTest:
     assert fit.log_likelihood is not None
     full = fit.likelihood
-    mapping = inside if full.mapping is None else full.mapping @ inside
-    small = Likelihood(full.rows, full.family, mapping)
+    small = full.within(inside)
     # The larger optimum with the tested coefficients at zero: of T a, the a that is nearest.
-    further = [
-        Start("larger model", np.linalg.lstsq(inside, fit.finite_coefficients, rcond=None)[0].astype(np.float64))
-    ]
+    further = [_nearest(inside, fit.finite_coefficients)]
     if known is not None:
         further.append(Start("smaller model", known))
-    null = maximise(small, [*starts(small), *further], partial(steeper, small)).best
+    null = _null(fit, small, inside, further)
     top, note = fit.log_likelihood, ""
     if null.value > top + SAME_MAXIMUM_NATS:
         top = newton_ascent(full, inside @ null.coefficients).value
@@ -202,8 +202,21 @@ def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Mo
     elif fit.infinity is not None:
         note = "An estimate lies at infinity: p-values should not be relied on."
     statistic = max(0.0, 2 * (top - null.value))
-    freedom = len(fit.coefficients) - inside.shape[1]
+    freedom = inside.shape[0] - inside.shape[1]
     return ModelTest(RATIO, statistic, freedom, float(chdtrc(freedom, statistic)), note)
+
+
+def _null(fit: Regression, small: Likelihood, inside: Array, further: Sequence[Start]) -> LocalMaximum:
+    """Maximise the likelihood of the smaller model from all starts; with random intercepts, from the larger's."""
+    if fit.model_data.groups is None:
+        return maximise(small, [*starts(small), *further], partial(steeper, small)).best
+    nearest = [_nearest(inside, b) for b in fit.starts]
+    return maximise(small, [*further, *nearest]).best
+
+
+def _nearest(inside: Array, b: Array) -> Start:
+    """Give the a whose T a is nearest to coefficients of the larger model."""
+    return Start("larger model", np.linalg.lstsq(inside, b, rcond=None)[0].astype(np.float64))
 
 
 def _wald(fit: Regression, inside: Array) -> ModelTest:
@@ -264,10 +277,12 @@ def _embedding(fit: Regression, smaller: Regression) -> Array:
         inside, left = _solved(fit.specification.mapping, mapping)
         if left.any():
             raise _not_nested(fit, smaller, "its coefficients enter in another way")
+    if fit.model_data.groups is not None:
+        inside[-1, -1] = 1.0  # the standard deviation between groups is free in both
     if inside.shape[1] >= inside.shape[0]:
         raise _not_nested(fit, smaller, "it has as many coefficients")
     if smaller.log_likelihood is not None:
-        again = Likelihood(large.observations, smaller.specification.family, mapping).value(smaller.finite_coefficients)
+        again = fit.likelihood.within(inside).value(smaller.finite_coefficients)
         if abs(again - smaller.log_likelihood) > 1e-6 + LIKELIHOOD_TOLERANCE * abs(again):
             raise ValueError(
                 "both models must be fitted to the same people, but the reports do not agree; leave out people with "
@@ -295,6 +310,12 @@ def _refuse_different_models(fit: Regression, smaller: Regression) -> None:
         one, other = getattr(fit.specification, name), getattr(smaller.specification, name)
         if one != other:
             raise ValueError(f"both models must have the same {name}, but got {one!r} and {other!r}")
+    groups = [None if one.model_data.groups is None else one.model_data.groups.column for one in (fit, smaller)]
+    if groups[0] != groups[1]:
+        raise ValueError(
+            f"both models must have the same random intercepts, but got {groups[0]!r} and {groups[1]!r}; whether "
+            "groups differ is tested by spread()"
+        )
     if fit.penalty != smaller.penalty:
         raise ValueError("both models must be fitted without a penalty to be compared")
 
@@ -347,7 +368,7 @@ def criteria(fit: Regression) -> Criteria:
     """Measure a whole model."""
     if fit.specification.of_number:
         return Criteria(None, None, None, None)
-    null, size = null_log_likelihood(fit.model_data.observations), len(fit.coefficients)
+    null, size = null_log_likelihood(fit.model_data.observations), len(fit.finite_coefficients)
     if fit.log_likelihood is None or fit.penalty is not None:
         return Criteria(None, None, None, null)
     mcfadden = 1 - fit.log_likelihood / null

@@ -44,6 +44,10 @@ class Objective(Protocol):
         """How far a predictor may move in one step."""
 
     @property
+    def rounding(self) -> float:
+        """By how many nats values may be off from what their derivatives say."""
+
+    @property
     def scale(self) -> Array:
         """The size of each coefficient's column: coefficient times scale is a predictor."""
 
@@ -99,6 +103,7 @@ def newton_ascent(
 ) -> LocalMaximum:
     """Ascend from a start to a maximum of the likelihood, or to the neighbourhood of one that is known already."""
     b, here = start, likelihood.at(start)
+    gap = max(gap, likelihood.rounding)
     gain, longest_step = np.inf, likelihood.longest_step
     last_step, factor = np.zeros_like(b), 1.0
     if not np.isfinite(here.value):
@@ -132,7 +137,8 @@ def newton_ascent(
         # On the way to infinity all steps are as long as allowed: then ever longer ones are.
         longest_step = 2 * longest_step if length == longest < 1 else likelihood.longest_step
         if length == 0:  # rounding: nothing more can be gained
-            return LocalMaximum(b, here.value, gain, converged=gain < max(1e-6, 1e-13 * abs(here.value)))
+            least = max(1e-6, 1e-13 * abs(here.value), 10 * likelihood.rounding)
+            return LocalMaximum(b, here.value, gain, converged=gain < least)
         b, here = b + length * step, there
     return LocalMaximum(b, here.value, gain, converged=False)
 
@@ -156,9 +162,9 @@ def _line_search(
     likelihood: Objective, b: Array, here: Expansion, step: Array, slope: float, length: float
 ) -> tuple[float, Expansion]:
     """Shorten a step until the log-likelihood rises by a part of slope times length; 0 if it never does."""
-    while length > SHORTEST_STEP:
+    while length > SHORTEST_STEP and length * slope > likelihood.rounding:
         there = likelihood.at(b + length * step)
-        if there.value - here.value >= ARMIJO_FRACTION * length * slope:
+        if there.value - here.value >= ARMIJO_FRACTION * length * slope - likelihood.rounding:
             return length, there
         length /= 2
     return 0.0, here
@@ -167,6 +173,6 @@ def _line_search(
 def _after_last_step(likelihood: Objective, b: Array, value: float, step: Array, gain: float) -> LocalMaximum:
     """Take one last full step, unless rounding makes it a step down."""
     last = likelihood.value(b + step)
-    if last >= value - 1e-13 * abs(value):
+    if last >= value - 1e-13 * abs(value) - likelihood.rounding:
         return LocalMaximum(b + step, max(last, value), gain, converged=True)
     return LocalMaximum(b, value, gain, converged=True)

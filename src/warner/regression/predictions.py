@@ -35,6 +35,7 @@ from warner.regression.intervals import (
 from warner.regression.likelihood import Likelihood
 from warner.regression.mean_profiles import MeanShare
 from warner.regression.mean_shares import boundary_notes, mean_limits, mean_over_people, mean_share_limits
+from warner.regression.mixed_models import effect_notes
 from warner.regression.profiles import Combination, LogOdds
 from warner.regression.small_samples import small_sample_notes
 from warner.regression.terms import by_name
@@ -232,7 +233,8 @@ def _notes(fit: Regression, given: Columns, predicted: PredictedShares) -> list[
     rows = range(number_of_rows(given)) if given else ()
     names = [", ".join(f"{name} = {_shown(column[row])}" for name, column in given.items()) for row in rows]
     named = [name for name, known in zip(names or ["the mean"], inside.tolist(), strict=True) if known]
-    said = [] if inside.all() or fit.penalty is not None else boundary_notes(fit)
+    said = effect_notes(fit)
+    said += [] if inside.all() or fit.penalty is not None else boundary_notes(fit)
     said += small_sample_notes(fit, named, predicted.gradients[inside])
     return said + ([] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom))
 
@@ -372,10 +374,12 @@ def _wald_on_link(fit: Regression, odds: _Odds, z: float) -> tuple[float, float]
 
 
 def _odds(fit: Regression, x: Array, answer: int) -> _Odds | None:
-    """Give what the share of an answer is a function of; None for answers between others in an order."""
+    """Give what the share of an answer is a function of; None for answers between others in an order, and for means."""
     specification = fit.specification
     family, size = specification.family, len(fit.finite_coefficients)
     same = Coordinates(fit.likelihood, np.eye(size))
+    if specification.effects is not None and len(specification.effects.positions) > 1:  # a mean over groups
+        return None
     if isinstance(family, Softmax):
         if specification.mapping is not None:
             return None

@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from warner.regression.likelihood import Expansion, Likelihood
+from warner.regression.likelihood import Expansion, ModifiedLikelihood
 from warner.regression.newton import SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Array
+    from warner.regression.likelihood import Likelihood
 
 LOSS_TOLERANCE = 1e-8  # how far twice the loss of log-likelihood may be from its quantile at a limit
 PROFILE_EVALUATIONS = 100  # for one limit
@@ -103,7 +104,7 @@ class LogOdds:
 Quantity = Combination | LogOdds
 
 
-class ConstrainedLikelihood(Likelihood):
+class ConstrainedLikelihood(ModifiedLikelihood):
     r"""A likelihood in which a quantity is fixed, as a function of all coefficients but the pivot.
 
     With g and I the gradient and the information in all of them, and J the derivatives of all in the free ones, the
@@ -111,7 +112,7 @@ class ConstrainedLikelihood(Likelihood):
     """
 
     def __init__(self, likelihood: Likelihood, quantity: Quantity) -> None:
-        super().__init__(likelihood.rows, likelihood.family, likelihood.mapping, likelihood.offset)
+        super().__init__(likelihood)
         self.quantity, self.target = quantity, 0.0
         self.free = np.delete(np.arange(likelihood.size), quantity.pivot)
         self._jacobian = np.eye(likelihood.size)[:, self.free]
@@ -119,12 +120,12 @@ class ConstrainedLikelihood(Likelihood):
     @cached_property
     def scale(self) -> Array:
         """The root mean square of each free coefficient's column."""
-        return np.asarray(super().scale[self.free])
+        return np.asarray(self.likelihood.scale[self.free])
 
     @cached_property
     def basis(self) -> Array:
         """Unit directions of the free coefficients, those of all with the pivot left where it is."""
-        root = np.linalg.inv(super().basis)[:, self.free]
+        root = np.linalg.inv(self.likelihood.basis)[:, self.free]
         return np.asarray(np.linalg.inv(np.linalg.qr(root, mode="r")))
 
     def all_coefficients(self, free: Array) -> Array:
@@ -137,13 +138,17 @@ class ConstrainedLikelihood(Likelihood):
     def _gradient_at_pivot(self, b: Array) -> float:
         return float(self.quantity.gradient(b)[self.quantity.pivot])
 
+    def predictors(self, b: Array) -> Array:
+        """Give the predictors of all rows at free coefficients."""
+        return self.likelihood.predictors(self.all_coefficients(b))
+
     def value(self, b: Array) -> float:
-        return super().value(self.all_coefficients(b))
+        return self.likelihood.value(self.all_coefficients(b))
 
     def at(self, b: Array) -> Expansion:
         """Give the log-likelihood, its gradient and its information in the free coefficients."""
         every = self.all_coefficients(b)
-        here = super().at(every)
+        here = self.likelihood.at(every)
         pivot, at_pivot = self.quantity.pivot, self._gradient_at_pivot(every)
         self._jacobian[pivot] = -self.quantity.gradient(every)[self.free] / at_pivot
         information = self._jacobian.T @ here.information @ self._jacobian
@@ -154,12 +159,12 @@ class ConstrainedLikelihood(Likelihood):
 
     def predictor_change(self, direction: Array) -> Array:
         """Give the change of all predictors along a direction of the free coefficients, to first order."""
-        return super().predictor_change(self._jacobian @ direction)
+        return self.likelihood.predictor_change(self._jacobian @ direction)
 
     def profile_derivative(self, b: Array) -> float:
         """Give the derivative of the profile in the value of the quantity, at a maximum."""
         every = self.all_coefficients(b)
-        return float(super().at(every).gradient[self.quantity.pivot]) / self._gradient_at_pivot(every)
+        return float(self.likelihood.at(every).gradient[self.quantity.pivot]) / self._gradient_at_pivot(every)
 
 
 class FalseOptimumError(Exception):

@@ -24,12 +24,21 @@ from warner.regression.least_squares import least_squares
 from warner.regression.likelihood import Likelihood
 from warner.regression.margins import marginal_effects
 from warner.regression.maxima import maximum_likelihood
+from warner.regression.mixed_models import (
+    DOUBLING_CHANGES,
+    mixed_covariance,
+    mixed_maximum,
+    refuse_mixed,
+    with_effects,
+)
 from warner.regression.model_checks import check_model
 from warner.regression.model_tests import criteria, nested_model_test, term_tests
 from warner.regression.predictions import predict_shares
+from warner.regression.random_effects import group_effects, spread_between
+from warner.regression.random_intercepts import RandomIntercepts
 from warner.regression.sensitivity import sensitivity_to_cheating
 from warner.regression.small_samples import coefficient_names, coefficient_notes
-from warner.regression.specifications import check_options, linear_mean, specified
+from warner.regression.specifications import check_options, linear_mean, specified, without_random_intercepts
 from warner.regression.standard_errors import check_errors, clustered, covariance, default_errors
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
@@ -55,11 +64,13 @@ if TYPE_CHECKING:
     from warner.regression.model_checks import ModelCheck
     from warner.regression.model_tests import Criteria, ModelTests
     from warner.regression.predictions import Prediction
+    from warner.regression.random_effects import RandomEffects, Spread
     from warner.regression.sensitivity import RegressionSensitivity
     from warner.regression.specifications import Specification
     from warner.typesetting import Printed
 
 FORMAT, VERSION = "warner regression", 1
+FEW_GROUPS = 20  # groups of random intercepts, below which the spread between them is hardly known
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +86,8 @@ class Regression(Result):
     coefficients : array
         The estimates, in the order of ``specification.coefficients``; infinite, or NaN, where there is no finite one.
     finite_coefficients : array
-        Coefficients that are all finite, and as good as the estimates: shares are evaluated there.
+        Coefficients that are all finite, and as good as the estimates: shares are evaluated there. With random
+        intercepts, the standard deviation of effects comes last.
     covariance : array
         Of the estimates; NaN where they are not finite.
     errors : str
@@ -96,6 +108,12 @@ class Regression(Result):
         Where people are clustered, how errors and degrees of freedom follow from the clusters.
     starts : tuple of array
         The coefficients that Newton's method began at; empty if other starts than the usual ones were asked for.
+    without_effects : float or None
+        With random intercepts, the largest log-likelihood without them.
+    nodes : int
+        Of the quadrature over the effects of groups; 0 without random intercepts.
+    doubling : float
+        By how much twice as many nodes change the log-likelihood.
     """
 
     model_data: ModelData
@@ -112,6 +130,9 @@ class Regression(Result):
     infinity: Infinity | None = None
     clustered: ClusterRobust | None = None
     starts: tuple[Array, ...] = ()
+    without_effects: float | None = None
+    nodes: int = 0
+    doubling: float = 0.0
 
     @property
     def people(self) -> int:
@@ -126,7 +147,11 @@ class Regression(Result):
     @cached_property
     def likelihood(self) -> Likelihood:
         """The likelihood of the coefficients."""
-        return Likelihood(self.model_data.observations, self.specification.family, self.specification.mapping)
+        rows, family, mapping = self.model_data.observations, self.specification.family, self.specification.mapping
+        if self.model_data.groups is None:
+            return Likelihood(rows, family, mapping)
+        assert mapping is not None
+        return RandomIntercepts(rows, family, mapping[:, :-1], self.model_data.groups.of_row, self.nodes)
 
     @cached_property
     def effective(self) -> float | None:
@@ -153,10 +178,28 @@ class Regression(Result):
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What must be said of intervals and p-values where reports tell little, or clusters are few or unequal."""
-        told = tuple(coefficient_notes(self))
+        told = (*coefficient_notes(self), *self._group_notes())
         if self.clustered is None:
             return told
         return (*told, *self.clustered.notes(coefficient_names(self), np.isfinite(self.coefficients)))
+
+    def _group_notes(self) -> list[str]:
+        """Say where groups are few, or the integral over effects is not known well."""
+        groups = self.model_data.groups
+        if groups is None:
+            return []
+        said = []
+        if groups.number < FEW_GROUPS:
+            said.append(
+                f"With {groups.number} groups the spread between them is hardly known: intervals of what differs only "
+                "between groups are somewhat too short."
+            )
+        if abs(self.doubling) > DOUBLING_CHANGES:
+            said.append(
+                f"The log-likelihood changes by {self.doubling:+.2f} with twice the {self.nodes} nodes: it is not "
+                "known more closely."
+            )
+        return said
 
     def accuracy(self, slopes: Array) -> Accuracy:
         """Give errors and degrees of freedom of what has these derivatives in the coefficients, (..., coefficients)."""
@@ -170,6 +213,8 @@ class Regression(Result):
         """The covariances at `finite_coefficients`, without the directions in which the likelihood is flat."""
         if self.clustered is not None:
             return self.clustered.covariance
+        if self.model_data.groups is not None and isinstance(self.likelihood, RandomIntercepts):
+            return mixed_covariance(self.likelihood, self.finite_coefficients)
         if self.infinity is None:
             return self.covariance
         return covariance(self.likelihood, self.finite_coefficients, self.errors, flat=True)
@@ -269,6 +314,7 @@ class Regression(Result):
             **self._people(),
             **self._evidence(),
             "level": level,
+            "intercepts": None if self.model_data.groups is None else self._between_groups(level),
             "empty": list(self.specification.empty),
             "infinite": [
                 {"answer": answer, "term": term, "sign": plain(np.sign(estimate)), "reason": why}
@@ -291,6 +337,10 @@ class Regression(Result):
             "designs": [{"name": name, "design": design.to_dict()} for name, design in designs],
         }
 
+    def _between_groups(self, level: float) -> Document:
+        """Give the random intercepts."""
+        return {**self.spread(level).to_dict(), "nodes": self.nodes}
+
     def _people(self) -> Document:
         """Give whom the estimates rest on, and who was left out."""
         data = self.model_data
@@ -310,8 +360,35 @@ class Regression(Result):
             "notes": list(self.notes),
         }
 
+    def spread(self, level: float = 0.95) -> Spread:
+        """Give the standard deviation between groups, with its profile interval and the test that they do not differ.
+
+        It needs random intercepts, and is on the scale of the coefficients.
+        """
+        if level not in self._spreads:
+            self._spreads[level] = spread_between(self, level)
+        return self._spreads[level]
+
+    @cached_property
+    def _spreads(self) -> dict[float, Spread]:
+        """Spreads that were computed before."""
+        return {}
+
+    def effects(self, level: float = 0.95) -> RandomEffects:
+        """Predict the effect of each group of the random intercepts, with intervals.
+
+        Intervals hold on average over the groups: one that is unlike the others is drawn to them.
+        """
+        return group_effects(self, level)
+
     def predict(
-        self, profiles: Any = None, *, level: float = 0.95, target: str = "realised", interval: str = "auto"
+        self,
+        profiles: Any = None,
+        *,
+        level: float = 0.95,
+        target: str = "realised",
+        interval: str = "auto",
+        effects: str = "averaged",
     ) -> Prediction:
         """Predict the shares of all answers.
 
@@ -329,6 +406,8 @@ class Regression(Result):
         interval : {"auto", "profile", "wald"}
             Profile likelihood, or estimate and standard error on the scale of the log-odds. By default the profile
             where `table` takes it; for means over people, unless it confirms the other.
+        effects : {"averaged", "median"}
+            With random intercepts: shares on average over all groups, or those of the median group.
 
         Examples
         --------
@@ -341,7 +420,8 @@ class Regression(Result):
         1    yes     60.00 %  3.15 %  53.81 % to 66.14 %
         the share of 'no' is 100 % minus that of 'yes'
         """
-        return predict_shares(self, profiles, level=level, target=target, interval=interval)
+        fit = with_effects(self, effects, target)
+        return predict_shares(fit, profiles, level=level, target=target, interval=interval)
 
     def margins(
         self,
@@ -350,6 +430,7 @@ class Regression(Result):
         level: float = 0.95,
         target: str = "realised",
         interval: str = "auto",
+        effects: str = "averaged",
     ) -> Margins:
         """Give average marginal effects: by how much shares change with a variable, on average over people.
 
@@ -366,8 +447,11 @@ class Regression(Result):
         interval : {"auto", "profile", "wald"}
             Profile likelihood, or estimate and standard error. By default the profile unless it confirms the other; it
             gives the p-values as well.
+        effects : {"averaged", "median"}
+            With random intercepts: changes on average over all groups, or those in the median group.
         """
-        return marginal_effects(self, variables, level=level, target=target, interval=interval)
+        fit = with_effects(self, effects, target)
+        return marginal_effects(fit, variables, level=level, target=target, interval=interval)
 
     def compare(self, smaller: Regression) -> ModelTests:
         """Test a smaller model, with some terms left out, within this one.
@@ -471,6 +555,7 @@ def regress(
     counts: str | None = None,
     clusters: str | None = None,
     strata: str | None = None,
+    intercepts: str | None = None,
     errors: str | None = None,
     penalty: str | None = None,
     starts: int | None = None,
@@ -507,6 +592,9 @@ def regress(
         The answer that the others are compared with; the last one if not given.
     weights, counts, clusters, strata : str, optional
         Columns: sampling weights; for how many people a row stands; what people were sampled in.
+    intercepts : str, optional
+        A column of groups, such as schools, that have an effect each: random intercepts, for two answers or ordered
+        ones. A formula names it by a term, ``"cheated ~ age + (1 | school)"``.
     errors : {"observed", "expected", "opg", "robust"}, optional
         The kind of standard errors: robust with weights, clusters or strata, else from the observed information.
     penalty : {"jeffreys"}, optional
@@ -548,11 +636,14 @@ def regress(
         counts=counts,
         clusters=clusters,
         strata=strata,
+        intercepts=intercepts,
         unknown=unknown,
         sheet=sheet,
         values=values,
     )
     domain = data.observations.designs[0].domain
+    if data.groups is not None:
+        refuse_mixed(data, model, data.observations.k, errors, penalty)
     if values is not None:
         return fitted_linear(data, linear_mean(data.terms, domain, values_of(domain, values)))
     specification = specified(data.terms, domain, model, link, reference)
@@ -589,6 +680,8 @@ def fitted(
     if penalty is not None:
         kind = "expected" if errors is None and kind == "observed" else kind  # the penalty is that of F
         return _fitted_with_penalty(data, specification, kind, penalty)
+    if data.groups is not None:
+        return fitted_mixed(data, specification, at_random=at_random, more=more)
     specification, likelihood, maximum, starts = maximum_likelihood(data.observations, specification, at_random, more)
     b, infinity = maximum.best.coefficients, maximum.infinity
     covariances, robust = _covariance_at(likelihood, b, kind, flat=infinity is not None)
@@ -610,6 +703,32 @@ def fitted(
         infinity=infinity,
         clustered=robust,
         starts=starts if at_random is None else (),
+    )
+
+
+def fitted_mixed(
+    data: ModelData, specification: Specification, *, at_random: int | None = None, more: Sequence[Start] = ()
+) -> Regression:
+    """Fit a model with random intercepts by maximum likelihood; `more` starts have the standard deviation last."""
+    assert data.groups is not None
+    plain_model = maximum_likelihood(data.observations, without_random_intercepts(specification), at_random)
+    specification, likelihood, maximum, starts, without, change = mixed_maximum(data.groups, plain_model, more)
+    b = maximum.best.coefficients
+    return Regression(
+        data,
+        specification,
+        b[:-1],
+        b,
+        mixed_covariance(likelihood, b)[:-1, :-1],
+        "observed",
+        log_likelihood=maximum.best.value,
+        gap=maximum.best.gap,
+        optima=maximum.optima,
+        tried=maximum.tried,
+        starts=starts,
+        without_effects=without,
+        nodes=likelihood.nodes,
+        doubling=change,
     )
 
 

@@ -90,8 +90,8 @@ def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> l
 
 def coefficient_notes(fit: Regression, which: Sequence[int] | None = None) -> list[str]:
     """Say the same of some coefficients, or of all; those at infinity have words of their own."""
-    lost = np.zeros(len(fit.finite_coefficients), dtype=bool) if fit.infinity is None else fit.infinity.mask
-    chosen = [i for i in (range(len(fit.finite_coefficients)) if which is None else which) if not lost[i]]
+    lost = np.zeros(len(fit.coefficients), dtype=bool) if fit.infinity is None else fit.infinity.mask
+    chosen = [i for i in (range(len(fit.coefficients)) if which is None else which) if not lost[i]]
     names = coefficient_names(fit)
     return small_sample_notes(fit, [names[i] for i in chosen], np.eye(len(fit.finite_coefficients))[chosen])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,13 +16,35 @@ from warner.regression.links import LINKS
 from warner.regression.terms import INTERCEPT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from warner.arrays import Array, Label
     from warner.regression.terms import Terms
 
+EFFECT_DISTANCE = 0.25  # standard deviations between two effects that shares are averaged over
+EFFECTS_TO_A_SIDE = 26  # of the median: up to 6.5 standard deviations
+ROWS_WITH_EFFECTS = 2**12  # rows of columns for which shares under all effects are computed at a time
 MODELS = ("multinomial", "ordered", "linear")
 PENALTIES = ("jeffreys",)
+
+
+class EffectLaw(NamedTuple):
+    """Effects of groups, in standard deviations, that shares are averaged over, and their probabilities."""
+
+    positions: Array
+    probabilities: Array
+
+
+MEDIAN_GROUP = EffectLaw(np.zeros(1), np.ones(1))
+
+
+@cache
+def all_groups() -> EffectLaw:
+    """Give a standard normal law of effects as equally spaced ones, whose sums are integrals to ten digits."""
+    farthest = EFFECTS_TO_A_SIDE * EFFECT_DISTANCE
+    positions = np.linspace(-farthest, farthest, 2 * EFFECTS_TO_A_SIDE + 1)
+    density = np.exp(-(positions**2) / 2)
+    return EffectLaw(positions, density / density.sum())
 
 
 class Coefficient(NamedTuple):
@@ -60,6 +83,9 @@ class Specification:
         Ordered answers, none of them the first or the last, that nobody holds: the cutpoints on both sides are one.
     values : array of shape (answers,), optional
         The numbers that answers stand for, where their mean is modelled; None for shares.
+    effects : EffectLaw, optional
+        With random intercepts, the effects that shares are averaged over. The standard deviation of effects then comes
+        after the coefficients, wherever these are taken.
     """
 
     model: str
@@ -73,6 +99,7 @@ class Specification:
     cuts: int = 0
     empty: tuple[Label, ...] = ()
     values: Array | None = None
+    effects: EffectLaw | None = None
 
     @property
     def of_number(self) -> bool:
@@ -103,15 +130,72 @@ class Specification:
         full = b if self.mapping is None else self.mapping @ b
         return np.asarray(full.reshape(self.shares.predictors, -1))
 
+    def with_effects(self, x: Array) -> tuple[Array, Array | None]:
+        """Give rows of columns once for each effect of a group, with the effect as one more column, and the mapping.
+
+        The standard deviation is the coefficient of that column, in all predictors. Without random intercepts, all is
+        as it was.
+        """
+        if self.effects is None:
+            return x, self.mapping
+        assert self.mapping is not None
+        positions, f = self.effects.positions, self.shares.predictors
+        wide = np.column_stack([np.repeat(x, len(positions), axis=0), np.tile(positions, len(x))])
+        mapping = np.zeros((f, x.shape[1] + 1, self.mapping.shape[1]))
+        mapping[:, :-1] = self.mapping.reshape(f, x.shape[1], -1)
+        mapping[:, -1, -1] = self.family.latent_sign
+        return wide, mapping.reshape(f * (x.shape[1] + 1), -1)
+
     def shares_at(self, b: Array, x: Array) -> Array:
         """Give the shares of all answers for rows of columns: (n, k)."""
-        return self.shares.shares(self.matrix(b) @ x.T).T
+
+        def shares(x: Array, mapping: Array | None) -> Array:
+            return self.shares.shares(self.predictors(b, x, mapping)).T
+
+        return self._averaged(x, shares)
 
     def share_gradients(self, b: Array, x: Array) -> Array:
         """Give the derivatives of these shares in the coefficients: (n, k, coefficients)."""
-        slopes = self.shares.slopes(self.matrix(b) @ x.T)
-        full = np.einsum("kfn,np->nkfp", slopes, x).reshape(len(x), self.shares.k, -1)
-        return full if self.mapping is None else np.asarray(full @ self.mapping)
+
+        def gradients(x: Array, mapping: Array | None) -> Array:
+            slopes = self.shares.slopes(self.predictors(b, x, mapping))
+            full = np.einsum("kfn,np->nkfp", slopes, x).reshape(len(x), self.shares.k, -1)
+            return full if mapping is None else np.asarray(full @ mapping)
+
+        return self._averaged(x, gradients)
+
+    def _averaged(self, x: Array, of: Callable[[Array, Array | None], Array]) -> Array:
+        """Average something, (rows, ...), over the effects of groups: some rows at a time."""
+        if self.effects is None:
+            return of(x, self.mapping)
+        law = self.effects
+        parts = []
+        for start in range(0, len(x), ROWS_WITH_EFFECTS):
+            values = of(*self.with_effects(x[start : start + ROWS_WITH_EFFECTS]))
+            apart = values.reshape(-1, len(law.positions), *values.shape[1:])
+            parts.append(np.tensordot(law.probabilities, apart, axes=(0, 1)))
+        return np.concatenate(parts)
+
+    def predictors(self, b: Array, x: Array, mapping: Array | None) -> Array:
+        """Give the predictors, (f, n), of rows `with_effects`."""
+        full = b if mapping is None else mapping @ b
+        return np.asarray(full.reshape(self.shares.predictors, -1) @ x.T)
+
+
+def with_random_intercepts(specification: Specification) -> Specification:
+    """Add the standard deviation of groups' effects as a last coefficient; shares are averaged over all groups."""
+    mapping = specification.mapping
+    if mapping is None:
+        mapping = np.eye(len(specification.coefficients))
+    return replace(specification, mapping=np.column_stack([mapping, np.zeros(len(mapping))]), effects=all_groups())
+
+
+def without_random_intercepts(specification: Specification) -> Specification:
+    """Take the standard deviation of groups' effects away, if there is one."""
+    if specification.effects is None:
+        return specification
+    assert specification.mapping is not None
+    return replace(specification, mapping=specification.mapping[:, :-1], effects=None)
 
 
 def check_options(

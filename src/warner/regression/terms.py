@@ -156,7 +156,7 @@ class TermList(NamedTuple):
         """
         del people
         factors = [name for name in self.names if kind(columns[name]) != "number"]
-        formula = " + ".join(map(_written, dict.fromkeys(self.names))) or "1"
+        formula = " + ".join(map(written, dict.fromkeys(self.names))) or "1"
         return added_terms(self.names, factors, columns, orders, intercept=self.intercept, formula=formula)
 
 
@@ -211,7 +211,8 @@ def refuse_one_level(levels: Mapping[str, tuple[Level, ...]]) -> None:
             )
 
 
-def _written(name: str) -> str:
+def written(name: str) -> str:
+    """Write the name of a column as a formula has it."""
     return name if name.isidentifier() else f"`{name}`"
 
 

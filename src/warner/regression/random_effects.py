@@ -1,0 +1,281 @@
+r"""Random effects: how much groups differ, and the effect of each group.
+
+**The spread** is the standard deviation :math:`\sigma` of the effects. Its interval is that of the profile likelihood,
+with 0 where twice the loss of log-likelihood there is below the quantile. Whether groups differ at all is tested at the
+boundary, where the likelihood ratio is an even mixture of 0 and of chi-square with one degree of freedom [1]_: the
+p-value is half of the usual one.
+
+**The effects** of groups are means after the reports of the group, for each of several spreads, and averaged over
+these: a spread is as probable as its profile likelihood makes it. So intervals do not pretend that the spread is known,
+also where the most likely one is 0. To the variance of an effect that of the coefficients is added, by the delta
+method [2]_.
+
+References
+----------
+.. [1] S. G. Self, K.-Y. Liang, "Asymptotic properties of maximum likelihood estimators and likelihood ratio tests under
+   nonstandard conditions", J. Amer. Stat. Assoc. 82 (1987), 605-610.
+.. [2] R. E. Kass, D. Steffey, "Approximate Bayesian inference in conditionally independent hierarchical models",
+   J. Amer. Stat. Assoc. 84 (1989), 717-726.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc
+
+from warner.arrays import objects
+from warner.regression.intervals import profile_start, too_many_maxima
+from warner.regression.newton import newton_ascent
+from warner.regression.profiles import Combination, ConstrainedLikelihood, FalseOptimumError
+from warner.regression.random_intercepts import RandomIntercepts
+from warner.regression.standard_errors import inverse_information
+from warner.results import Result, critical_value, plain, rows
+from warner.typesetting import Printed, estimate_columns, p_value_cells
+from warner.words import counted, level_text, p_value, printable, quoted, tabulated
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, Integers
+    from warner.documents import Document
+    from warner.regression.regressions import Regression
+
+SPREADS_AVERAGED = 15  # standard deviations that effects are averaged over
+LOSS_AVERAGED = 12.0  # twice the loss of log-likelihood up to which they go
+HOLDS = "on average"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread(Result):
+    """How much groups differ: the standard deviation of their effects, on the scale of the coefficients.
+
+    Attributes
+    ----------
+    column : str
+        The column that names the groups.
+    groups : int
+        Their number.
+    value, low, high : float
+        The most likely standard deviation, and the interval of the profile likelihood.
+    statistic : float
+        Twice the log-likelihood that effects gain over none.
+    p_value : float
+        Of the test that groups do not differ, at the boundary.
+    level : float
+        Confidence level of the interval.
+    """
+
+    column: str
+    groups: int
+    value: float
+    low: float
+    high: float
+    statistic: float
+    p_value: float
+    level: float
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns as arrays, one row.
+
+        ``groups`` is the name of their column, ``number`` how many there are; ``spread``, ``low``, ``high``,
+        ``statistic`` and ``p``.
+        """
+        numbers = {"spread": self.value, "low": self.low, "high": self.high}
+        tested = {"statistic": self.statistic, "p": self.p_value}
+        return {
+            "groups": objects([self.column]),
+            "number": np.array([self.groups]),
+            **{name: np.array([number]) for name, number in (numbers | tested).items()},
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        numbers = {"spread": self.value, "low": self.low, "high": self.high, "level": self.level}
+        tested = {"statistic": self.statistic, "p": self.p_value}
+        return {"column": self.column, "groups": self.groups, **plain(numbers | tested)}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper."""
+        del options  # the table has none
+        between = f"{self.low:.3g} to {self.high:.3g}"
+        columns = {"groups": [printable(self.column)], "number": [f"{self.groups:,}"], "spread": [f"{self.value:.3g}"]}
+        columns |= {f"{level_text(self.level)} interval": [between], "p": p_value_cells(np.array([self.p_value]))}
+        return Printed(columns, "Standard deviation of the effects of groups", ())
+
+    def text(self) -> str:
+        """Say it in plain words."""
+        of = f"the {self.groups:,} groups of {quoted(self.column)}"
+        between = f"{level_text(self.level)} interval {self.low:.3g} to {self.high:.3g}, profile likelihood"
+        return (
+            f"Spread between {of}: a standard deviation of {self.value:.3g} ({between}); that they are alike: "
+            f"{p_value(self.p_value)}."
+        )
+
+
+def spread_between(fit: Regression, level: float = 0.95) -> Spread:
+    """Give the spread between groups; see `Regression.spread`."""
+    groups, without = fit.model_data.groups, fit.without_effects
+    if groups is None or without is None or fit.log_likelihood is None:
+        raise ValueError(
+            'spread needs random intercepts: fit with a term such as "(1 | school)", or with intercepts="school"'
+        )
+    value = float(fit.finite_coefficients[-1])
+    statistic = max(0.0, 2 * (fit.log_likelihood - without))
+    low, high = _limits(fit, float(critical_value(level)) ** 2, statistic)
+    p = 1.0 if statistic == 0 else float(chdtrc(1, statistic)) / 2
+    return Spread(groups.column, groups.number, value, low, high, statistic, p, level)
+
+
+def _limits(fit: Regression, threshold: float, statistic: float) -> tuple[float, float]:
+    """Give both limits of the profile likelihood of the standard deviation, which is not negative."""
+    profile = profile_start(fit, threshold).profile(_last(fit))
+    try:
+        low = 0.0 if statistic <= threshold else max(profile.limit(threshold, -1), 0.0)
+        return low, profile.limit(threshold, 1)
+    except FalseOptimumError:
+        raise too_many_maxima() from None
+
+
+def _last(fit: Regression) -> Combination:
+    return Combination(np.eye(len(fit.finite_coefficients))[-1])
+
+
+# Effects
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RandomEffects(Result):
+    """The effects of groups, on the scale of the coefficients.
+
+    Attributes
+    ----------
+    column : str
+        The column that names the groups.
+    groups : tuple
+        Their names.
+    people : array of shape (groups,)
+        How many people each has.
+    effects, errors, low, high : arrays of shape (groups,)
+        Predicted effects with their errors and intervals, which hold on average over the groups.
+    spread : float
+        The most likely standard deviation between groups.
+    level : float
+        Confidence level of the intervals.
+    """
+
+    column: str
+    groups: tuple[Any, ...]
+    people: Integers
+    effects: Array
+    errors: Array
+    low: Array
+    high: Array
+    spread: float
+    level: float
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns as arrays, a row for each group: its name, ``people``, ``effect``, ``se``, ``low``, ``high``."""
+        return {
+            self.column: objects(self.groups),
+            "people": self.people,
+            "effect": self.effects,
+            "se": self.errors,
+            "low": self.low,
+            "high": self.high,
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        return {
+            "column": self.column,
+            "spread": plain(self.spread),
+            "level": self.level,
+            "holds": HOLDS,
+            "effects": rows(self.table()),
+        }
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper."""
+        del options  # the table has none
+        columns = {self.column: [printable(str(name)) for name in self.groups]}
+        columns["people"] = [f"{number:,}" for number in self.people.tolist()]
+        columns |= estimate_columns(self.table(), "effect", f"{level_text(self.level)} interval", of="effect")
+        return Printed(columns, f"Effects of the groups of {quoted(self.column)}", (self._holds(),))
+
+    def _holds(self) -> str:
+        hold = f"Over all groups, {level_text(self.level)} of these intervals hold"
+        return f"{hold}; a group that is unlike the others is drawn to them."
+
+    def text(self) -> str:
+        """Write the effects as a table for people."""
+        columns = {
+            self.column: [printable(str(name)) for name in self.groups],
+            "people": [f"{number:,}" for number in self.people.tolist()],
+            "effect": [f"{effect:+.3f}" for effect in self.effects],
+            "se": [f"{error:.3f}" for error in self.errors],
+            f"{level_text(self.level)} interval, on average over the groups": [
+                f"{low:+.3f} to {high:+.3f}" for low, high in zip(self.low, self.high, strict=True)
+            ],
+        }
+        number = counted(len(self.groups), "group", "groups")
+        head = f"Effects of {number} of {quoted(self.column)}, with a spread of {self.spread:.3g}"
+        return "\n".join([head, *tabulated(columns), self._holds()])
+
+
+class _AtSpread(NamedTuple):
+    """Effects if the standard deviation were known: its log-likelihood, means and variances of the effects."""
+
+    log_likelihood: float
+    mean: Array
+    variance: Array
+
+
+def group_effects(fit: Regression, level: float = 0.95) -> RandomEffects:
+    """Predict the effects of the groups; see `Regression.effects`."""
+    groups = fit.model_data.groups
+    if groups is None:
+        raise ValueError(
+            'effects need random intercepts: fit with a term such as "(1 | school)", or with intercepts="school"'
+        )
+    people = np.bincount(groups.of_row, fit.model_data.observations.people, minlength=groups.number)
+    spread = float(fit.finite_coefficients[-1])
+    statistic = spread_between(fit, level).statistic
+    low, high = _limits(fit, LOSS_AVERAGED, statistic)
+    spreads = np.linspace(low, high, SPREADS_AVERAGED)
+    likelihood = fit.likelihood
+    assert isinstance(likelihood, RandomIntercepts)
+    constrained = ConstrainedLikelihood(likelihood, _last(fit))
+    b = fit.finite_coefficients[:-1]
+    found = []
+    for one in spreads.tolist():
+        constrained.target = one
+        b = newton_ascent(constrained, b).coefficients
+        found.append(_at_spread(likelihood, constrained, b, one))
+    logs = np.array([one.log_likelihood for one in found])
+    chance = np.exp(logs - logs.max())
+    chance[[0, -1]] /= 2  # the trapezoid rule
+    chance /= chance.sum()
+    mean = chance @ np.array([one.mean for one in found])
+    square = chance @ np.array([one.variance + one.mean**2 for one in found])
+    errors = np.sqrt(np.maximum(square - mean**2, 0.0))
+    half = float(critical_value(level)) * errors
+    return RandomEffects(
+        groups.column,
+        groups.names,
+        people.astype(np.int64),
+        mean,
+        errors,
+        mean - half,
+        mean + half,
+        spread,
+        level,
+    )
+
+
+def _at_spread(likelihood: RandomIntercepts, constrained: ConstrainedLikelihood, b: Array, spread: float) -> _AtSpread:
+    here = constrained.at(b)
+    covariance = inverse_information(here.information, constrained)
+    mean, variance, slopes = likelihood.effects(np.append(b, spread))
+    along = np.einsum("gi,ij,gj->g", slopes, covariance, slopes)
+    return _AtSpread(here.value, spread * mean, spread**2 * (variance + along))
