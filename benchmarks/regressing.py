@@ -35,6 +35,7 @@ def regressing() -> Iterator[Line]:
     for n, columns, k in SETTINGS:
         yield from against_statsmodels(n, columns, k)
     yield collapsing()
+    yield random_intercepts()
 
 
 def made_up(n: int, columns: int, k: int) -> tuple[Observations, NDArray[np.int64], Binary | Softmax]:
@@ -97,3 +98,22 @@ def collapsing() -> Line:
             lambda: regress("answer", path, survey, on=["age", "region"]),
             rounds=3,
         )
+
+
+def random_intercepts() -> Line:
+    """Fit 25,000 rows in 6,000 groups, all of them different, against the same regression without groups."""
+    rng = np.random.default_rng(3)
+    survey = RandomizedResponse(["yes", "no"], truth="3/4")
+    n, groups = 25_000, 6_000
+    group, age = rng.integers(0, groups, n), rng.standard_normal(n)
+    eta = -1 + 0.5 * age + 0.7 * rng.standard_normal(groups)[group]
+    answers = (rng.random(n) * (1 + np.exp(-eta)) > 1).astype(np.int64)
+    data = {"answer": np.array(survey.domain)[survey.draw(answers, rng.bytes)], "age": age, "group": group}
+    return slower(
+        "random intercepts, 25,000 rows in 6,000 groups, 25 nodes",
+        "the same regression without them",
+        60,
+        lambda: regress("answer", data, survey, on=["age"]),
+        lambda: regress("answer", data, survey, on=["age"], intercepts="group"),
+        rounds=3,
+    )

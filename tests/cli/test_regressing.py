@@ -241,3 +241,28 @@ def test_weights_that_are_no_numbers_are_named_with_their_column(tmp_path: Path)
     RandomizedResponse(["yes", "no"], truth="3/4").save(tmp_path / "d.json")
     said = fails(tmp_path, "regress", "r.csv", "answer", "--on", "age", "-d", "d.json", "--weights", "w")
     assert "r.csv cannot be read: column 'w' must hold numbers, but has 'south'" in said
+
+
+def test_random_intercepts_in_every_form(prompt: Prompt) -> None:
+    people = [
+        f"{20 + place % 3},{school},{'yes' if place < 6 + 2 * school else 'no'}"
+        for school in range(8)
+        for place in range(30)
+    ]
+    lines = ["age,school,answer", *people]
+    (prompt.folder / "schools.csv").write_text("\n".join(lines) + "\n")
+    design = load_design(prompt.folder / "dice.json")
+    fit = regress("answer ~ age + (1 | school)", prompt.folder / "schools.csv", design)
+    formula = ("regress", "schools.csv", "answer ~ age + (1 | school)", "--design", "dice.json")
+    named = ("regress", "schools.csv", "answer", "--on", "age", "--intercepts", "school", "--design", "dice.json")
+    document = json.loads(prompt.prints(*formula, "--json", "--predict", "age=20", "--group-effects"))
+    assert document["intercepts"]["spread"] == fit.spread().value
+    assert document["group_effects"]["effects"][0]["effect"] == fit.effects().effects[0]
+    assert document["predictions"]["shares"][0]["share"] == fit.predict({"age": [20]}).shares[0, 0]
+    median = json.loads(prompt.prints(*named, "--json", "--predict", "age=20", "--effects", "median"))
+    expected_share = fit.predict({"age": [20]}, effects="median").shares[0, 0]
+    assert median["predictions"]["shares"][0]["share"] == pytest.approx(expected_share, rel=1e-9)
+    assert "Spread between the 8 groups of 'school'" in prompt.prints(*named)
+    assert "--effects says whose shares --predict gives" in fails(prompt.folder, *formula, "--effects", "median")
+    assert "--intercepts school" in fails(prompt.folder, *ON_AGE, "--group-effects")
+    assert "name 'school' as clusters" in fails(prompt.folder, *named, "--weights", "age")

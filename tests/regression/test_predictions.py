@@ -99,8 +99,9 @@ def _loss(fit: Any, answer: int, share: float) -> float:
 
     class Pulled:
         strength = 1.0
-        total_weight, longest_step, scale, basis = (
+        total_weight, rounding, longest_step, scale, basis = (
             likelihood.total_weight,
+            likelihood.rounding,
             likelihood.longest_step,
             likelihood.scale,
             likelihood.basis,

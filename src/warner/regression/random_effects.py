@@ -28,21 +28,24 @@ from scipy.special import chdtrc
 
 from warner.arrays import objects
 from warner.regression.intervals import profile_start, too_many_maxima
-from warner.regression.newton import newton_ascent
-from warner.regression.profiles import Combination, ConstrainedLikelihood, FalseOptimumError
+from warner.regression.mixed_models import LARGEST_SPREAD
+from warner.regression.profiles import Combination, FalseOptimumError
 from warner.regression.random_intercepts import RandomIntercepts
-from warner.regression.standard_errors import inverse_information
 from warner.results import Result, critical_value, plain, rows
 from warner.typesetting import Printed, estimate_columns, p_value_cells
 from warner.words import counted, level_text, p_value, printable, quoted, tabulated
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from warner.arrays import Array, Counts, Integers
     from warner.documents import Document
     from warner.regression.regressions import Regression
 
-SPREADS_AVERAGED = 15  # standard deviations that effects are averaged over
+SPREADS_BELOW, SPREADS_ABOVE = 8, 16  # standard deviations, below and above the most likely, to average effects over
+GROWING_STEP = 1.2  # from one of those above to the next
 LOSS_AVERAGED = 12.0  # twice the loss of log-likelihood up to which they go
+NEWTON_STEPS_EACH = 2  # from the coefficients of one standard deviation to those of the next
 HOLDS = "on average"
 
 
@@ -129,7 +132,8 @@ def spread_between(fit: Regression, level: float = 0.95) -> Spread:
 
 def _limits(fit: Regression, threshold: float, statistic: float) -> tuple[float, float]:
     """Give both limits of the profile likelihood of the standard deviation, which is not negative."""
-    profile = profile_start(fit, threshold).profile(_last(fit))
+    start = profile_start(fit, threshold)._replace(starts=())  # far from the estimate, spreads lead to one branch
+    profile = start.profile(_last(fit))
     try:
         low = 0.0 if statistic <= threshold else max(profile.limit(threshold, -1), 0.0)
         return low, profile.limit(threshold, 1)
@@ -224,8 +228,9 @@ class RandomEffects(Result):
 
 
 class _AtSpread(NamedTuple):
-    """Effects if the standard deviation were known: its log-likelihood, means and variances of the effects."""
+    """Effects if the standard deviation were known: it, its log-likelihood, means and variances of the effects."""
 
+    spread: float
     log_likelihood: float
     mean: Array
     variance: Array
@@ -240,21 +245,10 @@ def group_effects(fit: Regression, level: float = 0.95) -> RandomEffects:
         )
     people = np.bincount(groups.of_row, fit.model_data.observations.people, minlength=groups.number)
     spread = float(fit.finite_coefficients[-1])
-    statistic = spread_between(fit, level).statistic
-    low, high = _limits(fit, LOSS_AVERAGED, statistic)
-    spreads = np.linspace(low, high, SPREADS_AVERAGED)
-    likelihood = fit.likelihood
-    assert isinstance(likelihood, RandomIntercepts)
-    constrained = ConstrainedLikelihood(likelihood, _last(fit))
-    b = fit.finite_coefficients[:-1]
-    found = []
-    for one in spreads.tolist():
-        constrained.target = one
-        b = newton_ascent(constrained, b).coefficients
-        found.append(_at_spread(likelihood, constrained, b, one))
-    logs = np.array([one.log_likelihood for one in found])
-    chance = np.exp(logs - logs.max())
-    chance[[0, -1]] /= 2  # the trapezoid rule
+    found = [*reversed([*_at_spreads(fit, -1)]), *_at_spreads(fit, 1)]
+    spreads, logs = np.array([one[:2] for one in found]).T
+    half_way = np.diff(spreads, prepend=spreads[0], append=spreads[-1]) / 2
+    chance = np.exp(logs - logs.max()) * (half_way[:-1] + half_way[1:])  # the trapezoid rule
     chance /= chance.sum()
     mean = chance @ np.array([one.mean for one in found])
     square = chance @ np.array([one.variance + one.mean**2 for one in found])
@@ -273,9 +267,30 @@ def group_effects(fit: Regression, level: float = 0.95) -> RandomEffects:
     )
 
 
-def _at_spread(likelihood: RandomIntercepts, constrained: ConstrainedLikelihood, b: Array, spread: float) -> _AtSpread:
-    here = constrained.at(b)
-    covariance = inverse_information(here.information, constrained)
-    mean, variance, slopes = likelihood.effects(np.append(b, spread))
-    along = np.einsum("gi,ij,gj->g", slopes, covariance, slopes)
-    return _AtSpread(here.value, spread * mean, spread**2 * (variance + along))
+def _at_spreads(fit: Regression, side: int) -> Iterator[_AtSpread]:
+    """Go from the most likely standard deviation down to 0, or up, as far as the likelihood does not lose too much.
+
+    The most likely coefficients of each follow from those of the one before by steps of Newton's method.
+    """
+    likelihood, b = fit.likelihood, fit.finite_coefficients.copy()
+    assert isinstance(likelihood, RandomIntercepts)
+    best, error = float(b[-1]), float(np.sqrt(fit.finite_covariance[-1, -1]))
+    step = best / SPREADS_BELOW if side < 0 else max(error, best / SPREADS_BELOW) / 2
+    ahead = [best - step * place for place in range(1, SPREADS_BELOW + 1)]
+    if side > 0:
+        ahead = [best + step * (GROWING_STEP**place - 1) / (GROWING_STEP - 1) for place in range(SPREADS_ABOVE + 1)]
+    elif not best:
+        return
+    for spread in ahead:
+        b[-1] = max(spread, 0.0)
+        for _ in range(NEWTON_STEPS_EACH):
+            here = likelihood.at(b)
+            b[:-1] += np.linalg.lstsq(here.information[:-1, :-1], here.gradient[:-1], rcond=None)[0]
+        here = likelihood.at(b)
+        loss = 2 * ((fit.log_likelihood or 0.0) - here.value)
+        if not loss < LOSS_AVERAGED or spread > LARGEST_SPREAD:
+            return
+        covariance = np.linalg.pinv(here.information[:-1, :-1], hermitian=True)
+        mean, variance, slopes = likelihood.effects(b)
+        along = np.einsum("gi,ij,gj->g", slopes, covariance, slopes)
+        yield _AtSpread(b[-1], here.value, b[-1] * mean, b[-1] ** 2 * (variance + along))
