@@ -1,6 +1,6 @@
 """Random intercepts through `regress`: brute force, lme4 and GLMMRR, every door, and what is refused.
 
-Tests the modules mixed_models and random_effects.
+It tests `mixed_models`, `random_effects` and `regression_documents`.
 """
 
 from __future__ import annotations

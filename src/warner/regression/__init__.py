@@ -3,6 +3,7 @@
 Its files::
 
     regressions         regress, Regression: coefficients with their evidence, as table, text and JSON
+    regression_documents  a regression as a document for JSON
     specifications      which coefficients a model has: multinomial, ordered, linear
     families            shares from linear predictors: multinomial logit, two answers, cumulative link
     links               logit, probit, cloglog, cauchit

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 AVERAGED = "averaged"
 EFFECTS = (AVERAGED, "median")
+FEW_GROUPS = 20  # groups of random intercepts, below which the spread between them is hardly known
 MORE_NODES = 51
 DOUBLING_CHANGES = 0.01  # nats by which twice the nodes may change the log-likelihood
 SPREADS_TO_BEGIN = (0.5, 1.5, 0.1)  # standard deviations, at the coefficients without effects
@@ -41,7 +42,7 @@ STARTS_OF_PLAIN_MODEL = 2  # of the model without effects, that ascents begin at
 LARGEST_SPREAD = 10.0  # standard deviation beyond which it runs away
 NEARLY_LARGEST = 0.9  # part of it, from which an ascent that does not end is on its way out
 LOGISTIC_TO_NORMAL = 1.7  # standard deviations of normal effects that flatten a logistic slope by the square root of 2
-LARGEST_PREDICTOR = 30.0  # of the median group, beyond which coefficients run away
+FARTHEST_FINITE_PREDICTOR = 30.0  # of the median group, beyond which coefficients run away
 
 
 class MixedMaximum(NamedTuple):
@@ -149,6 +150,25 @@ def with_effects(fit: Regression, effects: str, target: str) -> Regression:
     return replace(fit, specification=replace(fit.specification, effects=law))
 
 
+def group_notes(fit: Regression) -> list[str]:
+    """Say where groups are few, or the integral over their effects is not known well."""
+    groups = fit.model_data.groups
+    if groups is None:
+        return []
+    said = []
+    if groups.number < FEW_GROUPS:
+        said.append(
+            f"With {groups.number} groups the spread between them is hardly known: intervals of what differs only "
+            "between groups are somewhat too short."
+        )
+    if abs(fit.doubling) > DOUBLING_CHANGES:
+        said.append(
+            f"The log-likelihood changes by {fit.doubling:+.2f} with twice the {fit.nodes} nodes: it is not known more "
+            "closely."
+        )
+    return said
+
+
 def effect_notes(fit: Regression) -> list[str]:
     """Say over which groups shares are averaged."""
     groups, law = fit.model_data.groups, fit.specification.effects
@@ -174,7 +194,7 @@ def _climbed(likelihood: RandomIntercepts, starts: Sequence[Start], groups: Grou
     without = plain.maximum.best
     if without.value > best.value - SAME_MAXIMUM_NATS:
         return maximum._replace(best=without._replace(coefficients=np.append(without.coefficients, 0.0)), infinity=None)
-    far = np.abs(likelihood.predictors(b)).max() > LARGEST_PREDICTOR
+    far = np.abs(likelihood.predictors(b)).max() > FARTHEST_FINITE_PREDICTOR
     if far or maximum.infinity is not None or not _is_maximum(likelihood, b) or _rises(likelihood, b, best.value):
         raise _untold(groups)
     return maximum._replace(best=best._replace(coefficients=b))

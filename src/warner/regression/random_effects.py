@@ -46,7 +46,7 @@ SPREADS_BELOW, SPREADS_ABOVE = 8, 16  # standard deviations, below and above the
 GROWING_STEP = 1.2  # from one of those above to the next
 LOSS_AVERAGED = 12.0  # twice the loss of log-likelihood up to which they go
 NEWTON_STEPS_EACH = 2  # from the coefficients of one standard deviation to those of the next
-HOLDS = "on average"
+HOLDS_ON = "on average"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,7 +195,7 @@ class RandomEffects(Result):
             "column": self.column,
             "spread": plain(self.spread),
             "level": self.level,
-            "holds": HOLDS,
+            "holds": HOLDS_ON,
             "effects": rows(self.table()),
         }
 

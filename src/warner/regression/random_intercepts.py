@@ -158,7 +158,11 @@ class RandomIntercepts(Likelihood):
                 cuts.append(begin)
         parts = zip(cuts, [*cuts[1:], len(order)], strict=True)
         return [
-            _Block(Likelihood(_chosen(self.rows, order[a:b]), self.family, self.mapping), numbers[a:b], self._hermite)
+            _Block(
+                Likelihood(_rows_of_block(self.rows, order[a:b]), self.family, self.mapping),
+                numbers[a:b],
+                self._hermite,
+            )
             for a, b in parts
         ]
 
@@ -194,7 +198,7 @@ class RandomIntercepts(Likelihood):
         return Effects(mean, variance, slopes)
 
 
-def _chosen(rows: Observations, which: Integers) -> Observations:
+def _rows_of_block(rows: Observations, which: Integers) -> Observations:
     parts = {name: getattr(rows, name)[which] for name in ("x", "likelihood", "weight", "square", "people")}
     return replace(rows, **parts, design=rows.design[which], report=rows.report[which])
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.inference.means import THEMSELVES, values_of
+from warner.inference.means import values_of
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.data import model_data
 from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
@@ -24,18 +24,13 @@ from warner.regression.least_squares import least_squares
 from warner.regression.likelihood import Likelihood
 from warner.regression.margins import marginal_effects
 from warner.regression.maxima import maximum_likelihood
-from warner.regression.mixed_models import (
-    DOUBLING_CHANGES,
-    mixed_covariance,
-    mixed_maximum,
-    refuse_mixed,
-    with_effects,
-)
+from warner.regression.mixed_models import group_notes, mixed_covariance, mixed_maximum, refuse_mixed, with_effects
 from warner.regression.model_checks import check_model
 from warner.regression.model_tests import criteria, nested_model_test, term_tests
 from warner.regression.predictions import predict_shares
 from warner.regression.random_effects import group_effects, spread_between
 from warner.regression.random_intercepts import RandomIntercepts
+from warner.regression.regression_documents import regression_document
 from warner.regression.sensitivity import sensitivity_to_cheating
 from warner.regression.small_samples import coefficient_names, coefficient_notes
 from warner.regression.specifications import check_options, linear_mean, specified, without_random_intercepts
@@ -43,7 +38,7 @@ from warner.regression.standard_errors import check_errors, clustered, covarianc
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
 from warner.reports.sampling import effective_number
-from warner.results import Result, as_frame, coefficients, plain, rows
+from warner.results import Result, as_frame, coefficients
 
 if TYPE_CHECKING:
     import os
@@ -68,9 +63,6 @@ if TYPE_CHECKING:
     from warner.regression.sensitivity import RegressionSensitivity
     from warner.regression.specifications import Specification
     from warner.typesetting import Printed
-
-FORMAT, VERSION = "warner regression", 1
-FEW_GROUPS = 20  # groups of random intercepts, below which the spread between them is hardly known
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,28 +170,10 @@ class Regression(Result):
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What must be said of intervals and p-values where reports tell little, or clusters are few or unequal."""
-        told = (*coefficient_notes(self), *self._group_notes())
+        told = (*coefficient_notes(self), *group_notes(self))
         if self.clustered is None:
             return told
         return (*told, *self.clustered.notes(coefficient_names(self), np.isfinite(self.coefficients)))
-
-    def _group_notes(self) -> list[str]:
-        """Say where groups are few, or the integral over effects is not known well."""
-        groups = self.model_data.groups
-        if groups is None:
-            return []
-        said = []
-        if groups.number < FEW_GROUPS:
-            said.append(
-                f"With {groups.number} groups the spread between them is hardly known: intervals of what differs only "
-                "between groups are somewhat too short."
-            )
-        if abs(self.doubling) > DOUBLING_CHANGES:
-            said.append(
-                f"The log-likelihood changes by {self.doubling:+.2f} with twice the {self.nodes} nodes: it is not "
-                "known more closely."
-            )
-        return said
 
     def accuracy(self, slopes: Array) -> Accuracy:
         """Give errors and degrees of freedom of what has these derivatives in the coefficients, (..., coefficients)."""
@@ -307,58 +281,7 @@ class Regression(Result):
 
     def to_dict(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
         """Give what JSON can hold; numbers that are not finite as None, with reasons under "infinite"."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            **self._model(),
-            **self._people(),
-            **self._evidence(),
-            "level": level,
-            "intercepts": None if self.model_data.groups is None else self._between_groups(level),
-            "empty": list(self.specification.empty),
-            "infinite": [
-                {"answer": answer, "term": term, "sign": plain(np.sign(estimate)), "reason": why}
-                for answer, term, estimate, why in self.infinite
-            ],
-            "odds": odds,
-            "coefficients": rows(self.table(level, interval, odds=odds)),
-        }
-
-    def _model(self) -> Document:
-        """Give what was modelled, under which designs."""
-        data, specification = self.model_data, self.specification
-        designs = zip(data.labels, data.observations.designs, strict=True)
-        return {
-            "formula": data.formula,
-            "model": specification.model,
-            "link": specification.link,
-            "values": _values(specification),
-            "reference": specification.reference,
-            "designs": [{"name": name, "design": design.to_dict()} for name, design in designs],
-        }
-
-    def _between_groups(self, level: float) -> Document:
-        """Give the random intercepts."""
-        return {**self.spread(level).to_dict(), "nodes": self.nodes}
-
-    def _people(self) -> Document:
-        """Give whom the estimates rest on, and who was left out."""
-        data = self.model_data
-        left_out = {"missing": data.missing, "unknown": data.unknown, "weightless": data.weightless}
-        return {"people": self.people, **left_out, "effective": plain(self.effective)}
-
-    def _evidence(self) -> Document:
-        """Give how the estimates and their errors were found."""
-        return {
-            "log_likelihood": plain(self.log_likelihood),
-            "gap": plain(self.gap),
-            "optima": [optimum._asdict() for optimum in self.optima],
-            "starts": self.tried,
-            "errors": self.errors,
-            "penalty": self.penalty,
-            "clusters": None if self.clustered is None else self.clustered.clusters.number,
-            "notes": list(self.notes),
-        }
+        return regression_document(self, level, interval, odds=odds)
 
     def spread(self, level: float = 0.95) -> Spread:
         """Give the standard deviation between groups, with its profile interval and the test that they do not differ.
@@ -529,13 +452,6 @@ class Regression(Result):
         from warner.output.regression_plots import save_regression
 
         save_regression(self, path, against, **options)
-
-
-def _values(specification: Specification) -> str | list[float] | None:
-    """Give the numbers of the answers as JSON has them; by a word where they are the answers themselves."""
-    if specification.values is None:
-        return None
-    return THEMSELVES if specification.of_answers_themselves else specification.values.tolist()
 
 
 def regress(
