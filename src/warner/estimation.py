@@ -22,6 +22,8 @@ from warner.inference.intervals import Confidence, interval, limits
 from warner.inference.means import compare_means, mean, standard_deviation
 from warner.inference.quantiles import quantile, share_beyond
 from warner.inference.two_answers import unmirrored
+from warner.reports.complex_samples import RESULT_COLUMN
+from warner.reports.design_based import sample_freedom
 from warner.reports.pools import Pool, refuse_uncounted
 from warner.results import Result, as_frame, as_json, rows
 from warner.words import counted
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from warner.inference.presence import Presence
     from warner.inference.quantiles import Quantile
     from warner.inference.ranking import Ranking
+    from warner.inference.totals import Totals
     from warner.reports.pools import Collected
     from warner.typesetting import Printed
 
@@ -113,7 +116,8 @@ class Estimate(Result):
             number of reports), ``se`` (standard error of the unbiased estimate; a count of none is taken as half a
             report, so that it is not zero), ``low`` and ``high`` (the interval), and ``outside``: whether the share
             lies outside its own interval. That is no error but the bias of the estimator, which draws shares together
-            or is common for frequent answers among many rare ones: trust the interval, or use ``method="inv"``.
+            or is common for frequent answers among many rare ones: trust the interval, or use ``method="inv"``. Of a
+            complex sample also ``sample``: what the design-based intervals rest on.
         """
         columns = self.columns(Confidence(level, target, simultaneous, anytime))
         return {name: column.copy() for name, column in columns.items()}  # the caller's own: they may be written to
@@ -144,6 +148,22 @@ class Estimate(Result):
         """Tell whether intervals hold only about at their level: because of weights, or of how they were found."""
         return self.tally.weighted or not self.limits(confidence).exact
 
+    def kind_of_interval(self, confidence: Confidence) -> str:
+        """Say whether intervals are exact (nothing), approximate, or design-based, in a word before "interval"."""
+        if self.tally.sample is not None:
+            return "design-based "
+        return "approximate " if self.approximate(confidence) else ""
+
+    def sample_words(self, confidence: Confidence) -> str:
+        """Say what design-based intervals rest on; nothing where people were drawn alone."""
+        sample = self.tally.sample
+        if sample is None:
+            return ""
+        freedom = np.unique(sample_freedom(self.tally.parts[0]).round(1))
+        degrees = f"{freedom[0]:g}" if freedom.size == 1 else f"{freedom[0]:g} to {freedom[-1]:g}"
+        kind = str(confidence).removesuffix(" (population)")
+        return f"design-based {kind}, {sample.described()} ({degrees} degrees of freedom)"
+
     def columns(self, confidence: Confidence) -> dict[str, Counts]:
         """Give the table with these intervals, to be read only; `table` gives a copy."""
         if confidence not in self._columns:
@@ -172,7 +192,13 @@ class Estimate(Result):
             "low": ends.low.ravel(),
             "high": ends.high.ravel(),
             "outside": np.logical_or(shares < ends.low, shares > ends.high).ravel(),
+            **self._drawn(shares.size),
         }
+
+    def _drawn(self, rows: int) -> dict[str, Counts]:
+        """Give the column that says what design-based intervals rest on; none where people were drawn alone."""
+        sample = self.tally.sample
+        return {} if sample is None else {RESULT_COLUMN: np.full(rows, f"design-based, {sample.described()}")}
 
     def interval(
         self,
@@ -371,6 +397,35 @@ class Estimate(Result):
             return compare_groups(self.tally, first, between, confidence, self.shares, test=test)
         return compare(self.tally, first, second, confidence, self.shares)
 
+    def totals(self, population: Any = None, values: Any = None, *, level: float = 0.95) -> Totals:
+        """Give the number of people who hold each answer, or the total of a number, with intervals.
+
+        Parameters
+        ----------
+        population : number, or a sequence with one for each group, optional
+            The number of all people: totals are then so many times the shares, or the mean. If not given, weights must
+            say how many people a report stands for, and strata, clusters or others how these vary: totals are then
+            sums of weights (Horvitz and Thompson), which also vary with the number of people that weights add up to.
+        values : mapping, sequence or "numbers", optional
+            For the total of a number: the number that each answer stands for, as for `mean`.
+        level : float
+            Confidence level of the intervals.
+
+        Examples
+        --------
+        30 % of 10,777 people, with the limits of the share.
+
+        >>> from warner import RandomizedResponse, Tally
+        >>> result = estimate(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]))
+        >>> result.totals(population=10_777)
+        totals, approximate 95 % interval (population) (known population)
+          yes: 3,233, 1,149 to 5,449
+          no: 7,544, 5,328 to 9,628
+        """
+        from warner.inference.totals import totals
+
+        return totals(self.tally, self.shares, population, values, Confidence(level))
+
     def commonest(self, count: int, *, level: float = 0.95, target: str = "population") -> Ranking:
         """Tell which answers are certainly among the `count` most common ones, and which may be.
 
@@ -444,7 +499,8 @@ class Estimate(Result):
     ) -> Document:
         """Give the estimate as what JSON can hold; options as for `table`."""
         tally, confidence = self.tally, Confidence(level, target, simultaneous, anytime)
-        values = rows({name: column for name, column in self.columns(confidence).items() if name not in tally.by})
+        left = {*tally.by, RESULT_COLUMN}
+        values = rows({name: column for name, column in self.columns(confidence).items() if name not in left})
         if tally.by:
             groups = (dict(zip(tally.by, key, strict=True)) for key in tally.groups for _ in range(tally.k))
             values = [{"group": group} | row for group, row in zip(groups, values, strict=True)]
@@ -467,6 +523,7 @@ class Estimate(Result):
             "anytime": anytime,
             "interval": self.limits(confidence).method,
             "approximate": self.approximate(confidence),
+            **({} if tally.sample is None else {"sample": self.sample_words(confidence)}),
             "warnings": self.doubts(),
             **summaries,
             "values": values,

@@ -238,6 +238,17 @@ def counted(number: int, one: str, several: str) -> str:
     return f"{number:,} {one if number == 1 else several}"
 
 
+def plural(noun: str) -> str:
+    """Give the regular plural of an English noun.
+
+    >>> [plural(noun) for noun in ("school", "county", "class", "village")]
+    ['schools', 'counties', 'classes', 'villages']
+    """
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
+
+
 def wrapped(paragraphs: Iterable[str]) -> str:
     """Break paragraphs into lines; a number stays with its percent sign."""
     texts = (

@@ -337,7 +337,8 @@ def test_the_rows_of_a_batch_follow_from_the_size_of_a_report(monkeypatch: pytes
 
 def test_no_rows_are_counted_as_weights_where_there_are_weights() -> None:
     for weights, kind in ((None, np.int64), ("w", np.float64)):
-        nothing = batches.no_rows(Columns("v", (), weights, None), BITS.report_form).counted(BITS)
+        columns = Columns("v", (), weights, None)
+        nothing = batches.no_rows(columns, BITS.report_form).counted(BITS, columns)
         assert nothing.sums.counts.dtype == nothing.sums.n.dtype == kind
 
 

@@ -10,7 +10,7 @@ import typer
 from warner import check as checked
 from warner.cli.delivering import Verdict, refuse_overwriting
 from warner.cli.messages import tell, working
-from warner.cli.options import Columns, Reading, Reports, Seed, generator
+from warner.cli.options import Columns, Reading, Reports, SampleDesign, Seed, generator
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 
 
@@ -19,6 +19,7 @@ def check(
     *,
     given: DesignGiven,
     columns: Columns,
+    sample: SampleDesign,
     level: Annotated[
         float, typer.Option(help="The probability that reports that fit pass the check, at least.")
     ] = 0.95,
@@ -36,7 +37,7 @@ def check(
     """
     verdict.refuse_other_ending()
     refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": verdict.output})
-    source = Source(files, columns, reading)
+    source = Source(files, columns, reading, sample)
     with working("checking reports"):
         claimed = given.open_design()
         opened = None if given.design_files and claimed is None else source.open_tally(claimed)

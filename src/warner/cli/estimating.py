@@ -9,7 +9,19 @@ import typer
 from warner.cli.delivering import Outcome, Table, refuse_overwriting
 from warner.cli.follow_ups import FollowUps
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import Columns, HtmlReport, Level, Plot, Reading, Reports, Seed, Title, Wording, generator
+from warner.cli.options import (
+    Columns,
+    HtmlReport,
+    Level,
+    Plot,
+    Reading,
+    Reports,
+    SampleDesign,
+    Seed,
+    Title,
+    Wording,
+    generator,
+)
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.estimation import estimated
 from warner.estimators import METHODS
@@ -30,6 +42,7 @@ def estimate(
     *,
     given: DesignGiven,
     columns: Columns,
+    sample: SampleDesign,
     method: Annotated[
         str | None,
         typer.Option(
@@ -80,7 +93,7 @@ def estimate(
         {"the reports": files, "the design": given.files},
         {"--output": table.output, "--plot": plot, "--report": report},
     )
-    source = Source(files, columns, reading)
+    source = Source(files, columns, reading, sample)
     keep = method in METHODS and METHODS[method].likelihood
     chosen = source.optional_stopping
     ever = anytime if anytime is not None else chosen and target == "population"

@@ -9,7 +9,7 @@ import typer
 
 from warner.cli.delivering import Outcome, Table, refuse_overwriting
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import Columns, HtmlReport, Level, Plot, Reading, Reports, Title, Wording
+from warner.cli.options import Columns, HtmlReport, Level, Plot, Reading, Reports, SampleDesign, Title, Wording
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.groups.group_estimates import estimate_groups
 from warner.inference.ranking import answer_columns
@@ -27,6 +27,7 @@ def groups(
     *,
     given: DesignGiven,
     columns: Columns,
+    sample: SampleDesign,
     on: Annotated[
         str | None,
         typer.Option(
@@ -71,7 +72,7 @@ def groups(
         {"the reports": files, "the design": given.files, "the covariates": covariates},
         {"--output": table.output, "--plot": plot, "--report": report},
     )
-    source = Source(files, columns, reading)
+    source = Source(files, columns, reading, sample)
     with working("counting reports"):
         tally = context.with_resource(source.tallied(given))
     if not tally.by:

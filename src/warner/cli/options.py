@@ -70,6 +70,28 @@ Where = Annotated[
 ]
 Weights = Annotated[str | None, typer.Option(help="The column of survey weights.")]
 Counts = Annotated[str | None, typer.Option(help="The column that says how often each value was reported.")]
+Strata = Annotated[str | None, typer.Option(help="The column that names strata, such as regions.")]
+Clusters = Annotated[str | None, typer.Option(help="The column that names clusters, such as schools or households.")]
+Sampled = Annotated[
+    str | None,
+    typer.Option(
+        help="The part of a stratum's clusters (without clusters: of its people) that was sampled: a number such as "
+        "0.25, or a column.",
+        metavar="NUMBER | COLUMN",
+    ),
+]
+Whole = Annotated[bool, typer.Option("--whole", help="Say that all people of the sampled clusters were asked.")]
+Replicates = Annotated[
+    str | None,
+    typer.Option(
+        help="The columns of replicate weights, as a pattern such as rw*, with --weights and --scale; or jackknife, to "
+        "leave out one cluster at a time.",
+        metavar="PATTERN | jackknife",
+    ),
+]
+Scale = Annotated[
+    float | None, typer.Option(help="The factor that belongs to replicate weights, as their documentation tells it.")
+]
 Unknown = Annotated[str, typer.Option(help="What to do with values that no report can have: error, or drop.")]
 Table = Annotated[str | None, typer.Option(help="The table, if FILE is the URL of a database of reports.")]
 Format = Annotated[
@@ -126,6 +148,30 @@ class Columns(NamedTuple):
                 raise ValueError(f"--where must name each column once, but {name!r} is there twice")
             pairs[name] = value
         return pairs
+
+
+class SampleDesign(NamedTuple):
+    """How people were sampled, besides their weights."""
+
+    strata: Strata = None
+    clusters: Clusters = None
+    sampled: Sampled = None
+    whole: Whole = False
+    replicates: Replicates = None
+    scale: Scale = None
+
+    @property
+    def part_sampled(self) -> float | str | None:
+        """The part sampled as a number, or the column that holds it."""
+        return number_or_column(self.sampled)
+
+
+def number_or_column(text: str | None) -> float | str | None:
+    """Read a number; anything else is the name of a column."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 class Reading(NamedTuple):

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from warner.cli.options import Columns, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, Truth
+from warner.cli.options import Columns, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, SampleDesign, Truth
 from warner.designs import OpenDomain, RandomizedResponse, listed_design, load_design
 from warner.documents import is_pipe, named_as_given, resolved
 from warner.reports.counting import Asked, is_survey, tallied, tallied_open
@@ -21,6 +21,7 @@ from warner.reports.open_tallies import FORMAT as OPEN_FORMAT
 from warner.reports.open_tallies import OpenTally
 from warner.reports.paths import REMOTE
 from warner.reports.pools import POOL_FORMAT, pool
+from warner.reports.sample_cells import SampleAsked
 from warner.reports.tallies import FORMAT, Tally
 from warner.words import not_installed
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from warner.designs import Design
     from warner.reports.pools import Pool
 
-ALL_COLUMNS, AS_WRITTEN = Columns(), Reading()  # where no option says more
+ALL_COLUMNS, AS_WRITTEN, DRAWN_ALONE = Columns(), Reading(), SampleDesign()  # where no option says more
 NO_LIST = (
     "which has no list of answers: warner discover finds its frequent values; for answers that are known, "
     "warner design ANSWER..."
@@ -118,6 +119,7 @@ class Source:
     files: list[str]
     columns: Columns = ALL_COLUMNS
     reading: Reading = AS_WRITTEN
+    sample: SampleDesign = DRAWN_ALONE
 
     @property
     def of_database(self) -> bool:
@@ -166,6 +168,7 @@ class Source:
             keep=keep,
             wrote=reading.dialect,
             where=columns.rows_wanted or None,
+            sample=SampleAsked(**{**self.sample._asdict(), "sampled": self.sample.part_sampled}),
         )
 
     def open_tally(self, design: OpenDomain | None) -> OpenTally | None:
@@ -288,6 +291,7 @@ def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tall
     """Read saved tallies, and add them up; options that say how reports are read must not be given."""
     columns = source.columns
     given = {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}
+    given |= {f"--{name}": value or None for name, value in source.sample._asdict().items()}
     for option, value in {**given, "--where": columns.where or None}.items():
         if value is not None:
             raise ValueError(f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already")

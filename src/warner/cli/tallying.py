@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import Columns, Output, Reading, Reports
+from warner.cli.options import Columns, Output, Reading, Reports, SampleDesign
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 
 
@@ -15,6 +15,7 @@ def tally(
     *,
     given: DesignGiven,
     columns: Columns,
+    sample: SampleDesign,
     reading: Reading,
     output: Output = None,
 ) -> None:
@@ -26,7 +27,7 @@ def tally(
     domain holds the reports themselves, without their order, for `warner discover`.
     """
     refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": output})
-    source = Source(files, columns, reading)
+    source = Source(files, columns, reading, sample)
     with working("counting reports"):
         opened = source.open_tally(given.open_design())
     if opened is not None:

@@ -109,6 +109,9 @@ class Readout:
     Elsewhere count / trials is a mean of scores, unbiased for the share (base 0, gain 1), with standard error `error`:
     infinite where reports do not tell the share. `scores` bound what one report can score, below and above; they are
     not told for differences of shares. The shares of `fuzzy` sets are means of memberships, not of zeros and ones.
+
+    Of a complex sample, trials are the people drawn alone who would say as much, for each set; `error` is that of the
+    sample design, zero where it shows no variance, with so many degrees of `freedom`; this many `people` reported.
     """
 
     count: Counts
@@ -119,6 +122,8 @@ class Readout:
     error: Array | None = None
     scores: tuple[Array, Array] | None = None
     fuzzy: bool = False
+    freedom: Array | None = None
+    people: Array | None = None
 
     def share(self) -> Array:
         """Give the unbiased estimate of each share."""

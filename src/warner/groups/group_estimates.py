@@ -317,15 +317,23 @@ class GroupEstimates(Result):
     def explanation(self, level: float, kind: str) -> str:
         """Say in words for whom the intervals hold."""
         if kind == "each":
-            return "each of these intervals holds for its group, whatever the others are"
+            return f"each of these intervals holds for its group, whatever the others are{self._neglected}"
         return (
             f"over all groups, about {level_text(level)} of these intervals hold; a group that is unlike the others is "
-            "drawn to them: for a claim about one group, see its own interval (warner.estimate)"
+            f"drawn to them: for a claim about one group, see its own interval (warner.estimate){self._neglected}"
         )
+
+    @property
+    def _neglected(self) -> str:
+        """Say what of a complex sample is not used."""
+        if self.tally.sample is None:
+            return ""
+        drawn = self.tally.sample.described()
+        return f"; each group has its effective number of reports ({drawn}), that groups share clusters is neglected"
 
     def interval_name(self, level: float, kind: str) -> str:
         """Name the intervals, as every door does."""
-        about = "approximate " if kind == "each" and self.tally.weighted else ""
+        about = "approximate " if kind == "each" and not self.tally.simple else ""
         return f"{about}{level_text(level)} {INTERVAL_HEADINGS[kind]}"
 
     def to_dict(self, *, level: float = 0.95, kind: str = "average") -> Document:

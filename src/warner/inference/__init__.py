@@ -8,13 +8,14 @@ Its files::
     intervals          Confidence, Interval: any sets of answers, any design, one collection or several
     means              Mean: means, standard deviations, and differences of means: shares of fuzzy sets
     numeric_results    what results about numbers have in common: text, table and JSON of a value and its interval
+    totals             Totals: numbers of people, sums of a number
     quantiles          Quantile: quantiles, and shares beyond a number
     normal             normal and Wilson limits of unbiased estimates, and averages of them
     joining            Newcombe's interval: the difference of two independent shares, from an interval of each
     anytime            confidence sequences: intervals that hold however often one looks
-    linearisation      variances of complex samples: strata, clusters, weights, finite populations
     comparisons        Comparison: two answers, or two groups
     differences        their numbers from counts: interval, ratio and test that agree
+    complex_differences  differences in complex samples: two answers, or two domains
     exact_differences  exact limits of a difference from two counts; Barnard's test
     two_answers        two answers are one share: which of them results for people tell
     sample_comparisons  compare_samples: one share in two samples, each under a design of its own

@@ -48,6 +48,11 @@ def refuse_anytime(tally: Collected, method: str | None) -> None:
     """Refuse what no interval is known for that holds however often one looks."""
     if method is not None:
         raise ValueError(f"method must be left out for any-time intervals, but got {method!r}")
+    if tally.sample is not None:
+        raise ValueError(
+            "anytime must be left out with strata, clusters or replicate weights: its intervals are for people who "
+            "come one by one"
+        )
     if tally.weighted:
         raise ValueError("anytime needs whole reports, but these have weights; leave out anytime, or the weights")
     if len(tally.parts) > 1:

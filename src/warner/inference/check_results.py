@@ -331,9 +331,10 @@ class Check(Result):
     def _heading(self) -> str:
         tally = self.tally
         weighted = approximate = ""
-        if tally.weighted:
-            weighted = f" (worth {np.sum(tally.effective):,.0f} equally weighted ones)"
-            approximate = " With weights, p is approximate."
+        if not tally.simple:
+            alone = "equally weighted ones" if tally.sample is None else "of people drawn alone"
+            weighted = f" (worth {np.sum(tally.effective):,.0f} {alone})"
+            approximate = f" With {'weights' if tally.sample is None else 'this sample'}, p is approximate."
         most = "at most " if len(tally.parts) > 1 else ""
         claim = f"{reports_counted(tally.n, weighted=tally.weighted)}{weighted} among {tally.k:,} answers"
         for name in ("missing", "unknown"):

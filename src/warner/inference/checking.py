@@ -333,7 +333,7 @@ def doubt(tally: Collected) -> str:
     p = min(1.0, smallest * max(len(evidence), 1))
     if p < DOUBTFUL_P_VALUE:
         where = ", in some group" if tally.by else ""
-        about = "about " if tally.weighted else ""
+        about = "" if tally.simple else "about "
         return (
             f"the reports do not seem to fit the design: {what}{where} ({about}{p_value(p)}); the estimate may be "
             "wrong, see the check"

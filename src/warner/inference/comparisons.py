@@ -21,6 +21,7 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.inference.binomial import Binomial, at_least, at_most
+from warner.inference.complex_differences import STUDENT, answers_apart, groups_apart
 from warner.inference.differences import (
     Difference,
     agreeing,
@@ -76,7 +77,7 @@ class Comparison(Result):
         Whether the interval of the difference holds only about at its level.
     test : str
         What kind of test the p-value is of: ``exact`` (of one binomial count, or the sign test), ``Barnard's exact``,
-        ``Fisher's exact``, ``approximate`` because of weights, or ``normal``.
+        ``Fisher's exact``, ``approximate`` because of weights, ``Student's t`` of a complex sample, or ``normal``.
     groups : tuple of tuple
         The groups, where there is one comparison for each.
     """
@@ -150,7 +151,7 @@ def compare(
     if i == j:
         raise ValueError(f"two different answers must be compared, but got {first!r} twice")
     _refuse_simultaneous(confidence)
-    ways, law = (_by_share, _by_sign, _by_readout), law_of(tally, confidence)
+    ways, law = (_by_sample, _by_share, _by_sign, _by_readout), law_of(tally, confidence)
     numbers, approximate, test = next(filter(None, (way(tally, i, j, law) for way in ways)))
     all_groups = Difference(
         *(
@@ -174,9 +175,14 @@ def _comparison(
     groups: tuple[Group, ...] = (),
 ) -> Comparison:
     """Make the result; weights make an interval and a test approximate."""
-    named = "approximate" if tally.weighted and test != "normal" else test
+    named = test if tally.simple or test in {"normal", STUDENT} else "approximate"
     shown = np.clip(shown, -1, 1)[()]
-    return Comparison(*names, shown, *numbers, confidence, approximate or tally.weighted, named, groups)
+    return Comparison(*names, shown, *numbers, confidence, approximate or not tally.simple, named, groups)
+
+
+def _by_sample(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
+    """Compare two answers of a complex sample."""
+    return answers_apart(tally.parts[0], i, j, confidence) if tally.sample is not None else None
 
 
 def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
@@ -229,7 +235,7 @@ def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[
 
 def _exact(tally: Collected, confidence: Confidence, n: float) -> bool:
     """Tell whether the interval of a difference is exact: that of the population, without weights, of not too many."""
-    return confidence.target == "population" and not tally.weighted and n <= MOST_REPORTS
+    return confidence.target == "population" and tally.simple and n <= MOST_REPORTS
 
 
 def _supporting_both(part: Tally, i: int, j: int) -> Array:
@@ -292,18 +298,24 @@ def compare_groups(
     keys, rows = groups_between(tally, between, confidence)
     (place,) = positions_of([answer], tally.domain)
     law = law_of(tally, confidence)
-    first, second = (joint(tally.parts, row, [[place]], target=law.target) for row in rows)
-    by_counts = None
-    if first.is_one_count and second.is_one_count:
-        by_counts = counts_compared(tally, first.only_count(0), second.only_count(0), law, test)
-    numbers, approximate, named = by_counts or (
-        *_of_estimates(tally, place, rows, law),
-        "normal",
-    )
+    numbers, approximate, named = _groups_compared(tally, place, rows, law, test)
     numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), law)))
     one_name, two_name = (f"{tally.domain[place]!r} in {shown_name(key)}" for key in keys)
     shown = numbers.unbiased if shares is None else shares[rows[0], place] - shares[rows[1], place]
     return _comparison(tally, (one_name, two_name), shown, numbers, confidence, approximate, named)
+
+
+def _groups_compared(
+    tally: Collected, place: int, rows: list[int], confidence: Confidence, test: str
+) -> tuple[Difference, bool, str]:
+    """Compare one answer between two groups: of a complex sample, by two binomial counts, or by the normal law."""
+    if tally.sample is not None:
+        return groups_apart(tally.parts[0], place, rows, confidence)
+    first, second = (joint(tally.parts, row, [[place]], target=confidence.target) for row in rows)
+    by_counts = None
+    if first.is_one_count and second.is_one_count:
+        by_counts = counts_compared(tally, first.only_count(0), second.only_count(0), confidence, test)
+    return by_counts or (*_of_estimates(tally, place, rows, confidence), "normal")
 
 
 def groups_between(
@@ -344,7 +356,7 @@ def counts_compared(
         return numbers, False, "Barnard's exact"
     if not alike:
         return None
-    test_used = "fisher" if tally.weighted or people > MOST_BARNARD_PEOPLE else test
+    test_used = "fisher" if not tally.simple or people > MOST_BARNARD_PEOPLE else test
     numbers, exact = difference_between(one, two, tail, confidence.target, test_used)
     return numbers, not exact, f"{test_used.capitalize()}'s exact"
 

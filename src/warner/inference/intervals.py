@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from warner.designs.facts import Fuzzy, Prefixes, Readout, check_target, sizes_of
 from warner.designs.labels import positions
@@ -31,6 +32,8 @@ from warner.inference.binomial import (
 )
 from warner.inference.normal import Sampled, averaged, normal_limits, sampled_together
 from warner.inference.pooled import pooled_limits
+from warner.reports.design_based import refuse_realised
+from warner.reports.linearisation import fewer_people
 from warner.results import Result, check_level, plain
 from warner.words import NAMES_LISTED, level_text, percent
 
@@ -111,9 +114,10 @@ class Interval(Result):
         once, and whether those of all looks do.
     methods : tuple of str
         How it was computed: clopper_pearson, exact, wilson, score, linear, dkw (the band of Dvoretzky, Kiefer and
-        Wolfowitz) or anytime; several where answers or groups differ.
+        Wolfowitz), korn_graubard (of complex samples) or anytime; several where answers or groups differ.
     weighted : bool
-        Whether reports have weights; then the effective number of reports stands for their number.
+        Whether people were not drawn alike and alone, but have weights, strata or clusters; then the effective number
+        of reports stands for their number.
     share_of : str
         Whose share it is, where that is given by numbers, such as ``above 50``; else empty.
     """
@@ -166,6 +170,7 @@ def law_of(tally: Collected, confidence: Confidence) -> Confidence:
     These are a random part, so that a share among all people shows in them as that of a population does, and no more
     loosely: draws without replacement only lessen the chance. The interval holds for the realised share as well.
     """
+    refuse_realised(tally, confidence.target)
     if confidence.target == "population" or all(part.design.counts_everybody for part in tally.parts):
         return confidence
     return replace(confidence, target="population")
@@ -190,7 +195,7 @@ def interval(
         sets = [places]
     result = limits(tally, confidence, sets=sets, method=method)
     low, high = (end if answers is None else end[:, 0] for end in (result.low, result.high))
-    return Interval(tally.squeezed(low), tally.squeezed(high), confidence, result.methods, tally.weighted)
+    return Interval(tally.squeezed(low), tally.squeezed(high), confidence, result.methods, not tally.simple)
 
 
 def positions_of(answers: list[Label], domain: Labels) -> list[int]:
@@ -248,7 +253,7 @@ def limits(
 
 def _has_band(part: Tally, confidence: Confidence) -> bool:
     """Tell whether the cumulative shares are to hold at once, and reports of one law name one of many answers each."""
-    everybody = confidence.simultaneous and confidence.target == "population" and not part.weighted
+    everybody = confidence.simultaneous and confidence.target == "population" and part.simple
     design = part.design
     return bool(everybody and design.symmetry is not None and design.exclusive and design.k >= BAND_ANSWERS)
 
@@ -331,6 +336,8 @@ def readout_limits(
     readout: Readout, tail: float, target: str, method: str | None = None, levels: DistinctCounts | None = None
 ) -> Limits:
     """Give the limits of shares as they show in one collection, exact where they are binomial, else approximate."""
+    if readout.freedom is not None:
+        return _design_based(readout, tail, method)
     binomial = Binomial.of(readout)
     if readout.exact.all():
         low, high, error = interval_and_error(binomial, tail, target, method, levels)
@@ -358,6 +365,30 @@ def readout_limits(
     return Limits(low, high, error, (*_names(binomial, target, tail, None), "linear"))
 
 
+def _design_based(readout: Readout, tail: float, method: str | None) -> Limits:
+    """Give the limits of a complex sample: Korn and Graubard's of binomial counts, Student's t of other estimates."""
+    if method is not None:
+        raise ValueError(
+            f"method must be left out with strata, clusters or replicate weights, whose intervals are Korn and "
+            f"Graubard's, but got {method!r}"
+        )
+    assert readout.error is not None
+    assert readout.freedom is not None
+    assert readout.people is not None
+    fewer = fewer_people(readout.people, readout.freedom, tail)
+    binomial = Binomial.of(replace(readout, count=readout.count * fewer, trials=readout.trials * fewer))
+    student = stdtrit(np.maximum(readout.freedom, 1), tail) / ndtri(tail)
+    exact = np.broadcast_to(readout.exact, readout.count.shape)
+    low, high = normal_limits(readout.share(), readout.error * student, tail)
+    error = np.array(readout.error)
+    if exact.any():
+        ends = interval_and_error(binomial, tail, "population")
+        low, high = (np.where(exact, end, other) for end, other in zip(ends, (low, high), strict=False))
+        error = np.where(exact & (error == 0), ends[2], error)
+    names = [name for name, some in (("korn_graubard", exact.any()), ("linear", not exact.all())) if some]
+    return Limits(low, high, error, tuple(names))
+
+
 def _names(binomial: Binomial, target: str, tail: float, method: str | None) -> tuple[str, ...]:
     """Name what was used for binomial counts: the method that was asked for, or the defaults of `share_interval`."""
     if method is not None or target == "population":
@@ -381,6 +412,7 @@ class Joint:
     silent: float  # people of the group whose reports say nothing
     apart: bool  # of differences of shares, which may be negative
     fuzzy: bool = False  # of fuzzy sets, whose shares are no numbers of people
+    freedom: float = math.inf  # of a complex sample
 
     @property
     def is_one_count(self) -> bool:
@@ -448,7 +480,7 @@ def joint(
 ) -> Joint:
     """Ask all collections that have reports of a group, and say anything, how shares show in them."""
     rows: list[tuple[Any, ...]] = []
-    silent = 0.0
+    silent, freedom = 0.0, math.inf
     for part in parts:
         if part.design.epsilon == 0:
             silent += float(np.atleast_1d(part.n)[group])
@@ -457,6 +489,7 @@ def joint(
         row = part.readout([group], sets, minus=minus, target=target)
         error = np.zeros(1) if row.error is None else row.error[0]
         people = np.atleast_1d(part.n)[group]
+        freedom = math.inf if row.freedom is None else float(row.freedom[0, 0])
         trials = np.broadcast_to(row.trials, row.count.shape)[0]
         rows.append(
             tuple(np.atleast_1d(x) for x in (row.count[0], trials, row.base, row.gain, row.exact, error, people))
@@ -466,7 +499,7 @@ def joint(
     count, trials, base, gain, exact, error, people = columns
     count, trials, people = (column.astype(np.float64) for column in (count, trials, people))
     binomial, apart = Binomial(count, trials, base, gain), minus is not None
-    return Joint(binomial, exact, error, people, silent, apart, isinstance(sets, Fuzzy))
+    return Joint(binomial, exact, error, people, silent, apart, isinstance(sets, Fuzzy), freedom)
 
 
 def _of_groups(

@@ -23,6 +23,7 @@ from warner.designs.exact import exact
 from warner.designs.facts import Fuzzy
 from warner.designs.grids import is_numeric
 from warner.inference.comparisons import counts_compared, groups_between, shown_name
+from warner.inference.complex_differences import STUDENT, domains_apart, student_error
 from warner.inference.intervals import Confidence, joint, law_of, limits
 from warner.inference.normal import normal_limits, normal_test
 from warner.inference.numeric_results import NumericResult
@@ -108,11 +109,12 @@ class Mean(NumericResult):
     confidence : Confidence
         The level, whose mean is meant (``population`` or ``realised``), and whether the interval holds at all looks.
     methods : tuple of str
-        How the interval was computed: clopper_pearson, exact, linear or anytime.
+        How the interval was computed: clopper_pearson, exact, linear, korn_graubard or anytime.
     n : int or float, or ndarray of shape (groups,)
         The number of reports, or the sum of their weights.
     weighted : bool
-        Whether reports have weights; then the effective number of reports stands for their number.
+        Whether people were not drawn alike and alone, but have weights, strata or clusters; then the effective number
+        of reports stands for their number.
     quantity : {"mean", "standard deviation"}
         What it is.
     by, groups : tuple
@@ -211,7 +213,7 @@ def _made(
 ) -> Mean:
     value, error, low, high = (tally.squeezed(row) for row in np.where(tally.answered, rows, np.nan))
     groups = tally.groups if tally.by else ()
-    return Mean(value, error, low, high, confidence, methods, tally.n, tally.weighted, quantity, tally.by, groups)
+    return Mean(value, error, low, high, confidence, methods, tally.n, not tally.simple, quantity, tally.by, groups)
 
 
 def standard_deviation(tally: Collected, values: Any, confidence: Confidence) -> Mean:
@@ -229,7 +231,8 @@ def standard_deviation(tally: Collected, values: Any, confidence: Confidence) ->
         width = float(squares.max())
         together = joint(tally.parts, group, Fuzzy(squares[np.newaxis] / width), target=target)
         variance, error = (width * float(part[0]) for part in together.average(target)[:2])
-        low, high = normal_limits(np.array(variance), np.array(error), confidence.tail(1), span=(0.0, most))
+        wide = student_error(error, together.freedom, confidence.tail(1))
+        low, high = normal_limits(np.array(variance), wide, confidence.tail(1), span=(0.0, most))
         value = math.sqrt(min(max(variance, 0.0), most))
         rows[:, group] = value, error / (2 * value) if value > 0 else math.inf, math.sqrt(low), math.sqrt(high)
     return _made(tally, rows, confidence, ("linear",), "standard deviation")
@@ -254,7 +257,8 @@ class MeanComparison(Result):
     approximate : bool
         Whether the interval holds only about at its level.
     test : str
-        What kind of test the p-value is of: Barnard's or Fisher's exact, approximate because of weights, or normal.
+        What kind of test the p-value is of: Barnard's or Fisher's exact, approximate because of weights, Student's t of
+        a complex sample, or normal.
     """
 
     first: str
@@ -304,6 +308,12 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
     keys, rows = groups_between(tally, between, confidence)
     first, second = (shown_name(key) for key in keys)
     sets = sets_of((x - least) / width)
+    if tally.sample is not None:
+        apart = domains_apart(tally.parts[0], sets, rows)
+        apart.refuse_unknown("the design must tell the mean, but under it that cannot be known")
+        low, high = (width * float(end[0]) for end in apart.limits(confidence.tail(1)))
+        middle, p_value = width * float(apart.middle[0]), float(apart.p_value[0])
+        return MeanComparison(first, second, middle, low, high, p_value, confidence, True, STUDENT)
     law = law_of(tally, confidence)
     one, two = (joint(tally.parts, row, sets, target=law.target) for row in rows)
     if one.is_one_count and two.is_one_count:
@@ -311,8 +321,8 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
         if by_counts is not None:
             numbers, approximate, test = by_counts
             middle, low, high = (width * float(part) for part in (numbers.unbiased, numbers.low, numbers.high))
-            named = "approximate" if tally.weighted else test
-            p_value, approximate = float(numbers.p_value), approximate or tally.weighted
+            named = test if tally.simple else "approximate"
+            p_value, approximate = float(numbers.p_value), approximate or not tally.simple
             return MeanComparison(first, second, middle, low, high, p_value, confidence, approximate, named)
     (middle1, error1, _), (middle2, error2, _) = (group.average(law.target) for group in (one, two))
     middle, error = width * float(middle1[0] - middle2[0]), width * math.hypot(float(error1[0]), float(error2[0]))

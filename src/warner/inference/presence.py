@@ -103,7 +103,7 @@ class Presence(Result):
             "holm": f"the probability of naming any falsely is at most {error}",
             "bh": f"about {error} of them are false on average, which is not proven",
         }[self.correction]
-        about = "approximate, " if self.approximate and not self.tally.weighted else ""
+        about = "approximate, " if self.approximate and self.tally.simple else ""
         lines = [f"Answers that somebody holds ({about}{promise}{about_groups(self.tally)}):"]
         least = np.atleast_1d(self.smallest).tolist()
         for place, (group, found) in enumerate(group_rows(self.tally, self.found)):
@@ -155,7 +155,7 @@ def presence(tally: Collected, *, level: float, correction: str, power: float) -
         level=level,
         power=power,
         correction=correction,
-        approximate=approximate or tally.weighted,
+        approximate=approximate or not tally.simple,
         tally=tally,
     )
 

@@ -122,7 +122,7 @@ def quantile(tally: Collected, shares: Array, tau: float, values: Any, confidenc
         low[group], high[group], value[group] = points[first], points[last], points[min(max(place, first), last)]
     value, low, high = (tally.squeezed(row) for row in (value, low, high))
     groups = tally.groups if tally.by else ()
-    return Quantile(float(tau), value, low, high, confidence, ends.methods, tally.n, tally.weighted, tally.by, groups)
+    return Quantile(float(tau), value, low, high, confidence, ends.methods, tally.n, not tally.simple, tally.by, groups)
 
 
 def up_to_each(x: Array) -> tuple[Array, Sets]:
@@ -185,7 +185,7 @@ def share_beyond(
     low, high = (tally.squeezed(end[:, 0]) for end in (ends.low, ends.high))
     (name, limit), *_ = given.items()
     shown = " to ".join(f"{float(end):g}" for end in limit) if name == "within" else f"{float(limit):g}"
-    return Interval(low, high, confidence, ends.methods, tally.weighted, f"{name} {shown}")
+    return Interval(low, high, confidence, ends.methods, not tally.simple, f"{name} {shown}")
 
 
 def _number(name: str, value: Any) -> float:

@@ -85,7 +85,7 @@ class Ranking(Result):
         )
 
     def text(self) -> str:
-        about = "approximate, " if self.approximate and not self.tally.weighted else ""
+        about = "approximate, " if self.approximate and self.tally.simple else ""
         tally, level = self.tally, f"{about}{level_text(self.confidence.level)} confidence, {self.confidence.target}"
         what = "the most common answer" if self.count == 1 else f"among the {self.count:,} most common answers"
         lines = [f"Certainly {what} ({level}{about_groups(tally)}):"]
@@ -125,7 +125,7 @@ def ranking(tally: Collected, count: int, confidence: Confidence) -> Ranking:
     ranked, approximate = _by_pairs(tally, int(count), at_once) or _by_intervals(tally, int(count), at_once)
     certain[tally.answered], possible[tally.answered] = ranked
     names = tally.squeezed(certain), tally.squeezed(possible)
-    return Ranking(int(count), *names, at_once, approximate or tally.weighted, tally)
+    return Ranking(int(count), *names, at_once, approximate or not tally.simple, tally)
 
 
 def _by_intervals(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[Mask, Mask], bool]:
@@ -257,6 +257,8 @@ def listed_groups(tally: Collected) -> Document:
 
 
 def about_groups(tally: Collected) -> str:
-    """Say that a statement holds in each group, and that weights make it approximate."""
+    """Say that a statement holds in each group, and that weights or a complex sample make it approximate."""
     grouped = ", in each group" if tally.by else ""
-    return grouped + ("; approximate, because of weights" if tally.weighted else "")
+    if tally.simple:
+        return grouped
+    return f"{grouped}; approximate, because of {'weights' if tally.sample is None else 'the sample design'}"

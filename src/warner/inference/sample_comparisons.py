@@ -62,8 +62,8 @@ def compare_samples(
     """
     confidence = Confidence(level)
     samples = [_sample(tally, answer, name) for name, tally in (("first", first), ("second", second))]
-    weighted = first.weighted or second.weighted
-    numbers = None if weighted else _exactly(samples, confidence.tail(1))
+    simple = first.simple and second.simple
+    numbers = _exactly(samples, confidence.tail(1)) if simple else None
     exact = numbers is not None
     if numbers is None:
         numbers = _approximately(samples, confidence)

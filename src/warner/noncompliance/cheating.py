@@ -186,7 +186,7 @@ def sensitivity(
         raise ValueError(
             f"cheating must be shares of at least 0 and below 1, but got {cheating!r}: if all cheat, nothing is known"
         )
-    tallies = [Tally(channel.contaminated(column, share), tally.counts, squares=tally.squares) for share in assumed]
+    tallies = [tally.under(channel.contaminated(column, share)) for share in assumed]
     intervals = [limits(contaminated, Confidence(level)) for contaminated in tallies]
     return Sensitivity(
         tally,
@@ -197,7 +197,7 @@ def sensitivity(
         np.array([row.low[0] for row in intervals]),
         np.array([row.high[0] for row in intervals]),
         level,
-        approximate=tally.weighted or not all(row.exact for row in intervals),
+        approximate=not tally.simple or not all(row.exact for row in intervals),
     )
 
 

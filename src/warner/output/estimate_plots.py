@@ -141,7 +141,7 @@ def _shown(estimate: Estimate, confidence: Confidence) -> Shown:
         n = np.reshape(estimate.tally.n, (groups, 1)).astype(np.float64)
         reports = table["reports"].reshape(groups, -1)
         reported = 100 * np.divide(reports, n, out=np.full(reports.shape, np.nan), where=n > 0)
-    about = "approximate " if estimate.approximate(confidence) else ""
+    about = estimate.kind_of_interval(confidence)
     supporting = reported is not None and not estimate.tally.parts[0].design.exclusive
     # Where rows are groups, nothing else names the answer.
     named = estimate.tally.by and share.shape[1] == 1

@@ -32,6 +32,7 @@ from warner.words import (
     reports_counted,
     rounded_up,
 )
+from warner.words import sentence as as_sentence
 
 if TYPE_CHECKING:
     import os
@@ -56,6 +57,7 @@ INTERVAL_METHODS = {
     "wilson": "Wilson's score interval for the binomial number of reports, translated into shares",
     "score": "the score interval: all shares under which the reports are not too many standard errors from expected",
     "anytime": "a mixture martingale (Robbins; Ville's inequality) of the number of reports, translated into shares",
+    "korn_graubard": "Korn and Graubard's interval: Clopper and Pearson's at the effective number of reports",
     "linear": "an unbiased linear combination of the observed shares, plus and minus a multiple of its standard error",
 }
 TARGET_SHARES = {
@@ -167,7 +169,7 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
     picture_title = _picture_title(estimate.tally, one=one)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     kind = "any-time interval" if confidence.anytime else "interval"
-    interval = f"{'approximate ' if approximate else ''}{_level(confidence.level)} {kind}"
+    interval = f"{estimate.kind_of_interval(confidence)}{_level(confidence.level)} {kind}"
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
         f"<div class='headline'>{warnings(estimate)}{headline(estimate, table, confidence, interval)}</div>",
@@ -312,7 +314,10 @@ def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *
     items += [said for said in [_at_once(tally, confidence, one=one)] if said]
     if confidence.anytime:
         items.append(ANYTIME_EXPLAINED)
-    if tally.weighted:
+    if tally.sample is not None:
+        drawn = escape(as_sentence(estimate.sample_words(confidence)))
+        items.append(f"{drawn} The intervals are as wide as the differences between those who were drawn make them.")
+    elif tally.weighted:
         effective = f"{float(np.sum(tally.effective)):,.1f}"
         items.append(
             f"Reports have weights: they count as {effective} reports, and the intervals are approximate; "

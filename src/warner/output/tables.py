@@ -57,7 +57,7 @@ def estimate_text(estimate: Estimate, confidence: Confidence, rows: int) -> str:
     # A single share has no other beside it: its bar is a part of the whole.
     largest = 1.0 if table["share"].size == 1 else np.nanmax(np.append(table["share"], 1e-9))
     names = {head: told_apart(texts, LABEL_CHARACTERS) for head, texts in _names(estimate, table, order).items()}
-    about, brick = "approximate " if estimate.approximate(confidence) else "", _brick()
+    about, brick = estimate.kind_of_interval(confidence), _brick()
     counted_answers = "reports" in table
     heads = [*names, *([count_heading(estimate)] * counted_answers), "share", f"{about}{confidence}"]
     lines = [heads]
@@ -93,7 +93,7 @@ def estimate_html(estimate: Estimate) -> str:
     table = estimate.of_interest(confidence)
     order, totals = largest_first(estimate, table, NOTEBOOK_ROWS), totals_of(estimate, table)
     counted_answers = "reports" in table
-    about = "approximate 95 %" if estimate.approximate(confidence) else "95 %"
+    about = f"{estimate.kind_of_interval(confidence)}95 %"
     heading_of_counts = [count_heading(estimate)] if counted_answers else []
     names = _names(estimate, table, order)
     heads = "".join(
@@ -123,7 +123,7 @@ def estimate_printed(estimate: Estimate, confidence: Confidence) -> Printed:
         columns[count_heading(estimate)] = count_cells(table["reports"], totals)
     elif totals is not None:
         columns["N"] = amount_cells(totals)
-    about = "approximate " if estimate.approximate(confidence) else ""
+    about = estimate.kind_of_interval(confidence)
     columns |= share_columns(table, f"{about}{confidence}")
     marked = zip(columns["share (%)"], table["outside"].tolist(), strict=True)
     columns["share (%)"] = [f"{text}*" if outside else text for text, outside in marked]
@@ -157,7 +157,9 @@ def _remarks(estimate: Estimate, confidence: Confidence, table: Table, *, outsid
         said.append(f"* outside its own interval: {estimate.estimator.outside}")
     if confidence.anytime:
         said.append("the intervals hold however often you look while reports arrive")
-    if estimate.tally.weighted:
+    if estimate.tally.sample is not None:
+        said.append(printable(estimate.sample_words(confidence)))
+    elif estimate.tally.weighted:
         effective = f"{float(np.sum(estimate.tally.effective)):,.1f}"
         said.append(f"intervals are approximate: weights count as {effective} reports; {NO_CLUSTERS}")
     return said

@@ -47,6 +47,11 @@ def rows_of_tally(
             "data must not be a tally of weights: it keeps the sum of their squares for each group, but not for each "
             "report; give the data themselves, with weights="
         )
+    if tally.sample is not None:
+        raise TypeError(
+            "data must not be a tally with strata, clusters or replicate weights; give the data themselves, with "
+            "strata= and clusters="
+        )
     cells = [_cells(part, values) for part in tally.parts]
     group = np.concatenate([cell.group for cell in cells])
 

@@ -136,11 +136,13 @@ class Batch(NamedTuple):
     bad: int
     strange: Mapping[str, int]
 
-    def counted(self, design: Design) -> Subtotal:
+    def counted(self, design: Design, columns: Columns) -> Subtotal:
         """Count the reports."""
         number = self.rows.number
         roughly = 0.0 if number is None else float(number.sum(dtype=np.float64))
-        return subtotal(design, self.rows)._replace(bad=self.bad, roughly=roughly, strange=self.strange)
+        return subtotal(design, self.rows, by_kind=columns.by_kind)._replace(
+            bad=self.bad, roughly=roughly, strange=self.strange
+        )
 
 
 def read_batch(frame: Frame, form: Form) -> Batch:
@@ -215,15 +217,15 @@ def _counted_by_spark(native: Any, columns: Columns, design: Design) -> Subtotal
         counted = native.mapInArrow(partial(_spark_partition, columns=columns, design=design), "part binary")
         total = counted.repartition(1).mapInArrow(partial(_spark_total, design=design), "part binary").collect()
     parts = (pickle.loads(row["part"]) for row in total)
-    return added(chain([no_rows(columns, design.report_form).counted(design)], parts), design)
+    return added(chain([no_rows(columns, design.report_form).counted(design, columns)], parts), design)
 
 
 def _partition(frames: Iterable[Any], columns: Columns, design: Design) -> Subtotal:
     """Count the rows of one partition, which comes in one native frame or more."""
     form = design.report_form
     slices = chain.from_iterable(_slices(nw.from_native(frame), rows_at_a_time(form)) for frame in frames)
-    parts = (read_batch(part, form).counted(design) for part in slices)
-    return added(chain([no_rows(columns, form).counted(design)], parts), design)
+    parts = (read_batch(part, form).counted(design, columns) for part in slices)
+    return added(chain([no_rows(columns, form).counted(design, columns)], parts), design)
 
 
 def _spark_partition(batches: Iterable[Any], *, columns: Columns, design: Design) -> Iterator[Any]:

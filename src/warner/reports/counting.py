@@ -15,6 +15,7 @@ import numpy as np
 
 from warner.designs.open.open_domain import OpenDomain
 from warner.reports.amounts import refuse_bad_amounts
+from warner.reports.complex_samples import STRATUM
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import PLAIN, dialect
 from warner.reports.files import Files
@@ -36,13 +37,14 @@ from warner.reports.open_tallies import OpenTally, open_tally
 from warner.reports.paths import are_places
 from warner.reports.pools import Pool, pool
 from warner.reports.queries import Table, columns_among
+from warner.reports.sample_cells import SampleAsked
 from warner.reports.stored import StoredReports
 from warner.reports.subtotals import Rows, added, grouped, subtotal
 from warner.reports.tallies import Tally, refuse_design
 from warner.reports.versions import refuse_other_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from warner.designs import Design
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 
 GROUP = "group"  # the name of an unnamed grouping array
 HELD_BYTES = 2**24  # of a file's reports that are kept in memory; it is read again where there are more
+
+SIMPLE = SampleAsked()
 
 Columnar: TypeAlias = Any  # the name of a column, or for arrays an array
 
@@ -72,6 +76,12 @@ class TallyOptions(TypedDict, total=False):
     missing: Any
     sheet: str | None
     where: Mapping[str, Any] | None
+    strata: Columnar
+    clusters: Columnar
+    sampled: Columnar
+    whole: bool
+    replicates: Columnar
+    scale: float | None
 
 
 @overload
@@ -101,6 +111,12 @@ def tally(
     missing: Any = (),
     sheet: str | None = None,
     where: Mapping[str, Any] | None = None,
+    strata: Columnar = None,
+    clusters: Columnar = None,
+    sampled: Columnar = None,
+    whole: bool = False,
+    replicates: Columnar = None,
+    scale: float | None = None,
 ) -> Tally | Pool | OpenTally:
     """Count reports.
 
@@ -151,6 +167,20 @@ def tally(
         The sheet of an Excel file (.xlsx, .xlsm); may be left out where there is only one.
     where : mapping of str to value, optional
         Count only the rows in which these columns have these values, such as ``{"version": "dice"}``.
+    strata, clusters : str, optional
+        The columns of the strata that people were sampled in, such as regions, and of the clusters in which they were
+        drawn together, such as schools (for arrays: arrays). Intervals are then design-based: they know that people of
+        one cluster may be alike. The tally holds counts by cluster, which are small groups.
+    sampled : str or float, optional
+        The part of a stratum's clusters that was sampled, or without clusters of its people: a column, or one number.
+        The more of a finite population was asked, the less is left to chance; the noise of the randomization is.
+    whole : bool
+        All people of the sampled clusters were asked.
+    replicates : str or list of str, optional
+        Columns of replicate weights: a pattern such as ``"rw*"``, or their names (for arrays: arrays), with `weights`
+        for the whole sample. Or ``"jackknife"``, to leave out one cluster at a time.
+    scale : float, optional
+        The factor that belongs to replicate weights, by which squared deviations add up to the variance.
 
     Examples
     --------
@@ -162,7 +192,17 @@ def tally(
     <Tally of 100 reports among 2 answers: 40 'yes', 60 'no'>
     """
     asked = Asked(
-        column, question, by, weights, counts, codes, unknown, keep, dialect(encoding, decimal, missing, sheet), where
+        column,
+        question,
+        by,
+        weights,
+        counts,
+        codes,
+        unknown,
+        keep,
+        dialect(encoding, decimal, missing, sheet),
+        where,
+        SampleAsked(strata, clusters, sampled, whole, replicates, scale),
     )
     if isinstance(design, OpenDomain) or (design is None and _answered_openly(reports := _looked_at(reports), asked)):
         return tallied_open(reports, design, asked)
@@ -182,6 +222,7 @@ class Asked(NamedTuple):
     keep: bool = False
     wrote: Dialect = PLAIN
     where: Mapping[str, Any] | None = None
+    sample: SampleAsked = SIMPLE
 
     @property
     def drop(self) -> bool:
@@ -220,7 +261,8 @@ def tallied(reports: Any, design: Design | Mapping[str, Design] | None, asked: A
     assert design is not None
     refuse_two_amounts(asked.weights, asked.counts)
     asked = asked.of_design(design)
-    counted: Tally = _counted(reports, design, asked)
+    asked.sample.refuse_contradictions(asked.weights)
+    counted: Tally = (_replicated if asked.sample.replicated else _counted)(reports, design, asked)
     return counted
 
 
@@ -233,6 +275,34 @@ def _counted(reports: Any, design: Design | OpenDomain, asked: Asked) -> Any:
         return _tally_source(source, design, asked)
 
 
+def _replicated(reports: Any, design: Design, asked: Asked) -> Tally:
+    """Count reports of one design once for each set of replicate weights."""
+    plain = asked._replace(sample=SIMPLE)
+    others = plain._replace(keep=False)
+    if isinstance(reports, list | tuple | range | np.ndarray):
+
+        def tally_of(asked: Asked) -> Tally:
+            counted: Tally = _tally_sequence(reports, design, asked)
+            return counted
+
+        return _with_replicates(tally_of, plain, others, asked.sample.columns_of_replicates([]), asked.sample)
+    with _opened(reports, asked) as source:
+        columns = asked.sample.columns_of_replicates(column_names(source))
+
+        def counted_source(asked: Asked) -> Tally:
+            counted: Tally = _tally_source(source, design, asked, leaving=columns)
+            return counted
+
+        return _with_replicates(counted_source, plain, others, columns, asked.sample)
+
+
+def _with_replicates(
+    tally_of: Callable[[Asked], Tally], whole: Asked, others: Asked, columns: list[Any], sample: SampleAsked
+) -> Tally:
+    each = [tally_of(others._replace(weights=column)) for column in columns]
+    return sample.replicate(tally_of(whole), tally_of(others._replace(weights=None)), each)
+
+
 def _looked_at(reports: Any) -> Any:
     """Look at files once, wherever they are given as paths; a URL is none."""
     if isinstance(reports, str | os.PathLike) and "://" in os.fspath(reports):
@@ -241,10 +311,12 @@ def _looked_at(reports: Any) -> Any:
 
 
 def _opened(reports: Any, asked: Asked, *, columns_only: bool = False) -> AbstractContextManager[Any]:
-    numbers = None if asked.weights is None else [asked.weights]
-    return opened(
-        reports, asked.wrote, numbers=numbers or [], columns_only=columns_only, what="reports", column=asked.column
+    numbers = (
+        None
+        if asked.sample.replicated
+        else [name for name in (asked.weights, asked.sample.sampled) if isinstance(name, str)]
     )
+    return opened(reports, asked.wrote, numbers=numbers, columns_only=columns_only, what="reports", column=asked.column)
 
 
 def _tally_designs(reports: Any, designs: Mapping[str, Design], asked: Asked) -> Tally | Pool:
@@ -259,6 +331,8 @@ def _tally_designs(reports: Any, designs: Mapping[str, Design], asked: Asked) ->
         raise TypeError("with several designs, reports must be a table, one of whose columns names the design")
     if asked.question is not None:
         raise TypeError("question is for the database of a survey, which has its own design")
+    if asked.sample.is_complex:
+        raise TypeError("strata, clusters, sampled and replicates are for reports of one design; tally each alone")
     refuse_two_amounts(asked.weights, asked.counts)
     version, *groups = columns
     names = [str(name) for name in designs]
@@ -301,6 +375,7 @@ def _survey_place(reports: Any, asked: Asked) -> str:
     others = {"column": asked.column, "weights": asked.weights, "counts": asked.counts, "codes": asked.codes or None}
     others |= {"encoding": None if wrote.encoding == PLAIN.encoding else wrote.encoding}
     others |= {"missing": wrote.missing or None, "sheet": wrote.sheet, "where": asked.where}
+    others |= {name: value or None if name == "whole" else value for name, value in asked.sample._asdict().items()}
     for name, value in others.items():
         if value is not None:
             raise TypeError(
@@ -339,14 +414,14 @@ def _tally_sequence(reports: Any, design: Design | OpenDomain, asked: Asked) -> 
         rows = rows._replace(reports=rows.reports.copy())  # nobody else can change it
     by = _arrays_to_group_by(asked, rows.status.size)
     loaded = with_amounts(Loaded(by), rows.status.size, asked.weights, asked.counts)
-    return _tally_rows(values, rows, loaded, design, tuple(by) if asked.by is not None else (), asked)
+    return _tally_rows(values, rows, loaded, design, tuple(by), asked)
 
 
 def tallied_open(reports: Any, design: OpenDomain | None, asked: Asked) -> OpenTally:
     """Count reports that are about no list of answers: they are kept, by level. A survey has a design of its own."""
     refuse_rule(asked.unknown)
-    if asked.weights is not None or asked.keep:
-        raise TypeError("reports of an open domain are not weighted; leave weights and keep out")
+    if asked.weights is not None or asked.keep or asked.sample.is_complex:
+        raise TypeError("reports of an open domain are not weighted; leave weights, strata, clusters and keep out")
     reports = _looked_at(reports)
     if design is None or asked.question is not None:
         from warner.service.published import published_reports
@@ -361,21 +436,25 @@ def tallied_open(reports: Any, design: OpenDomain | None, asked: Asked) -> OpenT
 def _arrays_to_group_by(asked: Asked, size: int) -> Mapping[str, Any]:
     """Give the arrays to group a sequence by, each with its name."""
     by = {} if asked.by is None else asked.by if isinstance(asked.by, Mapping) else {GROUP: asked.by}
+    by = {**by, **asked.sample.cells}
     for name, array in by.items():
-        refuse_length(name, array, size)
+        refuse_length(name.strip("()"), array, size)
     return by
 
 
-def _tally_source(source: Table | Mapping[str, Any], design: Design | OpenDomain, asked: Asked) -> Any:
-    """Count the reports of a table, or of columns in memory."""
-    form, named = design.report_form, (*asked.groups, *asked.rows)
+def _tally_source(
+    source: Table | Mapping[str, Any], design: Design | OpenDomain, asked: Asked, leaving: Iterable[str] = ()
+) -> Any:
+    """Count the reports of a table, or of columns in memory; columns to be left alone hold no reports."""
+    cells = (*asked.groups, *asked.sample.named)
+    form, named = design.report_form, (*cells, *asked.rows, *leaving)
     if isinstance(source, Mapping):
         _refuse_no_columns(source)
     partitions = () if isinstance(source, Mapping) else source.partitions
     columns = columns_among(
         column_names(source), asked.column, named, asked.weights, asked.counts, partitions=partitions
     )
-    columns = columns._replace(by=asked.groups)
+    columns = columns._replace(by=cells, by_kind=asked.sample.is_complex)
     wanted = Wanted({columns.value: (form,)}, columns.by, columns.weights, columns.counts, asked.rows)
     if isinstance(source, Table) and form.kinds is None:
         return _tally_batches(prepared(source, wanted, codes=asked.codes), design, columns, asked)
@@ -406,7 +485,7 @@ def _tally_rows(
     strange = {} if loaded.kind is not None else unknown_values(values, rows.status, rows.number)
     if isinstance(design, OpenDomain):
         return open_tally(design, by, [(rows, strange)], drop=asked.drop)
-    total = subtotal(design, rows)._replace(strange=strange)
+    total = subtotal(design, rows, by_kind=asked.sample.is_complex)._replace(strange=strange)
     return _finished(total, design, by, asked, _stored([rows], total, asked), library)
 
 
@@ -435,7 +514,14 @@ def _finished(
     refuse_overflow(total.roughly)
     if not asked.drop:
         refuse_unknown(int(total.unknown.sum()), dict(total.strange), design.report_form)
-    return total.tally(design, by, kept=kept, backend=library)
+    sample = asked.sample
+    if not sample.is_complex:
+        return total.tally(design, by, kept=kept, backend=library)
+    groups, names = by[: len(by) - len(sample.cells)], tuple(sample.cells) or (STRATUM,)
+    if not sample.cells:  # people of a finite population who were drawn alike and alone are in one stratum
+        total = total._replace(groups=tuple((*key, 0) for key in total.groups))
+    cells = total.tally(design, (*groups, *names), kept=kept, backend=library)
+    return sample.clustered(cells, total.people, total.by_kind, groups)
 
 
 def _stored(parts: list[Rows], total: Subtotal, asked: Asked) -> StoredReports | None:
@@ -472,7 +558,7 @@ def _tally_batches(source: Table, design: Design | OpenDomain, columns: Columns,
 
     def parts() -> Iterator[Subtotal]:
         nonlocal fits
-        yield no_rows(columns, form).counted(design)
+        yield no_rows(columns, form).counted(design, columns)
         for frame in batches(source, columns, form):
             batch = read_batch(frame, form)
             if fits:
@@ -480,7 +566,7 @@ def _tally_batches(source: Table, design: Design | OpenDomain, columns: Columns,
                 fits = not source.files or sum(rows.reports.nbytes for rows in held) <= HELD_BYTES
             if not fits:
                 held.clear()
-            yield batch.counted(design)
+            yield batch.counted(design, columns)
 
     stamps = stamped(source)
     total = added(parts(), design)

@@ -83,6 +83,16 @@ class Pool:
         return any(part.weighted for part in self.parts)
 
     @property
+    def simple(self) -> bool:
+        """Whether people were drawn alike and alone: without weights; strata and clusters are not pooled."""
+        return not self.weighted
+
+    @property
+    def sample(self) -> None:
+        """Pools have no complex samples."""
+        return
+
+    @property
     def effective(self) -> PerGroup:
         """The number of equally weighted reports that would say as much, for each group."""
         return sum(part.effective for part in self.parts)
@@ -208,6 +218,10 @@ def pool(tallies: Iterable[Tally]) -> Tally | Pool:
             raise ValueError(f"tallies must have the same groups to be pooled, but got {given[0].by} and {part.by}")
         if part.weighted != given[0].weighted:
             raise ValueError("tallies must be all with weights or all without to be pooled")
+        if part.sample is not None and part.design != given[0].design:
+            raise ValueError(
+                "tallies with strata, clusters or replicate weights must be of one design to be put together"
+            )
     groups = tuple(sorted({group for part in given for group in part.groups}, key=group_order))
     merged: dict[Design, Tally] = {}
     for part in given:

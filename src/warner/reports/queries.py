@@ -40,12 +40,13 @@ INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
 
 
 class Columns(NamedTuple):
-    """Which columns play which part."""
+    """Which columns play which part; of a complex sample, weights are squared `by_kind` of report."""
 
     value: str
     by: tuple[str, ...]
     weights: str | None
     counts: str | None
+    by_kind: bool = False
 
     @property
     def amounts(self) -> str | None:

@@ -22,7 +22,7 @@ import numpy as np
 from warner.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from warner.arrays import Counts, Integers, PerGroup
 
@@ -92,20 +92,39 @@ class Sampling:
         """
         if self.cluster is not None and self.stratum is not None:
             split = np.flatnonzero(self.clusters.stratum[self.cluster] != self.stratum)
-            if split.size:
-                several = np.unique(self.cluster[split])
-                raise ValueError(
-                    f"clusters must lie in one stratum each, but {counted(len(several), 'lies', 'lie')} in several, "
-                    f"such as {names[int(several[0])]!r}; give each cluster a name of its own"
-                )
-        if self.cluster is not None and self.clusters.number < 2:
-            raise ValueError("clusters must be at least two, but all people are in one")
-        if self.stratum is None:
-            return
-        sizes = np.bincount(self.stratum, people) if self.cluster is None else np.bincount(self.clusters.stratum)
-        if sizes.min() < 2:
-            units = "people" if self.cluster is None else "clusters"
-            raise ValueError(f"every stratum must have at least two {units}, but one has only one; join it to another")
+            refuse_split_clusters([names[place] for place in np.unique(self.cluster[split]).tolist()])
+        if self.cluster is not None:
+            refuse_few_units(np.bincount(self.clusters.stratum), "clusters")
+        elif self.stratum is not None:
+            refuse_few_units(np.bincount(self.stratum, people), "people")
+
+
+def refuse_split_clusters(several: Sequence[Any]) -> None:
+    """Refuse clusters that lie in several strata, by their names."""
+    if several:
+        raise ValueError(
+            f"clusters must lie in one stratum each, but {counted(len(several), 'lies', 'lie')} in several, "
+            f"such as {several[0]!r}; give each cluster a name of its own"
+        )
+
+
+def refuse_few_units(sizes: Counts, units: str) -> None:
+    """Refuse strata, of so many clusters (or people) each, of which one does not show how these vary."""
+    if units == "clusters" and sizes.sum() < 2:
+        raise ValueError("clusters must be at least two, but all people are in one")
+    if sizes.min(initial=2) < 2:
+        raise ValueError(f"every stratum must have at least two {units}, but one has only one; join it to another")
+
+
+def refuse_parts(sampled: Iterable[Any]) -> None:
+    """Refuse what is no part of a stratum that was sampled."""
+    for part in sampled:
+        if isinstance(part, bool) or not isinstance(part, int | float | np.number) or not 0 < part <= 1:
+            shown = "a missing value" if part is None else repr(part)
+            raise ValueError(
+                "sampled must be the part of a stratum's clusters (or people) that was sampled, above 0 and at most 1, "
+                f"but got {shown}"
+            )
 
 
 SIMPLE_RANDOM = Sampling()

@@ -19,7 +19,7 @@ from warner.memory import TALLY_BYTES, refuse_beyond_memory
 from warner.reports.invalid_values import together
 from warner.reports.queries import INSIDE
 from warner.reports.stored import ReportBlock
-from warner.reports.tallies import Tally, group_order
+from warner.reports.tallies import SUMMED, Tally, group_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -87,7 +87,8 @@ class Subtotal(NamedTuple):
     """What some rows add to a tally; arrays have one entry, or row, for each group.
 
     `bad` amounts are negative or missing, `roughly` is the sum of the others as a float, which does not overflow;
-    `strange` are values that no report can have, and how often each is there.
+    `strange` are values that no report can have, and how often each is there. Of a complex sample with weights there
+    are also the number of `people`, and the sums of squared weights `by_kind` of report.
     """
 
     groups: tuple[Group, ...]
@@ -99,6 +100,8 @@ class Subtotal(NamedTuple):
     bad: int = 0
     roughly: float = 0.0
     strange: Mapping[str, int] = NOTHING
+    people: Integers | None = None
+    by_kind: Counts | None = None
 
     def numbers(self) -> dict[Group, int]:
         """Give the number of each group."""
@@ -106,14 +109,16 @@ class Subtotal(NamedTuple):
 
     def tally(self, design: Design, by: tuple[str, ...], **more: Any) -> Tally:
         """Make the tally, without the axis of the groups where nothing is grouped by."""
-        arrays: dict[str, Any] = {name: values if by else values[0] for name, values in _arrays(self).items()}
+        arrays: dict[str, Any] = {
+            name: values if by else values[0] for name, values in _arrays(self).items() if name in SUMMED
+        }
         if design.sufficient == "histogram":
             del arrays["counts"]  # which follow: a tally would derive them once more, to compare
         return Tally(design, by=by, groups=self.groups if by else (), dropped=self.strange, **arrays, **more)
 
 
-def subtotal(design: Design, rows: Rows) -> Subtotal:
-    """Count the reports of some rows."""
+def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
+    """Count the reports of some rows; with weights also their number and their squares `by_kind`, if asked for."""
     _refuse_too_many(len(rows.groups), design)
     known = rows.known()
     sums = design.counted(known.reports, known.amounts, group=known.place, groups=len(rows.groups))
@@ -134,7 +139,15 @@ def subtotal(design: Design, rows: Rows) -> Subtotal:
         left_out(OUTSIDE),
         None if squares is None else known.per_group(squares),
         rows.status.size,
+        **(_by_kind(design, known, squares) if by_kind and squares is not None else {}),
     )
+
+
+def _by_kind(design: Design, known: Rows, squares: Array) -> dict[str, Any]:
+    """Count people, and squared weights for each kind of report."""
+    counts = design.counted(known.reports, squares, group=known.place, groups=len(known.groups)).counts
+    by_kind = counts[np.newaxis] if known.place is None else counts
+    return {"people": known.per_group(known.number), "by_kind": by_kind}
 
 
 def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
@@ -143,7 +156,7 @@ def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
     total = next(parts)
     place = total.numbers()
     arrays = {name: values.copy() for name, values in _arrays(total).items()}
-    rows, bad, roughly, strange = total[5:]
+    rows, bad, roughly, strange = total[5:9]
     for part in parts:
         places = [place.setdefault(group, len(place)) for group in part.groups]
         _refuse_too_many(len(place), design)
@@ -157,11 +170,13 @@ def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
     arrays = {name: values[order] for name, values in arrays.items()}
     sums = Sums(arrays["counts"], arrays["n"], arrays.get("histogram"))
     left_out = arrays["missing"], arrays["unknown"]
-    return Subtotal(groups, sums, *left_out, arrays.get("squares"), rows, bad, roughly, strange)
+    more = arrays.get("people"), arrays.get("by_kind")
+    return Subtotal(groups, sums, *left_out, arrays.get("squares"), rows, bad, roughly, strange, *more)
 
 
 def _arrays(part: Subtotal) -> dict[str, Counts]:
     arrays = {**part.sums._asdict(), "missing": part.missing, "unknown": part.unknown, "squares": part.squares}
+    arrays |= {"people": part.people, "by_kind": part.by_kind}
     return {name: values for name, values in arrays.items() if values is not None}
 
 

@@ -34,7 +34,10 @@ from warner.reports.counts import (
     refuse_other_total,
     refuse_squares,
 )
+from warner.reports.design_based import design_based, smallest_effective
 from warner.reports.invalid_values import left_out, together
+from warner.reports.linear_scores import Question
+from warner.reports.sample_documents import refuse_other_sums, sample_from_dict
 from warner.reports.sampling import effective_number
 from warner.words import amount, counted, group_name, printable, reports_counted
 
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, PerGroup, Sets
     from warner.designs.facts import Readout
     from warner.designs.labels import Labels
+    from warner.reports.complex_samples import ComplexSample
     from warner.reports.counts import Block
     from warner.reports.pools import Pool
     from warner.reports.stored import StoredReports
@@ -87,6 +91,8 @@ class Tally:
         The groups, each with one value for each name in `by`; a missing value, None, is a group of its own.
     squares : float or ndarray of shape (groups,), or None
         With weights, the sum of their squares.
+    sample : ComplexSample or None
+        The counts by cluster and stratum, or by replicate weights, where people were not drawn alike and alone.
     backend : str or None
         The data-frame library that the reports came from, for results to go back to.
     kept : StoredReports or None
@@ -112,6 +118,7 @@ class Tally:
     by: tuple[str, ...] = field(default=(), kw_only=True)
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
     squares: PerGroup = field(default=None, kw_only=True)
+    sample: ComplexSample | None = field(default=None, kw_only=True)
     backend: str | None = field(default=None, kw_only=True)
     kept: StoredReports | None = field(default=None, kw_only=True)
     dropped: Mapping[str, int] = field(default_factory=dict, kw_only=True)
@@ -221,8 +228,18 @@ class Tally:
         return self.squares is not None
 
     @property
+    def simple(self) -> bool:
+        """Whether people were drawn alike and alone: without weights, strata and clusters."""
+        return self.squares is None and self.sample is None
+
+    @cached_property
     def effective(self) -> PerGroup:
-        """The number of equally weighted reports that would say as much, Kish's (sum of w)^2 / (sum of w^2)."""
+        """The number of reports of people drawn alike and alone that would say as much.
+
+        With weights, Kish's (sum of w)^2 / (sum of w^2); of a complex sample, the smallest of all answers.
+        """
+        if self.sample is not None:
+            return self.squeezed(smallest_effective(self))
         return self.n if self.squares is None else effective_number(self.n, self.squares)
 
     @cached_property
@@ -262,7 +279,7 @@ class Tally:
     def _histograms(self) -> Histograms:
         histogram = None if self.histogram is None else self.histogram.reshape(-1, self.histogram.shape[-1])
         counts, n = self.rows()
-        effective = np.atleast_1d(self.effective).astype(np.float64) if self.weighted else None
+        effective = None if self.simple else np.atleast_1d(self.effective).astype(np.float64)
         return Histograms(counts, n, self._largest, histogram, self.kept, np.arange(len(n)), effective)
 
     def readout(
@@ -274,6 +291,9 @@ class Tally:
         target: str = "population",
     ) -> Readout:
         """Say how shares show in the reports of these groups, of all if None; see `Design.readout`."""
+        if self.sample is not None:
+            found = design_based(self, Question(self.design, sets, minus), groups, target)
+            return replace(found, fuzzy=isinstance(sets, Fuzzy))
         counts, n = self.scaled()
         histogram = self.scaled_histogram()
         if groups is not None:
@@ -288,14 +308,14 @@ class Tally:
         Without weights these are the counts themselves; a group without reports has a total of 0.
         """
         counts, number = self.rows()
-        if self.squares is None:
+        if self.simple:
             return counts, number[:, np.newaxis].astype(np.float64)
         return counts * self._worth, np.reshape(self.effective, (-1, 1))
 
     def scaled_histogram(self) -> Counts | None:
         """Give the histogram, scaled alike, of shape (groups, types); None where types are not kept apart."""
         histogram = self._histograms.histogram
-        return histogram if histogram is None or self.squares is None else histogram * self._worth
+        return histogram if histogram is None or self.simple else histogram * self._worth
 
     @property
     def _worth(self) -> Array:
@@ -321,6 +341,11 @@ class Tally:
         """Write the privacy that one report spends at most, rounded up."""
         return self.design.shown_epsilon()
 
+    def under(self, design: Design) -> Tally:
+        """Give the same counts as if they had gone through another design with the same columns."""
+        sample = None if self.sample is None else replace(self.sample, cells=self.sample.cells.under(design))
+        return replace(self, design=design, sample=sample)
+
     # Values
 
     def __add__(self, other: object) -> Tally:
@@ -329,12 +354,14 @@ class Tally:
         for what, name in (("design", "design"), ("grouping", "by"), ("use of weights", "weighted")):
             if (given := (getattr(self, name), getattr(other, name))) and given[0] != given[1]:
                 raise ValueError(f"tallies must have the same {what} to add up, but got {given[0]!r} and {given[1]!r}")
+        if (self.sample is None) != (other.sample is None):
+            raise ValueError("tallies must both have strata, clusters or replicate weights to add up, or neither")
         groups = tuple(sorted({*self.groups, *other.groups}, key=group_order))
         mine, theirs = self.with_groups(groups), other.with_groups(groups)
         # What one of them lacks, their sum lacks as well.
         sums = {
             name: getattr(mine, name) + getattr(theirs, name)
-            for name in (*SUMMED, "kept")
+            for name in (*SUMMED, "kept", "sample")
             if getattr(mine, name) is not None and getattr(theirs, name) is not None
         }
         dropped = together(self.dropped, other.dropped)
@@ -363,7 +390,12 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         same = (self.design, self.by, self.groups) == (other.design, other.by, other.groups)
-        return same and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in SUMMED)
+        mine, theirs = (None if one.sample is None else one.sample.to_dict() for one in (self, other))
+        return (
+            same
+            and mine == theirs
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in SUMMED)
+        )
 
     def __hash__(self) -> int:
         return hash((self.design, self.by, self.groups, self.counts.sum()))
@@ -384,6 +416,7 @@ class Tally:
             "by": list(self.by),
             "groups": [list(group) for group in self.groups],
             "squares": None if self.squares is None else np.asarray(self.squares).tolist(),
+            **({} if self.sample is None else {"sample": self.sample.to_dict()}),
         }
 
     def to_json(self) -> str:
@@ -394,10 +427,12 @@ class Tally:
     def from_dict(cls, fields: Document) -> Tally:
         """Read what `to_dict` gave; anything else is an error that says what is wrong with it."""
         names = {"design", "counts", "missing", "unknown", "by", "groups", "squares"}
-        checked(fields, FORMAT, VERSION, names, frozenset({"n", "histogram"}))
+        checked(fields, FORMAT, VERSION, names, frozenset({"n", "histogram", "sample"}))
         try:
             numbers: dict[str, Any] = {name: _json_numbers(name, fields.get(name)) for name in SUMMED}
-            return cls(design_from_dict(fields["design"]), **grouping_from_json(fields), **numbers)
+            sample = None if "sample" not in fields else sample_from_dict(fields, cls.from_dict)
+            read = cls(design_from_dict(fields["design"]), **grouping_from_json(fields), **numbers, sample=sample)
+            return read if sample is None else refuse_other_sums(sample, read)
         except (TypeError, ValueError) as error:
             raise ValueError(f"this tally is damaged: {error}") from None
 
@@ -432,7 +467,8 @@ class Tally:
             if np.any(getattr(self, name))
         )
         kinds = "answers" if self.counts_answers else "outputs"
-        return f"<Tally of {reports} among {totals.size:,} {kinds}{grouped}: {listed}{left_out}>"
+        drawn = "" if self.sample is None else f", {printable(self.sample.described())}"
+        return f"<Tally of {reports} among {totals.size:,} {kinds}{grouped}{drawn}: {listed}{left_out}>"
 
 
 def grouping_from_json(fields: Document) -> dict[str, Any]:

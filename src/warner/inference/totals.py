@@ -1,0 +1,190 @@
+r"""Totals: how many people hold an answer, or how much all of them have of a number.
+
+Where the number N of all people is known, a total is N times a share, or a mean, and so are its error and its limits.
+Where it is not, but weights say how many people of the population a report stands for, it is Horvitz and Thompson's
+:math:`\sum_i w_i z_i` with the debiased answers z, and the variance of such a sum, which also varies with the number of
+people that weights add up to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.arrays import objects
+from warner.designs.facts import Fuzzy
+from warner.designs.labels import all_labels
+from warner.inference.complex_differences import student_error
+from warner.inference.intervals import limits
+from warner.inference.means import mean, values_of, with_limits
+from warner.inference.normal import normal_limits
+from warner.reports.linear_scores import Question
+from warner.results import Result, plain
+from warner.typesetting import Printed, estimate_columns, labels
+from warner.words import printable, sentence
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts
+    from warner.documents import Document
+    from warner.inference.intervals import Confidence
+    from warner.reports.pools import Collected
+    from warner.reports.tallies import Group, Tally
+
+KNOWN, EXPANDED = "known population", "sums of weights"  # where the number of people comes from
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Totals(Result):
+    """Numbers of people, or the sum of a number over all people, with confidence intervals.
+
+    Attributes
+    ----------
+    value, se, low, high : ndarray of shape (groups, answers), or (groups, 1) of a number
+        The totals, their standard errors and intervals; NaN for a group without reports.
+    confidence : Confidence
+        The level.
+    source : {"known population", "sums of weights"}
+        Where the number of people comes from.
+    answers : tuple
+        The answers; empty where the total is of a number.
+    by, groups : tuple
+        The names of the columns that groups come from, and the groups; empty without groups.
+    sample : str
+        What the sample consists of, such as 32 schools in 4 regions; empty where people were drawn alone.
+    """
+
+    value: Array
+    se: Array
+    low: Array
+    high: Array
+    confidence: Confidence
+    source: str
+    answers: tuple[Any, ...] = ()
+    by: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
+    sample: str = ""
+
+    def table(self) -> dict[str, Counts]:
+        """Give a row for each answer (and group)."""
+        each = max(len(self.answers), 1)
+        names = {
+            name: np.repeat(objects(group[place] for group in self.groups), each) for place, name in enumerate(self.by)
+        }
+        if self.answers:
+            names["value"] = np.tile(objects(self.answers), len(self.value))
+        numbers = {"total": self.value, "se": self.se, "low": self.low, "high": self.high}
+        return names | {name: np.ravel(column) for name, column in numbers.items()}
+
+    @property
+    def about(self) -> str:
+        """What the intervals are, in words."""
+        return f"{'design-based' if self.sample else 'approximate'} {self.confidence}"
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper: each row to two digits of its standard error."""
+        table = self.table(**options)
+        columns = {name: labels(table[name]) for name in (*self.by, "value") if name in table}
+        columns |= estimate_columns(table, "total", self.about, of="total")
+        notes = [f"number of people: {self.source}", *([self.sample] if self.sample else [])]
+        return Printed(columns, "Estimated totals", tuple(map(sentence, notes)))
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold; what is not known as None."""
+        about = {"level": self.confidence.level, "population": self.source}
+        sample = {"sample": self.sample} if self.sample else {}
+        grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
+        numbers = {name: plain(self._squeezed(getattr(self, name))) for name in ("value", "se", "low", "high")}
+        named = {"answers": list(self.answers)} if self.answers else {}
+        return {"quantity": "total", **grouped, **named, **numbers, **about, **sample}
+
+    def _squeezed(self, values: Array) -> Array:
+        values = values if self.groups else values[0]
+        return values if self.answers else values[..., 0]
+
+    def text(self) -> str:
+        """Say it in a line for each answer (and group)."""
+        table = self.table()
+        names = [column.tolist() for name, column in table.items() if name in (*self.by, "value")]
+        rows = zip(*(table[name].tolist() for name in ("total", "low", "high", "se")), strict=True)
+        said = [with_limits(*row) for row in rows]
+        drawn = f", {self.sample}" if self.sample else ""
+        head = f"totals, {self.about}{drawn} ({self.source})"
+        if not names:
+            return f"{head}\n  {said[0]}"
+        lines = [
+            f"  {printable(', '.join(map(str, name)))}: {line}"
+            for name, line in zip(zip(*names, strict=True), said, strict=True)
+        ]
+        return "\n".join([head, *lines])
+
+
+def totals(tally: Collected, shares: Array, population: Any, values: Any, confidence: Confidence) -> Totals:
+    """Give the number of people with each answer, or the sum of the numbers that answers stand for."""
+    answers = () if values is not None else tuple(all_labels(tally.domain).tolist())
+    groups = tally.groups if tally.by else ()
+    if population is None:
+        numbers, source = _expanded(tally, values, confidence), EXPANDED
+    else:
+        numbers, source = _of_population(tally, shares, _number_of_people(tally, population), values, confidence), KNOWN
+    drawn = "" if tally.sample is None else tally.sample.described()
+    value, error, low, high = numbers
+    return Totals(value, error, low, high, confidence, source, answers, tally.by, groups, drawn)
+
+
+def _number_of_people(tally: Collected, population: Any) -> Array:
+    """Give the number of all people, of each group, of shape (groups, 1)."""
+    try:
+        people = np.atleast_1d(np.asarray(population, dtype=np.float64))
+    except (TypeError, ValueError):
+        people = np.zeros(0)
+    if people.shape not in {(1,), (len(tally.answered),)} or not (np.isfinite(people) & (people > 0)).all():
+        each = ", or one for each group, in their order" if tally.by else ""
+        raise ValueError(f"population must be the number of all people, above 0{each}, but got {population!r}")
+    if people.size == 1 and len(tally.answered) > 1:
+        raise ValueError("population must be one number for each group, in their order, but got one for all")
+    return people[:, np.newaxis]
+
+
+def _of_population(
+    tally: Collected, shares: Array, people: Array, values: Any, confidence: Confidence
+) -> tuple[Array, ...]:
+    if values is None:
+        ends = limits(tally, confidence)
+        return tuple(people * part for part in (shares.reshape(len(people), -1), ends.error, ends.low, ends.high))
+    found = mean(tally, values, confidence)
+    return tuple(people * np.reshape(part, (-1, 1)) for part in (found.value, found.se, found.low, found.high))
+
+
+def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[Array, ...]:
+    """Give Horvitz and Thompson's totals of a complex sample with weights."""
+    if tally.sample is None or not tally.weighted:
+        raise ValueError(
+            "totals needs population, the number of all people; without it they need weights that say how many people "
+            "a report stands for, and strata, clusters, sampled or replicates, which say how these vary"
+        )
+    part: Tally = tally.parts[0]
+    if not part.design.counts_everybody:
+        raise ValueError("population must be given under a design that asks each person about some of the answers")
+    x = None if values is None else values_of(tally.domain, values)
+    sets = None if x is None else Fuzzy(x[np.newaxis])
+    answered = tally.answered
+    counts, n = part.rows()
+    question = Question(part.design, sets)
+    found = question.readout(counts[answered], n[answered, np.newaxis])
+    keys = [tally.groups[row] if tally.by else () for row in np.flatnonzero(answered).tolist()]
+    sums = np.asarray(found.count - found.base * n[answered, np.newaxis])
+    variance, freedom = tally.sample.of_totals(question, sums, keys)
+    value, error = sums / found.gain, np.sqrt(np.maximum(variance, 0)) / np.abs(found.gain)
+    if found.error is not None:
+        error = np.where(np.isinf(found.error), np.inf, error)
+    least = 0.0 if x is None else min(0.0, float(x.min()) * float(n.max()))
+    tail = confidence.tail(1)
+    low, high = normal_limits(value, student_error(error, freedom, tail), tail, span=(-np.inf, np.inf))
+    rows = []
+    for numbers in (value, error, np.maximum(low, least), np.maximum(high, least)):
+        everywhere = np.full((len(answered), value.shape[1]), np.nan)
+        everywhere[answered] = numbers
+        rows.append(everywhere)
+    return tuple(rows)

@@ -1,0 +1,84 @@
+"""Design-based readouts: how shares show in a complex sample, with their standard errors and effective numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.reports.linearisation import fewer_people
+from warner.reports.sampling import effective_number
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Integers
+    from warner.designs.facts import Readout
+    from warner.reports.linear_scores import Question
+    from warner.reports.pools import Collected
+    from warner.reports.tallies import Tally
+
+USUAL_TAIL = 0.025  # of the intervals that a single effective number is for
+
+
+def design_based(tally: Tally, question: Question, groups: Any, target: str) -> Readout:
+    """Say how shares show in groups of a complex sample, with design-based standard errors; see `Readout`."""
+    refuse_realised(tally, target)
+    assert tally.sample is not None
+    sample, rows = tally.sample, _numbers_of_groups(tally, groups)
+    counts, n = tally.rows()
+    keys = [tally.groups[row] if tally.by else () for row in rows.tolist()]
+    people, total = sample.people_of(keys), n[rows, np.newaxis].astype(np.float64)
+    squares = None if tally.squares is None else np.atleast_1d(tally.squares)[rows, np.newaxis]
+    alike = people if squares is None else effective_number(total, squares)  # if only their weights differed
+    worth = np.divide(alike, total, out=np.zeros_like(total), where=total > 0)
+    histogram = None if tally.histogram is None else tally.histogram.reshape(len(n), -1)[rows] * worth
+    found = question.readout(counts[rows] * worth, alike, histogram)
+    frequency = question.frequencies(counts[rows] * worth, alike)
+    asked = np.broadcast_to(found.trials, frequency.shape)  # all people, or those who were asked about the answer
+    variance, freedom = sample.accuracy(question, frequency, keys)
+    gain = np.broadcast_to(np.abs(found.gain), frequency.shape)
+    exact = np.broadcast_to(found.exact, frequency.shape)
+    alone = np.maximum(frequency * (1 - frequency), 0) / np.where(asked > 0, asked, 1.0)
+    simple = np.sqrt(alone) / gain  # the standard error of a simple sample
+    if found.error is not None:
+        simple = np.where(exact, simple, found.error)
+    error = np.where(np.isfinite(variance) & np.isfinite(simple), np.sqrt(np.maximum(variance, 0)) / gain, simple)
+    known = (error > 0) & (simple > 0) & np.isfinite(simple)
+    reported = asked * (people / alike)
+    number = np.where(known, asked * (simple / np.where(known, error, 1.0)) ** 2, reported)
+    trials = number if sample.finite else np.minimum(number, reported)
+    error = np.where(exact | (error > 0), error, simple)
+    return replace(found, count=frequency * trials, trials=trials, error=error, freedom=freedom, people=people)
+
+
+def refuse_realised(tally: Collected, target: str) -> None:
+    """Refuse the share among the people who reported where these are a complex sample."""
+    if tally.sample is not None and target != "population":
+        raise ValueError(
+            'target must be "population" with strata, clusters or replicate weights, which are about sampling from a '
+            f"population, but got {target!r}; leave these out for the share among the people who reported"
+        )
+
+
+def _numbers_of_groups(tally: Tally, groups: Any) -> Integers:
+    """Give the numbers of groups, of all if None."""
+    every = np.arange(len(tally.answered))
+    return every if groups is None else every[np.asarray(groups)]
+
+
+def smallest_effective(tally: Tally) -> Array:
+    """Give the least number of people drawn alone, over all answers, that a group's reports are worth, (groups,)."""
+    result = np.zeros(len(tally.answered))
+    if tally.answered.any():
+        found = tally.readout(tally.answered)
+        assert found.freedom is not None
+        fewer = fewer_people(found.people, found.freedom, USUAL_TAIL)
+        result[tally.answered] = (np.min(found.trials, axis=1, keepdims=True) * fewer)[:, 0]
+    return result
+
+
+def sample_freedom(tally: Tally) -> Array:
+    """Give the degrees of freedom of the groups that have reports."""
+    found = tally.readout(tally.answered)
+    assert found.freedom is not None
+    return np.ravel(found.freedom)

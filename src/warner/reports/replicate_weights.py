@@ -1,0 +1,102 @@
+"""Replicate weights: a sample that was weighted many times, as statistical offices publish them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.reports.complex_samples import Accuracy, ComplexSample, cells_in_order
+
+if TYPE_CHECKING:
+    from warner.arrays import Array
+    from warner.documents import Document
+    from warner.reports.linear_scores import Question
+    from warner.reports.tallies import Group, Tally
+
+
+@dataclass(frozen=True, eq=False)
+class ReplicateSample(ComplexSample):
+    r"""People with replicate weights, as statistical offices give them: :math:`V = s \sum_r (f_r - f)^2`.
+
+    A cell holds the reports of a group under one set of weights. There is one degree of freedom less than sets.
+
+    Attributes
+    ----------
+    replicates : int
+        The number of sets of weights.
+    scale : float
+        The factor s that belongs to them.
+    """
+
+    replicates: int = 0
+    scale: float = 1.0
+
+    def described(self) -> str:
+        return f"{self.replicates:,} sets of replicate weights"
+
+    def people_of(self, groups: list[Group]) -> Array:
+        cells = [self._cells_of.get(group, [0]) for group in groups]
+        return np.array([[self.reports[places].max()] for places in cells], dtype=np.float64)
+
+    def _deviations(self, question: Question, frequency: Array, group: Group) -> Array:
+        _, counts, n = self._rows(group)
+        return np.asarray(question.frequencies(counts, n) - frequency)
+
+    def _freedom(self, groups: int) -> Array:
+        return np.full((groups, 1), float(self.replicates - 1))
+
+    def accuracy(self, question: Question, frequency: Array, groups: list[Group]) -> Accuracy:
+        rows = zip(frequency, groups, strict=True)
+        moved = [(self._deviations(question, f, group) ** 2).sum(axis=0) for f, group in rows]
+        return Accuracy(self.scale * np.array(moved), self._freedom(len(groups)))
+
+    def of_difference(self, question: Question, frequency: Array, gain: Array, pair: list[Group]) -> Accuracy:
+        one, two = (self._in_all(question, f, group) for f, group in zip(frequency, pair, strict=True))
+        variance = self.scale * (((one - two) / gain) ** 2).sum(axis=0)
+        return Accuracy(variance[np.newaxis], self._freedom(1))
+
+    def _in_all(self, question: Question, frequency: Array, group: Group) -> Array:
+        """Give the deviations under every set of weights, zero under those that leave the group out."""
+        result = np.zeros((self.replicates, frequency.size))
+        numbers = [self.cells.groups[place][-1] for place in self._cells_of.get(group, [])]
+        result[numbers] = self._deviations(question, frequency, group)
+        return result
+
+    def of_totals(self, question: Question, totals: Array, groups: list[Group]) -> Accuracy:
+        variance = np.zeros(totals.shape)
+        for row, (total, group) in enumerate(zip(totals, groups, strict=True)):
+            _, counts, n = self._rows(group)
+            found = question.readout(counts, n)
+            variance[row] = ((found.count - found.base * n - total) ** 2).sum(axis=0)
+            variance[row] += (self.replicates - len(n)) * total**2  # of weights that leave the group out
+        return Accuracy(self.scale * variance, self._freedom(len(groups)))
+
+    def __add__(self, other: ComplexSample) -> ReplicateSample:
+        same = isinstance(other, ReplicateSample) and (self.replicates, self.scale) == (other.replicates, other.scale)
+        if not same or not isinstance(other, ReplicateSample):
+            raise ValueError("tallies must have the same number and scale of replicate weights to add up")
+        cells = self.cells + other.cells
+        mine, theirs = (cells_in_order(one.people, one.cells.groups, cells.groups) for one in (self, other))
+        return replace(self, cells=cells, people=mine + theirs)
+
+    def to_dict(self) -> Document:
+        return {"replicates": self.replicates, "scale": self.scale, "cells": self._cells_document()}
+
+    @classmethod
+    def from_dict(cls, fields: Document, cells: Tally, people: Any) -> ReplicateSample:
+        """Read what `to_dict` gave, with the cells that were read already."""
+        number, scale = fields["replicates"], fields["scale"]
+        if type(number) is not int or number < 2:
+            raise ValueError(f"replicates must be a whole number of at least 2, but is {number!r}")
+        if any(type(key[-1]) is not int or not 0 <= key[-1] < number for key in cells.groups):
+            raise ValueError("cells must have the number of their replicate weights, counted from 0")
+        refuse_scale(scale)
+        return cls(cells, people, number, float(scale))
+
+
+def refuse_scale(scale: Any) -> None:
+    """Refuse what is no scale of replicate weights."""
+    if isinstance(scale, bool) or not isinstance(scale, int | float | np.number) or not 0 < scale < np.inf:
+        raise ValueError(f"scale must be a positive number, that of the replicate weights, but got {scale!r}")

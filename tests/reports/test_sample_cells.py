@@ -1,0 +1,280 @@
+"""Complex samples from any data: engines, arrays, replicate weights, adding, files, and what is refused.
+
+Also tests `reports/complex_samples.py`, `reports/replicate_weights.py` and `reports/sample_documents.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import warner
+from engines import ENGINES, in_engine
+from warner import RandomizedResponse, Tally, UnaryEncoding
+from warner.inference.intervals import Confidence
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SURVEY = RandomizedResponse(["yes", "no"], truth="3/4")
+ASKED: dict[str, Any] = {"column": "answer", "weights": "w", "strata": "region", "clusters": "school"}
+
+
+def errors(counted: Tally) -> Any:
+    """Give the standard errors of all shares."""
+    return counted.readout().error
+
+
+def pupils() -> dict[str, list[Any]]:
+    """Give 120 pupils of twelve schools in two regions, of both sexes, with weights and replicates of these."""
+    rng = np.random.default_rng(1)
+    school = np.repeat(np.arange(12), 10)
+    weight = rng.integers(1, 5, 120) / 2  # whose sums are exact in any order
+    columns: dict[str, list[Any]] = {
+        "answer": rng.choice(["yes", "no"], 120, p=[0.4, 0.6]).tolist(),
+        "w": weight.tolist(),
+        "region": [("north", "south")[place % 2] for place in school],
+        "school": [f"s{place}" for place in school],
+        "part": [(0.25, 0.5)[place % 2] for place in school],
+        "sex": rng.choice(["m", "f"], 120).tolist(),
+    }
+    for left in range(12):
+        size = np.where(school % 2 == left % 2, 6 / 5, 1.0)
+        columns[f"rw{left}"] = np.where(school == left, 0.0, size * weight).tolist()
+    return columns
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_strata_and_clusters_come_from_every_engine(engine: str, tmp_path: Path) -> None:
+    expected = warner.tally(pupils(), SURVEY, **ASKED, by="sex", sampled="part")
+    assert expected.sample is not None
+    assert expected.sample.described() == "12 schools in 2 regions"
+    table = in_engine(engine, pupils(), tmp_path)
+    assert warner.tally(table, SURVEY, **ASKED, by="sex", sampled="part") == expected
+
+
+def test_arrays_are_counted_as_columns_are() -> None:
+    data = pupils()
+    named = {"weights": "w", "strata": "region", "clusters": "school", "sampled": "part"}
+    arrays: dict[str, Any] = {name: data[column] for name, column in named.items()}
+    counted = warner.tally(data["answer"], SURVEY, by={"sex": data["sex"]}, **arrays)
+    expected = warner.tally(data, SURVEY, **ASKED, by="sex", sampled="part")
+    assert_allclose(errors(counted), errors(expected), rtol=1e-12)
+    assert counted.sample is not None
+    assert counted.sample.described() == "12 clusters in 2 strata"  # arrays have no names
+
+
+def test_a_column_may_be_domain_and_stratum_at_once() -> None:
+    counted = warner.tally(pupils(), SURVEY, **ASKED, by="region")
+    alone = warner.tally(pupils(), SURVEY, **ASKED, where={"region": "north"})
+    assert_allclose(errors(counted)[0], errors(alone)[0], rtol=1e-12)
+
+
+def test_domains_count_all_clusters_of_the_sample() -> None:
+    """A domain that lives in one school of each region varies with who was drawn: six of twelve schools lack it."""
+    data = pupils()
+    data["sex"] = ["rare" if school in {"s0", "s1"} else "other" for school in data["school"]]
+    counted = warner.tally(data, SURVEY, **ASKED, by="sex")
+    assert counted.sample is not None
+    assert counted.sample.described() == "12 schools in 2 regions"
+    rare = counted.groups.index(("rare",))
+    assert errors(counted)[rare, 0] > 0
+    assert np.ravel(counted.readout().freedom)[rare] < 3  # which unequal clusters leave
+
+
+def test_parts_of_a_sample_add_up_to_the_whole() -> None:
+    data = pupils()
+    whole = warner.tally(data, SURVEY, **ASKED, by="sex", sampled="part")
+    halves = [{name: column[start::2] for name, column in data.items()} for start in (0, 1)]  # each in all schools
+    first, second = (warner.tally(half, SURVEY, **ASKED, by="sex", sampled="part") for half in halves)
+    assert first + second == whole
+    ends = [{name: column[part] for name, column in data.items()} for part in (slice(10), slice(10, None))]
+    one, others = (warner.tally(end, SURVEY, **ASKED, by="sex", sampled="part") for end in ends)  # one school alone
+    assert sum([one, others]) == whole
+
+
+def test_a_saved_sample_is_the_same_sample(tmp_path: Path) -> None:
+    for options in ({}, {"by": "sex"}, {"sampled": "part", "whole": True}, {"sampled": 0.5}):
+        counted = warner.tally(pupils(), SURVEY, **ASKED, **options)
+        counted.save(tmp_path / "tally.json")
+        read = Tally.load(tmp_path / "tally.json")
+        assert read == counted
+        assert warner.estimate(read).to_json() == warner.estimate(counted).to_json()
+    plain = warner.tally(pupils(), SURVEY, column="answer", sampled=0.1)  # neither strata nor clusters
+    assert Tally.from_json(plain.to_json()) == plain
+    assert plain != warner.tally(pupils(), SURVEY, column="answer", sampled=0.2)
+
+
+def test_replicate_weights_are_those_of_the_jackknife_that_made_them(tmp_path: Path) -> None:
+    """Replicates that leave out one of six schools in each of two regions: JKn has the scale 5/6."""
+    data = pupils()
+    asked: dict[str, Any] = {"column": "answer", "weights": "w", "replicates": "rw*", "scale": 5 / 6}
+    for by in (None, "sex"):
+        replicated = warner.tally(data, SURVEY, **asked, by=by)
+        jackknife = warner.tally(data, SURVEY, **ASKED, by=by, replicates="jackknife")
+        assert_allclose(errors(replicated), errors(jackknife), rtol=1e-9)
+        assert np.all(replicated.readout().freedom == 11)
+        assert Tally.from_json(replicated.to_json()) == replicated
+    compared = [warner.estimate(one).compare("yes", between=("m", "f")) for one in (replicated, jackknife)]
+    assert_allclose(*(one.difference for one in compared))
+    half = (np.array([one.high - one.low for one in compared]) / 2) / np.array([2.200985, 2.228139])  # t with 11, 10
+    assert_allclose(half[0], half[1], rtol=1e-6)
+    assert "12 sets of replicate weights" in warner.estimate(replicated).text()
+    table = in_engine("csv", data, tmp_path)
+    assert_allclose(errors(warner.tally(table, SURVEY, **asked, by="sex")), errors(replicated), rtol=1e-12)
+    arrays = [data[f"rw{place}"] for place in range(12)]
+    plain = warner.tally(data["answer"], SURVEY, weights=data["w"], replicates=arrays, scale=5 / 6)
+    whole = warner.tally(data, SURVEY, **asked)
+    assert_allclose(errors(plain), errors(whole), rtol=1e-12)
+    halves = [{name: column[start::2] for name, column in data.items()} for start in (0, 1)]
+    total = warner.tally(halves[0], SURVEY, **asked) + warner.tally(halves[1], SURVEY, **asked)
+    assert_allclose(errors(total), errors(whole), rtol=1e-12)
+    # The total of the weights varies with the replicates, too.
+    assert warner.estimate(whole).totals().se[0, 0] > 0
+
+
+def test_sets_of_answers_are_counted_by_cluster_in_batches(tmp_path: Path) -> None:
+    design = UnaryEncoding(5, epsilon=1)
+    rng = np.random.default_rng(3)
+    reports = design.randomize(rng.integers(0, 5, 200).tolist())
+    data = {"r": reports, "c": (np.arange(200) // 10).tolist(), "w": (rng.integers(1, 4, 200) / 2).tolist()}
+    asked: dict[str, Any] = {"column": "r", "clusters": "c", "weights": "w", "sampled": 0.5}
+    expected = warner.tally(data, design, **asked)
+    assert errors(expected).shape == (1, 5)
+    for engine in ("polars", "duckdb", "dask", "parquet"):
+        counted = warner.tally(in_engine(engine, data, tmp_path), design, **asked)
+        assert_allclose(errors(counted), errors(expected), rtol=1e-12)
+        assert warner.estimate(counted, method="inv_p").limits(Confidence()).method == "korn_graubard"
+
+
+def test_kept_reports_stay_with_their_groups() -> None:
+    design = UnaryEncoding(3, epsilon=2)
+    reports = design.randomize([0, 1, 2] * 40)
+    by, clusters = {"g": [place % 2 for place in range(120)]}, [place // 12 for place in range(120)]
+    kept, plain = (warner.tally(reports, design, keep=True, by=by, clusters=drawn) for drawn in (clusters, None))
+    assert_allclose(warner.estimate(kept, method="mle").shares, warner.estimate(plain, method="mle").shares, atol=1e-6)
+
+
+def test_weights_alone_stay_as_they_are_and_say_what_they_do_not_know() -> None:
+    text = warner.estimate(warner.tally(pupils(), SURVEY, column="answer", weights="w")).text()
+    assert "people who were drawn together, such as pupils of a school, count as if drawn alone" in text
+    assert "design-based" not in text
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({"region": [*["lone"] * 10, *pupils()["region"][10:]]}, {}, "every stratum must have at least two clusters"),
+        ({"region": ["lone", *pupils()["region"][1:]]}, {}, "clusters must lie in one stratum each, but 1 lies in"),
+        (
+            {"school": ["all"] * 120, "region": ["one"] * 120},
+            {},
+            "clusters must be at least two, but all",
+        ),
+        ({"school": [None, *pupils()["school"][1:]]}, {}, "clusters must be known for everybody, but some rows"),
+        ({"w": [-1.0, *pupils()["w"][1:]]}, {}, "weights must be"),
+        ({"w": [None, *pupils()["w"][1:]]}, {}, "weights must be"),
+        ({}, {"sampled": 0}, "sampled must be the part of a stratum's clusters"),
+        ({}, {"sampled": 1.5}, "above 0 and at most 1, but got 1.5"),
+        ({"part": ["all"] * 120}, {"sampled": "part"}, "above 0 and at most 1, but got 'all'"),
+        ({"part": [0.3, *pupils()["part"][1:]]}, {"sampled": "part"}, "sampled must be the same for all people of a"),
+    ],
+)
+def test_samples_that_do_not_show_how_they_vary_are_refused(change: Any, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        warner.estimate(warner.tally(pupils() | change, SURVEY, **ASKED, **options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"clusters": "school", "whole": True}, "whole must be left out without clusters and sampled"),
+        ({"replicates": "jackknife"}, "replicates must come with clusters, and without"),
+        ({"replicates": "rw*", "scale": 1.0}, "replicates must come with weights"),
+        ({"replicates": "rw*", "weights": "w"}, "replicates must come with weights, those of"),
+        (
+            {"replicates": "rw*", "weights": "w", "scale": 1.0, "clusters": "school"},
+            "must come without strata",
+        ),
+        ({"scale": 1.0}, "scale must be left out without replicates"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        warner.tally(pupils(), SURVEY, column="answer", **options)
+
+
+def test_replicates_must_be_there_and_have_a_scale() -> None:
+    asked: dict[str, Any] = {"column": "answer", "weights": "w"}
+    with pytest.raises(ValueError, match="replicates must name at least two columns of weights, such as rw"):
+        warner.tally(pupils(), SURVEY, **asked, replicates="boot*", scale=1.0)
+    with pytest.raises(ValueError, match="scale must be a positive number"):
+        warner.tally(pupils(), SURVEY, **asked, replicates="rw*", scale=-1.0)
+
+
+def test_what_is_not_known_for_complex_samples_is_refused() -> None:
+    result = warner.estimate(warner.tally(pupils(), SURVEY, **ASKED))
+    with pytest.raises(ValueError, match="anytime must be left out with strata"):
+        result.table(anytime=True)
+    with pytest.raises(ValueError, match='target must be "population" with strata, clusters or replicate weights'):
+        result.interval("yes", target="realised")
+    halves = warner.estimate(warner.tally(pupils(), SURVEY, **ASKED, by="sex"))
+    with pytest.raises(ValueError, match='target must be "population" with strata'):
+        halves.compare("yes", between=("f", "m"), target="realised")
+    with pytest.raises(ValueError, match="method must be left out with strata, clusters"):
+        result.interval("yes", method="wilson")
+    with pytest.raises(TypeError, match="for reports of one design"):
+        warner.tally(pupils(), {"north": SURVEY, "south": SURVEY}, by="region", column="answer", clusters="school")
+    other = warner.tally(pupils(), RandomizedResponse(["yes", "no"], truth="4/5"), **ASKED)
+    with pytest.raises(ValueError, match="must be of one design to be put together"):
+        warner.pool([result.tally.parts[0], other])
+    with pytest.raises(TypeError, match="data must not be a tally with strata"):
+        warner.regress("~ sex", warner.tally(pupils(), SURVEY, column="answer", by="sex", clusters="school"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"clusters": None}, "clusters"),
+        ({"sampled": None}, "tallies must both have sampled"),
+        ({"sampled": 0.5}, "tallies must agree on the part of each stratum"),
+        ({"replicates": "rw*", "scale": 1.0, "strata": None, "clusters": None, "sampled": None}, "same kind of sample"),
+    ],
+)
+def test_samples_of_different_kinds_do_not_add_up(options: Any, message: str) -> None:
+    asked = ASKED | {"sampled": "part"}
+    with pytest.raises(ValueError, match=message):
+        warner.tally(pupils(), SURVEY, **asked) + warner.tally(pupils(), SURVEY, **(asked | options))
+    with pytest.raises(ValueError, match="tallies must both have strata, clusters or replicate weights to add up"):
+        warner.tally(pupils(), SURVEY, **asked) + warner.tally(pupils(), SURVEY, column="answer", weights="w")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"sampled": [0.5]},
+        {"sampled": [0.5, 2]},
+        {"variance": "guessed"},
+        {"whole": 1},
+        {"strata": 3},
+        {"cells": []},
+        {"cells": {"counts": []}},
+        {"more": 1},
+    ],
+)
+def test_a_damaged_sample_is_refused(damage: dict[str, Any]) -> None:
+    fields = json.loads(warner.tally(pupils(), SURVEY, **ASKED, sampled="part").to_json())
+    fields["sample"] |= damage
+    with pytest.raises(ValueError, match="this tally is damaged"):
+        Tally.from_dict(fields)
+    fields = json.loads(warner.tally(pupils(), SURVEY, **ASKED).to_json())
+    fields["sample"]["cells"]["counts"][0][0] += 1
+    with pytest.raises(ValueError, match="must add up to those of the tally"):
+        Tally.from_dict(fields)
