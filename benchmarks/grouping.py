@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from measuring import Line, peak_bytes, slower
-from warner import RandomizedResponse, Tally, estimate, estimate_groups
+from warner import RandomizedResponse, Tally, estimate, estimate_groups, tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,3 +38,21 @@ def grouping() -> Iterator[Line]:
         )
         peak = peak_bytes(lambda t=tally: estimate_groups(t))  # type: ignore[misc]
         yield Line(f"{work}: peak memory", "", "300 MB", peak <= MOST_MEMORY, f"{peak / 1e6:.0f} MB", "")
+    yield clustering()
+
+
+def clustering() -> Line:
+    """Count 10^7 rows by cluster and stratum, for design-based intervals, against counting them by two columns."""
+    rng = np.random.default_rng(3)
+    survey = RandomizedResponse(["yes", "no"], epsilon=1)
+    school = rng.integers(0, 10**4, 10**7)
+    answers = np.array(survey.domain)[rng.integers(0, 2, 10**7)]
+    table = pa.table({"answer": answers, "school": school, "region": school % 10})
+    return slower(
+        "tally by cluster and stratum, 10^7 rows in 10^4 clusters",
+        "tally by the same two columns",
+        1.3,
+        lambda: tally(table, survey, column="answer", by=["region", "school"]),
+        lambda: tally(table, survey, column="answer", strata="region", clusters="school"),
+        rounds=3,
+    )
