@@ -73,7 +73,7 @@ COMMANDS = {
     ),
     "collect": Listed(
         "collecting",
-        "Serve a survey whose answers are randomized in the respondents' browsers, and keep only counts.",
+        "Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.",
         "warner collect drinking.json --port 8000 --limit 5000",
     ),
     "invite": Listed(

@@ -74,7 +74,7 @@ def collect(
         str | None, typer.Option(help="With --page: where responses are collected, such as https://survey.example.org.")
     ] = None,
 ) -> None:
-    """Serve a survey whose answers are randomized in the respondents' browsers, and keep only counts.
+    """Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.
 
     Prints the address of the survey, and a link to its dashboard that works once. Ctrl-C stops it with exit code 0; if
     you start it again, it continues. The addresses of respondents are neither stored nor logged. What a proxy says
