@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -174,6 +175,19 @@ def test_groups_are_searched_each_on_its_own() -> None:
     assert "at most 5 %, in all groups together" in together.text()
     assert (together.findings[0].critical >= both.findings[0].critical).all()
     assert len(together.to_dict()["smallest_share"]) == 2
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_an_adjusted_p_value_counts_all_tests_that_share_the_error(simultaneous: bool) -> None:
+    # One block of two bits: four values are tested, each with a quarter of the error of its group.
+    design = OpenDomain(odds=(3, 1), bits=2, field=5)
+    rows = np.array([[1, 0, 0]] * 8 + [[1, 1, 1]] * 8)  # the direction 0 supports all values, the direction 1 the 1
+    tally = OpenTally.of_rows(design, rows, np.arange(16) % 2, by=("x",), groups=((1,), (2,)))
+    tail = Fraction(1, 5**8)  # all eight reports of a group support the 1
+    together = discover(tally, simultaneous=simultaneous, level=0.9)
+    for part in together.findings:
+        assert part.values[0] == 1
+        assert part.adjusted[0] == pytest.approx(float(tail * 4 * (2 if simultaneous else 1)), rel=1e-9)
 
 
 def test_a_group_that_is_too_small_finds_nothing() -> None:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -32,6 +32,8 @@ OUTSIDE = -2
 LARGEST_JSON_INTEGER = 2**53 - 1  # the largest whole number that JavaScript reads from JSON as it stands
 LABELS_LISTED = 12  # labels in a sentence
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+# An integer in its one spelling; open domains have whole numbers below 2^1024, of 309 digits.
+WRITTEN_INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,308})(?:\.0)?")
 TEXTS_READ_TOGETHER = 1000  # texts that are better read all at once
 
 
@@ -60,10 +62,25 @@ def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "
         raise TypeError(
             f"{what} must be {wanted}, as the domain is, but got an array of {array.dtype}; convert it first"
         )
-    # Nothing is masked before that part of NumPy was loaded, which takes a while.
-    if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray):
-        places = np.where(np.ma.getmaskarray(values), MISSING, places)
-    return places
+    return np.where(np.ma.getmaskarray(values), MISSING, places) if _is_masked(values) else places
+
+
+def _is_masked(values: Any) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
+    """Tell arrays with a mask: there are none before that part of NumPy was loaded, which takes a while."""
+    return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
+
+
+def without_mask(values: Any) -> Any:
+    """Give values with None in the place of those that are masked.
+
+    >>> without_mask(np.ma.array([5, 7], mask=[False, True]))
+    array([5, None], dtype=object)
+    """
+    if not _is_masked(values):
+        return values
+    every = np.ma.getdata(values).astype(object)
+    every[np.ma.getmaskarray(values)] = None
+    return every
 
 
 def from_text(values: list[object], labels: Labels, *, codes: bool = False) -> Any:
@@ -74,10 +91,8 @@ def from_text(values: list[object], labels: Labels, *, codes: bool = False) -> A
         return numbers
 
     def read(text: object) -> object:
-        digits = text.removesuffix(".0") if isinstance(text, str) else ""
-        if not digits.isascii() or not digits.removeprefix("-").isdecimal():
-            return text
-        return int(digits) if str(int(digits[:20])) == digits else text
+        written = WRITTEN_INTEGER.fullmatch(text) if isinstance(text, str) else None
+        return text if written is None else int(written[1])
 
     return [read(text) for text in values]
 

@@ -404,9 +404,9 @@ def discover(
             f"{int(sizes.sum()):,}; collect more reports"
         )
     codes, values = _expected(tally.design, expected)
-    alpha = (1 - level) / (len(sizes) if simultaneous else 1)
+    together = len(sizes) if simultaneous else 1
     findings = [
-        _of_group(tally.design, tally.of_group(number), alpha, level, above, power, codes)
+        _of_group(tally.design, tally.of_group(number), together, level, above, power, codes)
         for number in range(len(sizes))
     ]
     return Discovery(tally, level, above, power, simultaneous, values, tuple(findings))
@@ -436,13 +436,14 @@ def _expected(design: OpenDomain, expected: Sequence[Any] | None) -> tuple[Integ
 def _of_group(
     design: OpenDomain,
     reports: Sequence[LevelReports],
-    alpha: float,
+    together: int,
     level: float,
     above: float,
     power: float,
     expected: Integers | None,
 ) -> GroupFindings:
-    result = search(design, reports, alpha, above=above, expected=expected)
+    """Search the reports of one group, of so many that share the error probability."""
+    result = search(design, reports, (1 - level) / together, above=above, expected=expected)
     people, n = [len(part) for part in reports], len(reports[-1])
     support = np.array([hit.count for hit in result.hits], dtype=np.int64)
     critical = np.array([hit.critical for hit in result.hits], dtype=np.int64)
@@ -468,7 +469,7 @@ def _of_group(
         limits.low,
         limits.high,
         p,
-        np.minimum(1.0, p / np.maximum(parts, 1e-300)),
+        np.minimum(1.0, together * p / np.maximum(parts, 1e-300)),
         smallest,
         None if listed is None else smallest_share(design, people[-1:], [listed], power=power),
         lower_bound(design.values.number, sum(people), design.epsilon, power) if sum(people) else math.inf,

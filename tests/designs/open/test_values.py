@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import time
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from references import reference
-from warner.designs.labels import MISSING, OUTSIDE
+from warner.designs.labels import MISSING, OUTSIDE, TEXTS_READ_TOGETHER
 from warner.designs.open.answer_form import AnswerForm
 from warner.designs.open.open_domain import OpenDomain
 from warner.designs.open.values import OTHER, Texts, WholeNumbers, balanced_steps
@@ -67,6 +69,45 @@ def test_answers_in_columns_are_read_as_texts_or_as_numbers() -> None:
     assert numbers.read([17, "17"]).reports.tolist() == [[1, 1], [0, 0]]
     assert AnswerForm(Texts((2,), "ab")).read(["a", "17"], text=True).reports.tolist() == [[3], [1]]
     assert (numbers.holds, AnswerForm(Texts((2,), "ab")).holds) == ("integers", "strings")
+
+
+def test_a_missing_number_is_missing_however_many_there_are() -> None:
+    # Long columns of texts are read all at once, into an array with a mask.
+    numbers = AnswerForm(WholeNumbers((4, 4))).read(["17", None] * TEXTS_READ_TOGETHER, text=True)
+    assert numbers.status.tolist() == [0, MISSING] * TEXTS_READ_TOGETHER
+    masked = np.ma.array([3, 4], mask=[False, True])
+    assert WholeNumbers((4,)).encoded(masked).status.tolist() == [0, MISSING]
+    assert Texts((2,), "ab").encoded(np.ma.array(["a", "b"], mask=[True, False])).status.tolist() == [MISSING, 0]
+    with pytest.raises(ValueError, match="at position 1"):
+        OpenDomain(epsilon=1, bits=8).randomize(masked)
+
+
+@pytest.mark.parametrize("number", [10**20 - 1, 10**20, 2**127, 2**1024 - 1])
+def test_long_numbers_are_read_from_texts(number: int) -> None:
+    values = WholeNumbers((16,) * 64)
+    for texts in ([str(number)], [str(number)] * (TEXTS_READ_TOGETHER + 1)):
+        read = AnswerForm(values).read(texts, text=True)
+        assert not read.status.any()
+        assert values.decoded(read.reports[-1].tolist()) == number
+
+
+@pytest.mark.parametrize(("capital", "mark"), [("J", "\u030c"), ("H", "\u0331"), ("T", "\u0308"), ("\u0130", "\u0323")])
+def test_a_text_has_one_spelling_in_either_case(capital: str, mark: str) -> None:
+    texts = SPACES["bytes 2 x 6"]
+    spelled = texts.normalized(capital + mark)
+    assert unicodedata.normalize("NFKC", spelled) == spelled.lower() == spelled
+    assert texts.encoded([capital + mark]).blocks.tolist() == texts.encoded([spelled]).blocks.tolist()
+
+
+def test_a_large_alphabet_is_refused_at_once() -> None:
+    start = time.process_time()
+    with pytest.raises(ValueError, match=r"letters must be at most 2,047 characters; use bytes="):
+        OpenDomain(epsilon=1, letters="\u4e00-\u9fa5", length=4)
+    fields = OpenDomain(epsilon=1, letters="ab", length=4).to_dict()
+    fields["values"]["alphabet"] = "".join(map(chr, range(0x4E00, 0x9FA5)))
+    with pytest.raises(ValueError, match="letters must be at most"):
+        OpenDomain.from_dict(fields)
+    assert time.process_time() - start < 5  # it took 40 seconds
 
 
 def test_half_a_character_is_other() -> None:

@@ -499,8 +499,6 @@ def _values(letters: Any, octets: Any, bits: Any, length: Any, step: Any, normal
     wanted = checked_normalization(normalize)
     alphabet = None if letters is None else alphabet_of(letters, wanted)
     symbols = UTF8_SYMBOLS if alphabet is None else len(alphabet) + 1
-    if symbols**2 > LARGEST_BLOCK:
-        raise ValueError(f"letters must be at most {math.isqrt(LARGEST_BLOCK) - 1:,} characters; use bytes=")
     name, given_size = ("bytes", octets) if alphabet is None else ("length", length)
     size = whole_number(name, given_size, 2, MOST_LEVELS * USUAL_BITS)
     usual = max(2, math.floor(math.log(USUAL_BLOCK) / math.log(symbols) + 1e-9))

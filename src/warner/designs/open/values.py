@@ -13,6 +13,7 @@ A **whole number** below :math:`2^m` is cut into blocks of bits, the most signif
 
 from __future__ import annotations
 
+import math
 import re
 import reprlib
 import unicodedata
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.designs.labels import MISSING, OUTSIDE, is_missing
+from warner.designs.labels import MISSING, OUTSIDE, is_missing, without_mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ class WholeNumbers:
 
     def encoded(self, values: Any) -> Coded:
         """Cut numbers, a list or an array, into blocks of bits."""
-        bits = sum(self.steps)
+        bits, values = sum(self.steps), without_mask(values)
         array = np.asarray(values) if hasattr(values, "__array__") else None
         if array is not None and array.dtype.kind in "iu" and bits < 64:
             array = array.ravel()
@@ -157,6 +158,8 @@ class Texts:
     def normalized(self, text: str) -> str:
         r"""Give the one spelling of a text: NFKC, lower case, single spaces, as far as they are asked for.
 
+        What is spelled so stays as it is: lower case letters can combine where their capitals do not, as in U+01F0.
+
         >>> Texts((4, 4), "abcdefghijklmnopqrstuvwxyz ").normalized(" One \u2003 TWO ")
         'one two'
         """
@@ -164,10 +167,13 @@ class Texts:
             text = unicodedata.normalize("NFKC", text)
         if "lower" in self.normalize:
             text = text.lower()
+        if "NFKC" in self.normalize:
+            text = unicodedata.normalize("NFKC", text)
         return WHITE_SPACE.sub(" ", text).strip(" ") if "spaces" in self.normalize else text
 
     def encoded(self, values: Any) -> Coded:
         """Write texts, a list or an array of them, in blocks."""
+        values = without_mask(values)
         given = np.asarray(values).ravel().tolist() if hasattr(values, "__array__") else values
         known: dict[Any, tuple[tuple[int, ...], int]] = {}
         rows = np.zeros((len(given), len(self.steps)), dtype=np.int64)
@@ -312,6 +318,7 @@ def alphabet_of(letters: Any, normalize: tuple[str, ...]) -> str:
     if not isinstance(letters, str) or not letters:
         raise TypeError(f'letters must be the characters of the alphabet, such as "a-z", but got {letters!r}')
     alphabet = re.sub("(.)-(.)", _range, letters, flags=re.DOTALL)
+    refuse_large(alphabet)
     if twice := [letter for place, letter in enumerate(alphabet) if letter in alphabet[:place]]:
         raise ValueError(f"letters must be distinct, but {twice[0]!r} is there twice")
     if len(alphabet) < 2:
@@ -326,8 +333,15 @@ def _range(found: re.Match[str]) -> str:
     return "".join(map(chr, range(ord(first), ord(last) + 1)))
 
 
+def refuse_large(alphabet: str) -> None:
+    """Refuse an alphabet of which a block cannot hold two letters."""
+    if (len(alphabet) + 1) ** 2 > LARGEST_BLOCK:
+        raise ValueError(f"letters must be at most {math.isqrt(LARGEST_BLOCK) - 1:,} characters; use bytes=")
+
+
 def checked_alphabet(alphabet: str, normalize: tuple[str, ...]) -> str:
     """Refuse characters that normalized texts do not have, or that change beside others, as combining ones do."""
+    refuse_large(alphabet)
     space, texts = "spaces" in normalize, Texts((2,), None, normalize)
     for letter in alphabet:
         if letter == "\0" or unicodedata.category(letter) in {"Cs", "Cn"}:
