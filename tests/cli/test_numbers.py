@@ -125,3 +125,13 @@ def test_the_distribution_function_is_drawn(prompt: Prompt, reports: Path) -> No
     prompt.prints(*words, "--plot", "f.svg", "--cumulative")
     assert "share of people up to each answer (%)" in (prompt.folder / "f.svg").read_text()
     assert "--cumulative says what --plot draws" in prompt.complains(*words, "--cumulative")
+
+
+def test_quantiles_by_smooth_say_that_they_are_approximate(prompt: Prompt, reports: Path) -> None:
+    words = ("estimate", str(reports), "--column", "income", "-d", "wave.json")
+    told = json.loads(prompt.prints(*words, "--median", "--quantile-method", "smooth", "--json"))["quantiles"][0]
+    result = estimate(tally(str(reports), WAVE, column="income")).median(method="smooth")
+    assert (told["low"], told["high"], told["method"], told["approximate"]) == (result.low, result.high, "smooth", True)
+    assert "approximate 95 % interval" in prompt.prints(*words, "--median", "--quantile-method", "smooth")
+    assert "--quantile-method needs --median or --quantile" in prompt.complains(*words, "--quantile-method", "smooth")
+    assert "smooth" in prompt.complains(*words, "--median", "--quantile-method", "spline")

@@ -41,6 +41,13 @@ class FollowUps(NamedTuple):
         list[float] | None,
         typer.Option(help="Give a quantile, such as 0.9, of answers that are numbers; may be given more than once."),
     ] = None
+    quantile_method: Annotated[
+        str | None,
+        typer.Option(
+            help="With --median and --quantile: smooth gives approximate intervals, narrower on a fine grid, which "
+            "trust that neighbouring numbers are about equally common. If not given, that is not assumed."
+        ),
+    ] = None
     above: Annotated[
         list[float] | None,
         typer.Option(help="Give the share of people above this number; may be given more than once."),
@@ -72,6 +79,8 @@ class FollowUps(NamedTuple):
             raise ValueError("--between needs --compare with the answer to compare, or --mean")
         if self.values is not None and not (self.mean or self.median or self.quantile):
             raise ValueError("--values needs --mean, --median or --quantile")
+        if self.quantile_method is not None and not (self.median or self.quantile):
+            raise ValueError("--quantile-method needs --median or --quantile")
 
     def answered(
         self, estimate: Estimate, level: float, target: str, *, anytime: bool = False
@@ -101,7 +110,8 @@ class FollowUps(NamedTuple):
         if self.mean and groups is not None:
             answers["difference"] = estimate.compare_means(groups, values, **asked)
         if taus := [0.5] * self.median + (self.quantile or []):
-            answers["quantiles"] = [estimate.quantile(tau, values, anytime=anytime, **asked) for tau in taus]
+            how = {"anytime": anytime, "method": self.quantile_method, **asked}
+            answers["quantiles"] = [estimate.quantile(tau, values, **how) for tau in taus]
         shares = [estimate.interval(above=number, anytime=anytime, **asked) for number in self.above or ()]
         shares += [estimate.interval(below=number, anytime=anytime, **asked) for number in self.below or ()]
         if shares:

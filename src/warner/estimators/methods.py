@@ -334,7 +334,7 @@ METHODS: dict[str, Method] = {
 
 
 DEFAULTS = ("smooth", "shrink", "mle", "inv_p")  # the first that suits is taken
-_, SHRUNK, MOST_LIKELY, NEAREST = DEFAULTS
+SMOOTHED, SHRUNK, MOST_LIKELY, NEAREST = DEFAULTS
 UNBIASED = next(name for name, method in METHODS.items() if method.unbiased)
 
 

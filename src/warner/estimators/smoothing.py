@@ -19,8 +19,12 @@ prior starts from the curve of the one before, and wider spans are left out once
 variance that the law of pairs gives. Beyond 1,024 answers, under designs whose rows are alike on stretches of reports,
 256 of them stand for their neighbours in the fit; a curve of 48 coefficients cannot tell these apart.
 
+**How sure it is.** Around each most likely curve the coefficients vary by :math:`(I+P)^{-1}`, so that the distribution
+function F has a standard deviation within each prior, by the delta method, and another between them. Together they
+give `smoothed_distribution`, from which quantiles have approximate intervals.
+
 **What it does not promise.** Shares are biased towards smooth curves; a single answer inside of the range that stands
-out is smeared. Intervals and tests remain those of the counts.
+out is smeared. Intervals and tests remain those of the counts, unless those of the curves are asked for.
 
 The composite link model with a penalty [1]_ is the case of one prior; EM with smoothing [2]_ is the usual way.
 
@@ -112,6 +116,25 @@ def smoothed(histograms: Histograms, design: Design) -> Array:
     return np.array([_averaged(design, row, float(n)) for row, n in zip(counts, np.ravel(numbers), strict=True)])
 
 
+class SmoothedDistribution(NamedTuple):
+    """The distribution function of each group by `smooth`, and its standard deviation; both of shape (groups, k)."""
+
+    distribution: Array
+    deviation: Array
+
+
+def smoothed_distribution(histograms: Histograms, design: Design) -> SmoothedDistribution:
+    """Estimate the distribution function of each group, with its standard deviation within and between the priors.
+
+    It counts the noise of the reports, and how smooth the curve may be, but not the bias towards smooth curves: limits
+    from it hold only about, the less the sharper the true distribution is.
+    """
+    counts, numbers = histograms.in_reports()
+    found = [_averaged_distribution(design, row, float(n)) for row, n in zip(counts, np.ravel(numbers), strict=True)]
+    means, deviations = zip(*found, strict=True)
+    return SmoothedDistribution(np.array(means), np.array(deviations))
+
+
 class CurveLikelihood(ABC):
     """A log-likelihood of shares."""
 
@@ -162,27 +185,52 @@ class Normal(CurveLikelihood):
 
 
 class Curve(NamedTuple):
-    """The most likely curve under one prior: coefficients of the splines and of spikes, and the log-evidence."""
+    """The most likely curve under one prior: coefficients of the splines and of spikes, and the log-evidence.
+
+    `curvature` is that of the posterior there, I + P.
+    """
 
     evidence: float
     coefficients: Array
     spikes: tuple[int, ...]
+    curvature: Array
+
+
+def _weighted_curves(design: Design, counts: Counts, n: float) -> list[tuple[float, Curve]]:
+    """Find the most likely curve under each prior; give those that count, with their weights by evidence."""
+    likelihood, answers, sizes = _fitted_to(design, counts, n)
+    curves = _curves(likelihood, _splines(design.k, COEFFICIENTS)[answers], np.log(sizes))
+    best = max(curve.evidence for curve in curves)
+    weights = np.array([math.exp(curve.evidence - best) for curve in curves])
+    weights = np.where(weights < NEGLIGIBLE_CURVE, 0.0, weights / weights.sum())
+    return [(weight, curve) for weight, curve in zip(weights.tolist(), curves, strict=True) if weight]
 
 
 def _averaged(design: Design, counts: Counts, n: float) -> Array:
     """Average the most likely curves under all priors, by evidence."""
-    k = design.k
-    likelihood, answers, sizes = _fitted_to(design, counts, n)
-    curves = _curves(likelihood, _splines(k, COEFFICIENTS)[answers], np.log(sizes))
-    best = max(curve.evidence for curve in curves)
-    weights = np.array([math.exp(curve.evidence - best) for curve in curves])
-    weights = np.where(weights < NEGLIGIBLE_CURVE, 0.0, weights / weights.sum())
-    shares = np.zeros(k)
-    basis = _splines(k, COEFFICIENTS)
-    for weight, curve in zip(weights, curves, strict=True):
-        if weight:
-            shares += weight * _softmax(_with_spikes(basis, curve.spikes) @ curve.coefficients)
+    shares = np.zeros(design.k)
+    basis = _splines(design.k, COEFFICIENTS)
+    for weight, curve in _weighted_curves(design, counts, n):
+        shares += weight * _softmax(_with_spikes(basis, curve.spikes) @ curve.coefficients)
     return np.asarray(shares / shares.sum())
+
+
+def _averaged_distribution(design: Design, counts: Counts, n: float) -> tuple[Array, Array]:
+    """Give the mean and the standard deviation of the distribution function over all curves."""
+    splines = _splines(design.k, COEFFICIENTS)
+    total, weights, means, variances = 0.0, [], [], []
+    for weight, curve in _weighted_curves(design, counts, n):
+        basis = _with_spikes(splines, curve.spikes)
+        shares = _softmax(basis @ curve.coefficients)
+        moved = (shares[:, np.newaxis] * (basis - shares @ basis)).cumsum(axis=0)  # dF/d(coefficients)
+        variances.append(np.einsum("km,mk->k", moved, np.linalg.solve(curve.curvature, moved.T)))
+        means.append(shares.cumsum())
+        weights.append(weight)
+        total += weight
+    part = np.array(weights) / total
+    mean = part @ np.array(means)
+    between = (np.array(means) - mean) ** 2
+    return mean, np.sqrt(np.maximum(part @ (np.array(variances) + between), 0.0))
 
 
 def _fitted_to(design: Design, counts: Counts, n: float) -> tuple[CurveLikelihood, Integers, Array]:
@@ -211,8 +259,9 @@ def _curves(likelihood: CurveLikelihood, splines: Array, offset: Array) -> list[
             start, best = np.zeros(basis.shape[1]), -math.inf
             for span in SPANS:
                 precision, determinant = _prior(splines.shape[1], len(spikes), order, span)
-                start, evidence = _ascended(likelihood, basis, offset, precision, determinant, start)
-                curves.append(Curve(evidence, start, spikes))
+                curve = _ascended(likelihood, basis, offset, precision, determinant, start)._replace(spikes=spikes)
+                start, evidence = curve.coefficients, curve.evidence
+                curves.append(curve)
                 best = max(best, evidence)
                 if evidence < best - HOPELESS_SPAN_NATS:
                     break
@@ -221,7 +270,7 @@ def _curves(likelihood: CurveLikelihood, splines: Array, offset: Array) -> list[
 
 def _ascended(
     likelihood: CurveLikelihood, basis: Array, offset: Array, precision: Array, determinant: float, start: Array
-) -> tuple[Array, float]:
+) -> Curve:
     """Climb to the most likely coefficients by Fisher scoring; give these, and Laplace's log-evidence."""
     x = start
     shares = _softmax(basis @ x + offset)
@@ -243,8 +292,9 @@ def _ascended(
             length /= 2
         x, value = there, reached
         gradient, information = likelihood.scores(shares, basis)
-    curvature = float(np.linalg.slogdet(information + precision)[1])
-    return x, value + 0.5 * determinant - 0.5 * curvature
+    curvature = information + precision
+    evidence = value + 0.5 * determinant - 0.5 * float(np.linalg.slogdet(curvature)[1])
+    return Curve(evidence, x, (), curvature)
 
 
 def _softmax(curve: Array) -> Array:

@@ -1,0 +1,86 @@
+"""Intervals of quantiles by the curves of `smooth`: approximate, and narrower than those of the counts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from warner import Pool, RandomizedResponse, SquareWave, Tally, estimate, grid, smooth
+from warner.estimators.smoothing import smoothed_distribution
+
+WAVE = SquareWave(grid(0, 190, 10), epsilon=1)
+SHARES = np.exp(-0.5 * ((np.arange(20) - 8) / 3.5) ** 2)
+SHARES /= SHARES.sum()
+
+
+def survey(seed: int, n: int = 5000) -> Any:
+    return Tally(WAVE, WAVE.simulate(SHARES, n, rng=np.random.default_rng(seed)))
+
+
+def test_the_distribution_is_that_of_the_estimate() -> None:
+    tally = survey(1)
+    found = smoothed_distribution(tally.histograms(None), WAVE)
+    assert_allclose(found.distribution[0], smooth(tally.counts, WAVE).cumsum(), atol=1e-9)
+    assert found.deviation[0, -1] == pytest.approx(0, abs=1e-9)  # everybody is known to be below the last
+    assert (found.deviation[0, 4:12] > 0).all()
+
+
+@pytest.mark.long
+def test_limits_of_thirty_surveys_hold_and_are_about_as_wide_as_these_vary() -> None:
+    # The deviation of 30 estimates has an error of 1/sqrt(60) = 13 %. Curves are drawn together, so that they vary less
+    # than their deviation, which is to cover their bias as well: between a half and once as much, with four errors.
+    parts = [smoothed_distribution(survey(seed).histograms(None), WAVE) for seed in range(30)]
+    runs = np.array([part.distribution[0] for part in parts])
+    told = np.mean([part.deviation[0] for part in parts], axis=0)
+    ratio = (runs.std(axis=0, ddof=1) / told)[5:12]
+    assert 0.5 - 4 * 0.065 < ratio.min() < ratio.max() < 1 + 4 * 0.13
+    # 23 or fewer of 30 limits at 95 % hold with probability 7e-4, at each of seven points.
+    held = [np.abs(part.distribution[0] - SHARES.cumsum()) <= 1.96 * part.deviation[0] for part in parts]
+    assert (np.sum(held, axis=0)[5:12] > 23).all()
+
+
+def test_intervals_are_narrower_on_a_fine_grid() -> None:
+    result = estimate(survey(5), method="inv")
+    found, exact = result.median(method="smooth"), result.median()
+    assert found.high - found.low < (exact.high - exact.low) / 2
+
+
+def test_it_says_everywhere_that_it_is_approximate() -> None:
+    found = estimate(survey(3)).quantile(0.25, method="smooth")
+    assert found.approximate
+    assert "approximate 95 % interval (population), smooth" in found.text()
+    assert json.loads(found.to_json())["method"] == "smooth"
+    assert json.loads(found.to_json())["approximate"] is True
+    assert "Method of the interval: smooth." in found.to_markdown()
+    wider = estimate(survey(3)).quantile(0.25, method="smooth", level=0.999)
+    assert wider.low <= found.low <= found.value <= found.high <= wider.high
+
+
+def test_groups_are_fitted_each_and_values_are_units() -> None:
+    both = Tally(
+        WAVE, [survey(1).counts, 0 * survey(1).counts, survey(2).counts], by=("g",), groups=(("a",), ("b",), ("c",))
+    )
+    found = estimate(both).median(method="smooth")
+    alone = [estimate(survey(seed)).median(method="smooth") for seed in (1, 2)]
+    assert_allclose(found.value[[0, 2]], [one.value for one in alone])
+    assert np.isnan(found.low[1])
+    stretched = estimate(survey(1)).median([3 * x + 1 for x in range(20)], method="smooth")
+    assert stretched.high == 3 * (alone[0].high / 10) + 1
+
+
+def test_what_cannot_be_is_refused() -> None:
+    result = estimate(survey(1))
+    with pytest.raises(ValueError, match='method must be "smooth"'):
+        result.median(method="mle")
+    for options in ({"anytime": True}, {"target": "realised"}):
+        with pytest.raises(ValueError, match="one look at the population"):
+            result.median(method="smooth", **options)
+    with pytest.raises(ValueError, match="numbers that rise"):
+        result.median([0] * 20, method="smooth")
+    pool = Pool((survey(1), Tally(RandomizedResponse(WAVE.domain, odds=(9, 1)), np.full(20, 10))))
+    with pytest.raises(ValueError, match="for one collection"):
+        estimate(pool).median(method="smooth")
