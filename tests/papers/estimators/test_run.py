@@ -52,6 +52,7 @@ TINY = replace(
     bits_epsilons=(2,),
     real_people=(200,),
     real_epsilons=(2,),
+    numeric_people=(),
 )
 
 
@@ -340,3 +341,14 @@ def test_from_the_shell_with_an_estimator_and_data_of_ones_own(tmp_path: Path) -
     tables = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
     assert "| half |" in tables
     assert "RR, real data" in tables
+
+
+@pytest.mark.long
+def test_distributions_of_numbers_are_compared_as_well(tmp_path: Path) -> None:
+    few = replace(TINY, numeric_seeds=1, numeric_answers=4, numeric_people=(200,))
+    page = compare_at(few, tmp_path / "r", own=[], real=[], notes=[], workers=Workers())
+    assert "Distributions of numbers under a square wave (9 settings)" in page.read_text(encoding="utf-8")
+    tables = (tmp_path / "r" / "tables.md").read_text(encoding="utf-8")
+    assert "| EMS | 1.00 | 1.00 | 1.00 | – | 1.00 | – |" in tables
+    rows = json.loads((tmp_path / "r" / "numbers.json").read_text(encoding="utf-8"))
+    assert {row["estimator"] for row in rows} == {"smooth", "mle", "EMS", "HH-ADMM"}

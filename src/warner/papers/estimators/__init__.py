@@ -11,5 +11,6 @@ Its files::
 
     run scale contests entrants   what is compared, how much of it, and a user's own estimators
     populations real_populations  made-up shapes, real data, a user's own data
+    numeric_contests rivals       distributions of numbers: smooth against EMS, mle and HH-ADMM
     ratios figures page           errors against the best in hindsight: tables, figures, page
 """

@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING
 
 from warner.estimators import METHODS
 from warner.papers.estimators.entrants import PREDICTED
+from warner.papers.estimators.numeric_contests import (
+    NUMERIC_HEADS,
+    NUMERIC_SHAPES,
+    POPULATION_HEADS,
+    numeric_table,
+    population_table,
+)
 from warner.papers.estimators.populations import SHAPES
 from warner.papers.estimators.ratios import (
     TABLE_HEADS,
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from warner.estimators.custom import OwnEstimator
+    from warner.papers.estimators.numeric_contests import NumericOutcomes
     from warner.papers.estimators.ratios import Outcomes
     from warner.papers.estimators.scale import Scale
 
@@ -44,7 +52,15 @@ EXPLANATION = (
 WORST = "Settings in which each estimator does worst"
 
 
-def tables_in_markdown(found: Outcomes, scale: Scale, notes: list[str]) -> str:
+NUMBERS = "Distributions of numbers under a square wave"
+NUMBERS_EXPLANATION = (
+    "Each number is the mean distance to the distribution among the people, divided by that of EMS in the same "
+    "setting, as a geometric mean over the settings: W1 is the distance of Wasserstein, KS that of Kolmogorov and "
+    "Smirnov. Below 1 is closer than EMS. HH-ADMM takes other reports of the same people."
+)
+
+
+def tables_in_markdown(found: Outcomes, numeric: NumericOutcomes, scale: Scale, notes: list[str]) -> str:
     """Write all tables in Markdown."""
     parts = [
         f"# {COMPARISON_TITLE}",
@@ -55,6 +71,9 @@ def tables_in_markdown(found: Outcomes, scale: Scale, notes: list[str]) -> str:
     for title, part in sections(found).items():
         parts += [f"## {title}", markdown(table(part))]
     parts += [f"## {WORST}", *_worst_in_markdown(found)]
+    if numeric:
+        parts += [f"## {NUMBERS}", NUMBERS_EXPLANATION, markdown(numeric_table(numeric), NUMERIC_HEADS)]
+        parts += [markdown(population_table(numeric), POPULATION_HEADS)]
     return "\n\n".join(parts)
 
 
@@ -73,6 +92,7 @@ def write(
     folder: Path,
     *,
     found: Outcomes,
+    numeric: NumericOutcomes,
     captions: Mapping[str, str],
     scale: Scale,
     seconds: Mapping[str, float],
@@ -91,6 +111,7 @@ def write(
     parts += [embedded(folder, name, caption) for name, caption in captions.items()]
     parts.append(f"<h2>{WORST}</h2>")
     parts += [f"<h3>{escape(name)}</h3>{_html(worst_settings(found, name), WORST_HEADS)}" for name in _shown(found)]
+    parts += _numbers(numeric) if numeric else []
     parts.append("<h2>What the estimators are</h2>" + _definitions(_sentences(scale, own)))
     parts.append(
         "<h2>Shapes of the made-up populations</h2>"
@@ -98,6 +119,16 @@ def write(
     )
     parts.append(settings_and_versions(scale, seconds))
     return write_page(folder, COMPARISON_TITLE, parts)
+
+
+def _numbers(numeric: NumericOutcomes) -> list[str]:
+    settings = counted(len(numeric), "setting", "settings")
+    return [
+        f"<h2>{NUMBERS} ({settings})</h2><p>{NUMBERS_EXPLANATION}</p>",
+        _html(numeric_table(numeric), NUMERIC_HEADS),
+        _html(population_table(numeric), POPULATION_HEADS),
+        _definitions({name: sentence for name, (_, sentence) in NUMERIC_SHAPES.items()}),
+    ]
 
 
 def _sentences(scale: Scale, own: list[OwnEstimator]) -> dict[str, str]:

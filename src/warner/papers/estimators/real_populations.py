@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from warner.papers.estimators.numeric_contests import INCOMES, incomes
 from warner.papers.estimators.populations import Population
 from warner.papers.pinzon2026.datasets import DATASETS, FEWEST_ANSWERS, load_histograms, read_counts
 
@@ -31,6 +32,13 @@ def real_populations(source: str | Path | None) -> tuple[list[Population], list[
     if source is not None:
         found += [own_population(path) for path in _others(Path(source))]
     return found, notes
+
+
+def real_numbers(source: str | Path | None, k: int) -> list[Population]:
+    """Load the incomes that a folder holds, in K bins; nothing if there are none."""
+    if source is not None and Path(source).is_file():
+        return []
+    return [incomes(one, k) for one in load_histograms(source)[0] if one.name == INCOMES]
 
 
 def own_population(path: Path) -> Population:

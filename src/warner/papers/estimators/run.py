@@ -10,9 +10,10 @@ from warner.papers.estimators import page
 from warner.papers.estimators.contests import contests
 from warner.papers.estimators.entrants import own_estimators
 from warner.papers.estimators.figures import figures
+from warner.papers.estimators.numeric_contests import numeric_contests
 from warner.papers.estimators.populations import Population
 from warner.papers.estimators.ratios import as_csv, outcomes, sections, summaries
-from warner.papers.estimators.real_populations import real_populations
+from warner.papers.estimators.real_populations import real_numbers, real_populations
 from warner.papers.estimators.scale import requested_scale
 from warner.papers.pinzon2026.drawing import save_figure
 from warner.papers.pinzon2026.results import Clock, Workers, compute, load, open_folder, paper_library
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from warner.estimators.custom import OwnEstimator
     from warner.papers.estimators.contests import Contest, Errors
+    from warner.papers.estimators.numeric_contests import NumericContest, NumericOutcomes
     from warner.papers.estimators.ratios import Outcomes
     from warner.papers.estimators.scale import Scale
     from warner.papers.pinzon2026.run import Say, Tell
@@ -85,6 +87,7 @@ def compare(
         output,
         own=own_estimators(estimators),
         real=real,
+        numbers=real_numbers(data, scale.numeric_answers),
         notes=notes,
         workers=Workers(jobs, dask),
         tell=tell,
@@ -100,6 +103,7 @@ def compare_at(
     real: list[Population],
     notes: list[str],
     workers: Workers,
+    numbers: list[Population] | None = None,
     tell: Tell = lambda stage, done, total: None,
     say: Say = lambda line: None,
 ) -> Path:
@@ -112,13 +116,23 @@ def compare_at(
     clock = Clock(folder)
     listed = contests(scale, real)
     found = outcomes(_computed(folder, listed, own, workers, clock, tell))
-    _write_numbers(folder, found, scale, notes)
+    numeric = _computed_numbers(folder, numeric_contests(scale, numbers or []), workers, clock, tell)
+    _write_numbers(folder, found, numeric, scale, notes)
     with clock.running("figures"):
         drawn = {name.replace(" ", "-"): figure for name, figure in figures(found).items()}
         for name, (figure, _) in drawn.items():
             save_figure(figure, folder / "figures", name)
     captions = {name: caption for name, (_, caption) in drawn.items()}
-    return page.write(folder, found=found, captions=captions, scale=scale, seconds=clock.seconds, own=own, notes=notes)
+    return page.write(
+        folder,
+        found=found,
+        numeric=numeric,
+        captions=captions,
+        scale=scale,
+        seconds=clock.seconds,
+        own=own,
+        notes=notes,
+    )
 
 
 def _computed(
@@ -135,9 +149,24 @@ def _computed(
     return errors_of
 
 
-def _write_numbers(folder: Path, found: Outcomes, scale: Scale, notes: list[str]) -> None:
+def _computed_numbers(
+    folder: Path, listed: list[NumericContest], workers: Workers, clock: Clock, tell: Tell
+) -> NumericOutcomes:
+    """Do the same for the distributions of numbers."""
+    with clock.running("numbers"):
+        compute(folder, listed, workers=workers, tell=lambda done, total: tell("numbers", done, total))
+    return {contest: load(folder, contest) for contest in listed}
+
+
+def _write_numbers(folder: Path, found: Outcomes, numeric: NumericOutcomes, scale: Scale, notes: list[str]) -> None:
     """Write the tables in Markdown, the ratios of all settings as CSV, and the summaries as JSON."""
-    save_text(folder / "tables.md", page.tables_in_markdown(found, scale, notes))
+    save_text(folder / "tables.md", page.tables_in_markdown(found, numeric, scale, notes))
+    numbers = [
+        {"setting": contest.title, "estimator": name, **distances}
+        for contest, by_estimator in numeric.items()
+        for name, distances in by_estimator.items()
+    ]
+    save_text(folder / "numbers.json", json.dumps(numbers, indent=1, ensure_ascii=False))
     save_text(folder / "ratios.csv", as_csv(found))
     told = {
         title: [

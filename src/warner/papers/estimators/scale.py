@@ -23,6 +23,8 @@ class Scale:
         The same for optimal unary encoding, all shapes.
     real_people, real_epsilons : tuple of int
         The same for real data. Under unary encoding, their most common answers, so many as `bits_answers` says.
+    numeric_seeds, numeric_answers, numeric_people, numeric_epsilons
+        The same for distributions of numbers under a square wave; the number of answers must be a power of 4.
     estimators : tuple of str
         The estimators of the library that are compared: results of others are another folder.
     """
@@ -40,6 +42,10 @@ class Scale:
     bits_epsilons: tuple[int, ...] = (1, 2, 4)
     real_people: tuple[int, ...] = (10_000, 1_000_000)
     real_epsilons: tuple[int, ...] = (1, 2, 4, 7)
+    numeric_seeds: int = 4
+    numeric_answers: int = 256
+    numeric_people: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)
+    numeric_epsilons: tuple[int, ...] = (1, 3)
     estimators: tuple[str, ...] = BUILT_IN
 
     @property
@@ -63,6 +69,10 @@ TOY_COMPARISON = Scale(
     bits_epsilons=(2,),
     real_people=(10_000,),
     real_epsilons=(2,),
+    numeric_seeds=2,
+    numeric_answers=64,
+    numeric_people=(1_000,),
+    numeric_epsilons=(2,),
 )
 
 
@@ -77,4 +87,5 @@ def requested_scale(*, quick: bool = False, seeds: int | None = None) -> Scale:
         return chosen
     if seeds < 2:
         raise ValueError(f"seeds must be at least 2, for a standard error, but got {seeds!r}")
-    return replace(chosen, seeds=seeds, real_seeds=min(chosen.real_seeds, seeds))
+    real, numeric = min(chosen.real_seeds, seeds), min(chosen.numeric_seeds, seeds)
+    return replace(chosen, seeds=seeds, real_seeds=real, numeric_seeds=numeric)
