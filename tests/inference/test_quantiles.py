@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from warner import Pool, RandomizedResponse, SquareWave, Tally, estimate, grid, smooth
+from warner import Pool, RandomizedResponse, SquareWave, Tally, estimate, grid, smooth, tally
 from warner.estimators.smoothing import smoothed_distribution
 
 WAVE = SquareWave(grid(0, 190, 10), epsilon=1)
@@ -22,9 +22,9 @@ def survey(seed: int, n: int = 5000) -> Any:
 
 
 def test_the_distribution_is_that_of_the_estimate() -> None:
-    tally = survey(1)
-    found = smoothed_distribution(tally.histograms(None), WAVE)
-    assert_allclose(found.distribution[0], smooth(tally.counts, WAVE).cumsum(), atol=1e-9)
+    counted = survey(1)
+    found = smoothed_distribution(counted.histograms(None), WAVE)
+    assert_allclose(found.distribution[0], smooth(counted.counts, WAVE).cumsum(), atol=1e-9)
     assert found.deviation[0, -1] == pytest.approx(0, abs=1e-9)  # everybody is known to be below the last
     assert (found.deviation[0, 4:12] > 0).all()
 
@@ -84,3 +84,11 @@ def test_what_cannot_be_is_refused() -> None:
     pool = Pool((survey(1), Tally(RandomizedResponse(WAVE.domain, odds=(9, 1)), np.full(20, 10))))
     with pytest.raises(ValueError, match="for one collection"):
         estimate(pool).median(method="smooth")
+
+
+def test_clusters_are_refused_by_smooth() -> None:
+    reports = {"x": WAVE.randomize([0, 50, 100, 150] * 10), "school": np.repeat(np.arange(10), 4)}
+    clustered = estimate(tally(reports, WAVE, column="x", clusters="school"))
+    assert clustered.median().approximate
+    with pytest.raises(ValueError, match="strata and clusters"):
+        clustered.median(method="smooth")

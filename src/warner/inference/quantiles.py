@@ -153,6 +153,8 @@ def _smoothed_quantile(tally: Collected, tau: float, x: Array, confidence: Confi
         raise ValueError(f'method="{SMOOTHED}" is for one look at the population: leave anytime and target out')
     if len(tally.parts) > 1:
         raise ValueError(f'method="{SMOOTHED}" is for one collection, but there are {len(tally.parts)} designs')
+    if tally.sample is not None:
+        raise ValueError(f'method="{SMOOTHED}" knows nothing of strata and clusters: leave it out for such a sample')
     if (np.diff(x) <= 0).any():
         raise ValueError(f'method="{SMOOTHED}" needs numbers that rise in the order of the answers, but these do not')
     (part,) = tally.parts
