@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,9 @@ def test_covariates_come_from_a_file(folder: Path) -> None:
     covariates = {"region": list(YES), "income": [10 * i + i**2 for i in range(6)]}
     said = succeeds(folder, *GROUPS, "--on", "regions.csv:income", "--json")
     assert json.loads(said) == json.loads(estimate_groups(counted, on=covariates).to_json())
+    with gzip.open(folder / "regions.csv.gz", "wt") as packed:  # through the loader of reports
+        packed.write((folder / "regions.csv").read_text())
+    assert succeeds(folder, *GROUPS, "--on", "regions.csv.gz:income", "--json") == said
     assert json.loads(succeeds(folder, *GROUPS, "--on", "regions.csv:income,rural", "--json"))["on"] == [
         "income",
         "rural",
@@ -86,7 +90,7 @@ def test_estimate_points_to_it_where_it_is_closer(folder: Path) -> None:
         ((*GROUPS, "--on", "nowhere.csv"), "--on must be FILE:COLUMN"),
         ((*GROUPS, "--on", "regions.csv:incom"), "there is no column 'incom'; did you mean 'income'?"),
         ((*GROUPS, "--on", "regions.csv:note"), "'note' holds texts"),
-        ((*GROUPS, "--on", "survey.json:income"), "must name a .csv, .tsv or .parquet file"),
+        ((*GROUPS, "--on", "survey.json:income"), "survey.json must hold"),
         ((*GROUPS, "--on", "regions.csv:income", "-o", "regions.csv"), "would be lost"),
         ((*GROUPS, "--plot", "p.png", "--answer", "maybe"), "must be in the domain"),
         ((*WEEKS, "--along", "week", "--kind", "each", "--plot", "p.png"), "along an order"),

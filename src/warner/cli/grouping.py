@@ -18,8 +18,6 @@ from warner.results import formulas_in
 if TYPE_CHECKING:
     from warner.documents import Document
 
-DELIMITED_ENDINGS = {".csv", ".tsv", ".txt"}
-
 
 def groups(
     context: typer.Context,
@@ -31,8 +29,8 @@ def groups(
     on: Annotated[
         str | None,
         typer.Option(
-            help="Shrink groups towards a regression on these columns of a CSV or Parquet file, with a row for each "
-            "group; on all of its columns if none are named.",
+            help="Shrink groups towards a regression on these columns of a file with a row for each group, of any kind "
+            "that reports are read from; on all of its columns if none are named.",
             metavar="FILE[:COLUMN,...]",
         ),
     ] = None,
@@ -115,38 +113,20 @@ def _file_and_columns(on: str | None) -> tuple[str | None, list[str]]:
 
 def _columns(file: str, names: list[str], by: tuple[str, ...]) -> dict[str, Any]:
     """Read the columns that name groups, and the covariates: all others if none are named."""
-    ending = Path(file).suffix.lower()
-    if ending in DELIMITED_ENDINGS:
-        columns = _of_text(file, by)
-    elif ending == ".parquet":
-        import pyarrow.parquet as pq
-
-        columns = pq.read_table(file).to_pydict()
-    else:
-        raise ValueError(f"--on must name a .csv, .tsv or .parquet file, but got {file}")
+    from warner.reports.loading import Wanted, column_names, load, opened
     from warner.reports.queries import refuse_absent
 
-    for name in (*by, *names):
-        refuse_absent(name, list(columns))
-    return {name: columns[name] for name in (*by, *names)} if names else columns
+    with opened(file) as source:
+        held = column_names(source)
+        for name in (*by, *names):
+            refuse_absent(name, held)
+        covariates = names or [name for name in held if name not in by]
+        loaded = load(source, Wanted({by[0]: ()}, (*by[1:], *covariates)), every_row=True)
 
+    def values(name: str) -> list[Any]:
+        """Give a column, names of groups as they are written; what is missing as None."""
+        read = loaded.column(name, as_written=name in by)
+        rows = zip(read.values.tolist(), read.missing.tolist(), strict=True)
+        return [None if gone else value for value, gone in rows]
 
-def _of_text(file: str, by: tuple[str, ...]) -> dict[str, Any]:
-    """Read a CSV file: names of groups as texts, covariates as the numbers that they spell."""
-    import csv
-
-    from warner.reports.columns import column
-    from warner.reports.files import Head, open_text
-
-    names, mark = Head.of(file).header()
-    with open_text(file) as lines:
-        rows = [row for row in csv.reader(lines, delimiter=mark) if row][1:]
-    if uneven := [row for row in rows if len(row) != len(names)]:
-        raise ValueError(f"{file} must have {len(names)} values in every row, but one has {len(uneven[0])}")
-    texts: dict[str, list[str]] = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    result: dict[str, Any] = dict(texts)
-    for name in names:
-        if name not in by:
-            read = column(name, texts[name], text=True)
-            result[name] = [None if gone else v for v, gone in zip(read.values.tolist(), read.missing, strict=True)]
-    return result
+    return {name: values(name) for name in (*by, *covariates)}
