@@ -6,9 +6,9 @@ boundary, where the likelihood ratio is an even mixture of 0 and of chi-square w
 p-value is half of the usual one.
 
 **The effects** of groups are means after the reports of the group, for each of several spreads, and averaged over
-these: a spread is as probable as its profile likelihood makes it. So intervals do not pretend that the spread is known,
-also where the most likely one is 0. To the variance of an effect that of the coefficients is added, by the delta
-method [2]_.
+these: a variance is as probable as its profile likelihood makes it. So intervals do not pretend that the spread is
+known, also where the most likely one is 0. To the variance of an effect that of the coefficients is added, by the
+delta method [2]_.
 
 References
 ----------
@@ -248,7 +248,8 @@ def group_effects(fit: Regression, level: float = 0.95) -> RandomEffects:
     found = [*reversed([*_at_spreads(fit, -1)]), *_at_spreads(fit, 1)]
     spreads, logs = np.array([one[:2] for one in found]).T
     half_way = np.diff(spreads, prepend=spreads[0], append=spreads[-1]) / 2
-    chance = np.exp(logs - logs.max()) * (half_way[:-1] + half_way[1:])  # the trapezoid rule
+    # The trapezoid rule, with a prior that is flat in the variance: one flat in the spread makes intervals too short.
+    chance = np.exp(logs - logs.max()) * (half_way[:-1] + half_way[1:]) * spreads
     chance /= chance.sum()
     mean = chance @ np.array([one.mean for one in found])
     square = chance @ np.array([one.variance + one.mean**2 for one in found])
