@@ -24,7 +24,7 @@ from warner.inference.quantiles import quantile, share_beyond
 from warner.inference.two_answers import unmirrored
 from warner.reports.complex_samples import RESULT_COLUMN
 from warner.reports.design_based import sample_freedom
-from warner.reports.pools import Pool, refuse_uncounted
+from warner.reports.pools import Pool, holds_every_answer, refuse_uncounted
 from warner.results import Result, as_frame, as_json, rows
 from warner.words import counted
 
@@ -690,7 +690,7 @@ class Estimate(Result):
         where = f" in {counted(int(silent.sum()), 'group', 'groups')}" if self.tally.by else ""
         nothing = f"no answer was supported more often than by noise alone{where}, so that all shares are the same"
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
-        complete = all(part.design.complete for part in self.tally.parts)
+        complete = holds_every_answer(self.tally)
         partly = complete and not described(self.method).valid and (np.abs(rows.sum(axis=-1) - 1) > SUM_ROUNDING).any()
         told = [*(part.left_out() for part in self.tally.parts), self.misfit]
         told += [shortfall(self.certificate) if described(self.method).maximises_likelihood else "", self._caution()]

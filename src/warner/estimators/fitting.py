@@ -13,6 +13,7 @@ from warner.estimators.projections import SUM_ROUNDING
 from warner.memory import ESTIMATE_BYTES, refuse_beyond_memory
 from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import checked
+from warner.reports.pools import holds_every_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,7 +140,7 @@ def estimates(
 
 def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
     """Refuse an estimator that needs more than the tally holds, or another design."""
-    if not method.unbiased and not all(part.design.complete for part in tally.parts):
+    if not method.unbiased and not holds_every_answer(tally):
         raise TypeError(
             f"method must not be {name!r} here: people may hold answers that are not in the list, so that its shares "
             f"need not sum to one; use {UNBIASED}"

@@ -16,6 +16,7 @@ from warner.estimators.projections import clipped, least_squares, projected, var
 from warner.estimators.shrinkage import level_shares, refuse_unsymmetric, widened
 from warner.estimators.shrinkage import shares as shrunk
 from warner.estimators.smoothing import smoothed
+from warner.reports.pools import holds_every_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -347,6 +348,6 @@ def default_method(tally: Collected) -> str:
     squared error where one answer dominates. Groups keep `mle` or `inv_p`: `shrink` takes about 250 times as long
     as `mle`, which is felt where there are thousands of them.
     """
-    if not all(part.design.complete for part in tally.parts):
+    if not holds_every_answer(tally):
         return UNBIASED  # all others give shares that sum to one
     return next(name for name in DEFAULTS if METHODS[name].suits(tally))

@@ -24,7 +24,7 @@ from warner.groups.random_walk import RandomWalks, Series, ordered_series
 from warner.groups.ranks import GroupRanks, expected_ranks
 from warner.inference.intervals import mirrored, positions_of
 from warner.inference.two_answers import unmirrored
-from warner.reports.pools import refuse_uncounted
+from warner.reports.pools import holds_every_answer, refuse_uncounted
 from warner.results import Result, as_frame, as_json, critical_value, plain, rows
 from warner.simulate import seeded_by
 from warner.words import enumerated, level_text, quoted
@@ -57,7 +57,8 @@ class GroupEstimates(Result):
     tally : Tally or Pool
         The counted reports, by group; groups that `on` has besides are there without reports.
     shares : ndarray of shape (groups, k)
-        The partially pooled shares, each row a distribution. A group without reports has a share as well.
+        The partially pooled shares, each row a distribution where the domain holds everybody's answer. A group without
+        reports has a share as well.
     errors : ndarray of shape (groups, k)
         Their standard errors, with what is not known of the spread between groups.
     own : ndarray of shape (groups, k)
@@ -233,7 +234,9 @@ class GroupEstimates(Result):
         if self._mirrored:
             return cochran_test(self.direct[0], self.covariates.matrix)
         told = [place for place, direct in enumerate(self.direct) if direct.informative.any()]
-        squared = squared_correlations(self.tally, told, np.nan_to_num(self.overall), self._rng())
+        # Those of people whose answers are in the domain: others only lessen correlations.
+        held = np.nan_to_num(self.overall) if holds_every_answer(self.tally) else projected(self.overall)
+        squared = squared_correlations(self.tally, told, held, self._rng())
         return summed_cochran_test([self.direct[place] for place in told], self.covariates.matrix, squared)
 
     def _rng(self) -> np.random.Generator:
@@ -501,9 +504,10 @@ def estimate_groups(
     mirrored = _mirrored(tally)
     answers = direct_estimates(tally, [[0]] if mirrored else None)
     means = np.array([direct.overall() if direct.informative.any() else np.nan for direct in answers])
+    complete = holds_every_answer(tally)
     if not mirrored:
         told = np.isfinite(means)
-        means[told] = projected(means[told])
+        means[told] = projected(means[told]) if complete else means[told]
     shares, errors, own = np.full((3, len(tally.groups), len(answers)), np.nan)
     spread = np.full(len(answers), np.nan)
     for place, pooled in _all_pooled(answers, joined.matrix, series, means):
@@ -514,7 +518,7 @@ def estimate_groups(
         means = np.array([means[0], 1 - means[0]])
     else:
         told = np.isfinite(shares).all(axis=1)
-        shares[told] = projected(shares[told])
+        shares[told] = projected(shares[told]) if complete else np.clip(shares[told], 0, 1)
     result = GroupEstimates(
         tally, shares, errors, own, means, float(spread[0]) if mirrored else spread, joined.names, along, joined, series
     )

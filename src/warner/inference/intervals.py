@@ -34,6 +34,7 @@ from warner.inference.normal import Sampled, averaged, normal_limits, sampled_to
 from warner.inference.pooled import pooled_limits
 from warner.reports.design_based import refuse_realised
 from warner.reports.linearisation import fewer_people
+from warner.reports.pools import holds_every_answer
 from warner.results import Result, check_level, plain
 from warner.words import NAMES_LISTED, level_text, percent
 
@@ -224,7 +225,7 @@ def limits(
     answered, confidence = tally.answered, law_of(tally, confidence)
     if confidence.anytime:
         refuse_anytime(tally, method)
-    if sets is not None and (whole := sizes_of(sets) == tally.k).any():
+    if sets is not None and holds_every_answer(tally) and (whole := sizes_of(sets) == tally.k).any():
         return _with_known(tally, confidence, sets, whole, method)
     designs = [part.design for part in tally.parts]
     tail = confidence.tail(len(sets) if isinstance(sets, Prefixes) else intervals_apart(designs, confidence))

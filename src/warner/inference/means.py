@@ -27,6 +27,7 @@ from warner.inference.complex_differences import STUDENT, domains_apart, student
 from warner.inference.intervals import Confidence, joint, law_of, limits
 from warner.inference.normal import normal_limits, normal_test
 from warner.inference.numeric_results import NumericResult
+from warner.reports.pools import holds_every_answer
 from warner.results import Result, plain
 from warner.typesetting import Printed, estimate_columns
 from warner.words import enumerated, sentence
@@ -166,6 +167,13 @@ def with_limits(value: float, low: float, high: float, error: float | None = Non
     return f"{numbers[0]}, {numbers[1]} to {numbers[2]}"
 
 
+def numbers_of(tally: Collected, values: Any = None) -> Array:
+    """Give the number that each answer stands for; refuse a list that need not hold everybody's answer."""
+    if not holds_every_answer(tally):
+        raise TypeError("means and quantiles need a list that holds every answer, but people may hold others here")
+    return values_of(tally.domain, values)
+
+
 def sets_of(memberships: Array) -> Sets:
     """Give a fuzzy set, or an ordinary one where all memberships are 0 or 1, with all that is known of such."""
     if ((memberships == 0) | (memberships == 1)).all():
@@ -175,7 +183,7 @@ def sets_of(memberships: Array) -> Sets:
 
 def mean(tally: Collected, values: Any, confidence: Confidence) -> Mean:
     """Give the mean of the numbers that answers stand for, of each group."""
-    x = values_of(tally.domain, values)
+    x = numbers_of(tally, values)
     least, width = float(x.min()), float(np.ptp(x))
     if width == 0:
         return _made(
@@ -220,7 +228,7 @@ def standard_deviation(tally: Collected, values: Any, confidence: Confidence) ->
     """Give the standard deviation of the numbers that answers stand for, of each group: by the delta method."""
     if confidence.anytime:
         raise ValueError("anytime must be left out for a standard deviation, whose interval is for one look")
-    x = values_of(tally.domain, values)
+    x = numbers_of(tally, values)
     if np.ptp(x) == 0:
         return _made(tally, np.zeros((4, len(tally.answered))), confidence, ("known",), "standard deviation")
     centres = np.atleast_1d(mean(tally, values, confidence).value)
@@ -301,7 +309,7 @@ class MeanComparison(Result):
 
 def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confidence: Confidence) -> MeanComparison:
     """Compare the means of two groups, which are independent: by two binomial counts, or by the normal law."""
-    x = values_of(tally.domain, values)
+    x = numbers_of(tally, values)
     least, width = float(x.min()), float(np.ptp(x))
     if width == 0:
         raise ValueError("values must not all be equal, or there is nothing to compare")

@@ -28,7 +28,7 @@ from warner.designs.facts import Prefixes
 from warner.estimators.methods import SMOOTHED
 from warner.estimators.smoothing import smoothed_distribution
 from warner.inference.intervals import Confidence, Interval, limits
-from warner.inference.means import values_of
+from warner.inference.means import numbers_of
 from warner.inference.numeric_results import NumericResult
 from warner.typesetting import interval_cells
 
@@ -121,7 +121,7 @@ def quantile(
     check_tau(tau)
     if confidence.simultaneous:
         raise ValueError("a quantile has no simultaneous interval; raise the level to 1 - alpha/m for m quantiles")
-    x = values_of(tally.domain, values)
+    x = numbers_of(tally, values)
     if method is not None:
         return _smoothed_quantile(tally, tau, x, confidence, method)
     points, sets = up_to_each(x)
@@ -209,7 +209,7 @@ def share_beyond(
     }
     if len(given) != 1:
         raise TypeError(f"give one of above, below and within, but got {' and '.join(given) or 'none of them'}")
-    x = values_of(tally.domain)
+    x = numbers_of(tally)
     if within is not None:
         try:
             least, most = (float(end) for end in within)

@@ -166,6 +166,11 @@ class Pool:
 Collected: TypeAlias = Tally | Pool
 
 
+def holds_every_answer(tally: Collected) -> bool:
+    """Tell whether everybody's answer is in the domain, so that shares sum to one."""
+    return all(part.design.complete for part in tally.parts)
+
+
 def refuse_uncounted(given: object, usage: str) -> None:
     """Refuse what are no counted reports."""
     if not isinstance(given, Tally | Pool):

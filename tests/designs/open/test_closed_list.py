@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,9 @@ from numpy.testing import assert_allclose
 
 import warner
 from warner import OpenDomain, OpenTally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WORDS = OpenDomain(epsilon=2, letters="a-z", length=6, step=3)
 
@@ -31,6 +35,28 @@ def test_shares_of_a_list_need_not_sum_to_one() -> None:
     assert together.low < 0.3 < together.high
     assert not estimate.present().found[2]
     assert warner.check(survey().closed(["one", "two", "never"])).fits
+
+
+def test_the_share_of_the_whole_list_is_not_known_beforehand() -> None:
+    estimate = warner.estimate(survey().closed(["one", "two"]))
+    together = estimate.interval(["one", "two"], level=1 - 1e-6)
+    assert together.low < 0.3 < together.high < 0.4
+    *_, last = estimate.interval(cumulative=True, level=1 - 1e-6).high
+    assert 0.3 < last < 0.4
+
+
+def test_shares_of_a_list_in_groups_need_not_sum_to_one() -> None:
+    rows, _ = survey().rows
+    groups = tuple((name,) for name in "abcde")
+    tally = OpenTally.of_rows(WORDS, rows, np.arange(len(rows)) % 5, by=("town",), groups=groups)
+    together = warner.estimate_groups(tally.closed(["one", "two", "never"]))
+    # 8,000 reports of a group, of which about half are of the last level: a standard error of 2 points at most
+    assert_allclose(together.shares, np.tile([0.2, 0.1, 0], (5, 1)), atol=0.1)
+    assert_allclose(together.overall, [0.2, 0.1, 0], atol=0.05)
+    assert 0 < together.test().p_value <= 1
+    each = together.table(1 - 1e-6, kind="each")
+    truth = np.tile([0.2, 0.1, 0], 5)
+    assert ((each["low"] <= truth) & (truth <= each["high"])).all()
 
 
 def test_the_standard_error_of_a_set_is_that_of_simulated_surveys() -> None:
@@ -57,8 +83,17 @@ def test_estimators_that_sum_to_one_are_refused(method: str) -> None:
 
 def test_means_are_refused() -> None:
     tally = warner.tally(OpenDomain(epsilon=1, bits=4).randomize(list(range(16)) * 5), OpenDomain(epsilon=1, bits=4))
-    with pytest.raises(TypeError, match="means need a list that holds every answer"):
-        warner.estimate(tally.closed([1, 2, 3])).mean()
+    for values in ([1, 2], [1, 2, 3]):
+        estimate = warner.estimate(tally.closed(values))
+        told: list[Callable[[], Any]] = [
+            estimate.mean,
+            estimate.median,
+            estimate.standard_deviation,
+            partial(estimate.interval, above=1),
+        ]
+        for tell in told:
+            with pytest.raises(TypeError, match="means and quantiles need a list that holds every answer"):
+                tell()
 
 
 def test_regressions_are_refused() -> None:
