@@ -82,6 +82,31 @@ def test_replicate_weights_have_options_of_their_own(folder: Path) -> None:
     assert WORDS in succeeds(folder, *jackknife)
 
 
+def test_totals_are_those_of_the_library(folder: Path) -> None:
+    survey = RandomizedResponse(["yes", "no"], truth="3/4")
+    names: Any = {"column": "answer", "weights": "w", "strata": "region", "clusters": "school"}
+    asked = ("estimate", "wave.csv", *DESIGN, *SAMPLE, "--totals")
+    result = warner.estimate(warner.tally(folder / "wave.csv", survey, **names))
+    assert json.loads(succeeds(folder, *asked, "--json"))["totals"] == result.totals().to_dict()
+    assert result.totals().text() in succeeds(folder, *asked)
+    known = json.loads(succeeds(folder, *asked, "--json", "--population", "5000", "--level", "0.9"))
+    assert known["totals"] == result.totals(5000, level=0.9).to_dict()
+    often = json.loads(succeeds(folder, *asked, "--json", "--population", "5000", "--values", "yes=3,no=0"))
+    assert often["totals"] == result.totals(5000, {"yes": 3, "no": 0}).to_dict()
+    people = ("--by", "sex", "--population", "3000", "--population", "2000")
+    by_sex = warner.estimate(warner.tally(folder / "wave.csv", survey, **names, by="sex"))
+    grouped = json.loads(succeeds(folder, *asked, "--json", *people))
+    assert grouped["totals"] == by_sex.totals([3000, 2000]).to_dict()
+    for options, message in {
+        ("--totals",): "--population must be given for totals, the number of all people",
+        ("--population", "9"): "--population needs --totals",
+        ("--totals", "--population", "0"): "--population must be the number of all people, above 0, but got 0",
+        ("--totals", "--population", "9", "--by", "sex"): "--population must be one number for each group",
+        ("--totals", "--population", "9", "--csv"): "--totals are answered in the printed table and in JSON only",
+    }.items():
+        assert message in fails(folder, "estimate", "wave.csv", *DESIGN, *options)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

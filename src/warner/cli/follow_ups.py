@@ -1,4 +1,4 @@
-"""Follow-up questions to `warner estimate`: means, quantiles, comparisons, the most common answers, who is there."""
+"""Follow-up questions to `warner estimate`: means, quantiles, totals, comparisons, common answers, who is there."""
 
 from __future__ import annotations
 
@@ -56,17 +56,33 @@ class FollowUps(NamedTuple):
         list[float] | None,
         typer.Option(help="Give the share of people below this number; may be given more than once."),
     ] = None
+    totals: Annotated[
+        bool,
+        typer.Option(
+            "--totals",
+            help="Give the number of people with each answer, or with --values the total of a number: from "
+            "--population, or from weights that say how many people a report stands for.",
+        ),
+    ] = False
+    population: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="The number of all people, for --totals; with --by once for each group, in their order.",
+            metavar="NUMBER",
+        ),
+    ] = None
     values: Annotated[
         str | None,
         typer.Option(
-            help="The number that each answer stands for, for --mean, --median and --quantile, such as never=0,once=1."
+            help="The number that each answer stands for, for --mean, --median, --quantile and --totals, such as "
+            "never=0,once=1."
         ),
     ] = None
 
     @property
     def asked(self) -> bool:
         """Whether there is anything to answer."""
-        return bool(self.compare) or self.commonest is not None or self.present or self.of_numbers
+        return bool(self.compare) or self.commonest is not None or self.present or self.totals or self.of_numbers
 
     @property
     def of_numbers(self) -> bool:
@@ -77,10 +93,12 @@ class FollowUps(NamedTuple):
         """Refuse options that need others."""
         if self.between and not (self.compare or self.mean):
             raise ValueError("--between needs --compare with the answer to compare, or --mean")
-        if self.values is not None and not (self.mean or self.median or self.quantile):
-            raise ValueError("--values needs --mean, --median or --quantile")
         if self.quantile_method is not None and not (self.median or self.quantile):
             raise ValueError("--quantile-method needs --median or --quantile")
+        if self.population and not self.totals:
+            raise ValueError("--population needs --totals, which it is the number of people of")
+        if self.values is not None and not (self.mean or self.median or self.quantile or self.totals):
+            raise ValueError("--values needs --mean, --median, --quantile or --totals")
 
     def answered(
         self, estimate: Estimate, level: float, target: str, *, anytime: bool = False
@@ -116,6 +134,9 @@ class FollowUps(NamedTuple):
         shares += [estimate.interval(below=number, anytime=anytime, **asked) for number in self.below or ()]
         if shares:
             answers["shares"] = list(shares)
+        if self.totals:
+            people = self.population[0] if self.population and len(self.population) == 1 else self.population
+            answers["totals"] = estimate.totals(people, values, level=asked["level"])
         return answers
 
 

@@ -161,8 +161,8 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[Ar
     """Give Horvitz and Thompson's totals of a complex sample with weights."""
     if tally.sample is None or not tally.weighted:
         raise ValueError(
-            "totals needs population, the number of all people; without it they need weights that say how many people "
-            "a report stands for, and strata, clusters, sampled or replicates, which say how these vary"
+            "population must be given for totals, the number of all people; without it they need weights that say how "
+            "many people a report stands for, and strata, clusters, sampled or replicates, which say how these vary"
         )
     part: Tally = tally.parts[0]
     if not part.design.counts_everybody:
