@@ -200,7 +200,7 @@ WARNINGS_CAUGHT = {
     "regression/formulas": "DataMismatchWarning",
     "reports/batches": "PySpark",
     "papers/pinzon2026/results": "joblib",
-    "cli/regressing": "record=True",
+    "cli/messages": "record=True",
 }
 
 

@@ -135,3 +135,52 @@ def test_quantiles_by_smooth_say_that_they_are_approximate(prompt: Prompt, repor
     assert "approximate 95 % interval" in prompt.prints(*words, "--median", "--quantile-method", "smooth")
     assert "--quantile-method needs --median or --quantile" in prompt.complains(*words, "--quantile-method", "smooth")
     assert "smooth" in prompt.complains(*words, "--median", "--quantile-method", "spline")
+
+
+def test_the_share_between_two_numbers(prompt: Prompt, reports: Path) -> None:
+    words = ("estimate", str(reports), "--column", "income", "--design", "wave.json", "--within", "20,50")
+    found = estimate(tally(reports, WAVE, column="income")).interval(within=(20, 50))
+    (told,) = json.loads(prompt.prints(*words, "--json"))["shares"]
+    assert (told["share_of"], told["low"], told["high"]) == ("within 20 to 50", found.low, found.high)
+    assert "within 20 to 50" in prompt.prints(*words)
+    assert "--within must be two numbers, as 18,25, but got '20'" in prompt.complains(*words[:-1], "20")
+    assert "within must leave some answers" in prompt.complains(*words[:-1], "1,2")
+
+
+def test_a_deck_of_cards_says_its_epsilon_before_the_survey_begins(prompt: Prompt) -> None:
+    deck = ("design", "cards", "truth=1/2", "say 0=1/6", "say 1=1/6", "say 2=1/6", "--size", "3", "-o", "deck.json")
+    _, told = prompt.notes(*deck)
+    assert "epsilon 1.387" in told
+    assert load_design(prompt.folder / "deck.json").epsilon == pytest.approx(np.log(4))
+    _, told = prompt.notes("design", "cards", "truth=1/2", "say 0=1/2", "--from", "0", "--to", "4", "-o", "open.json")
+    assert "tell somebody's number for certain" in told
+    assert "epsilon inf" in told
+    assert "a card needs what it says" in prompt.complains("design", "cards", "truth", "--size", "3")
+    assert "give --from and --to" in prompt.complains("design", "cards", "truth=1")
+    assert "nothing else" in prompt.complains("design", "cards", "truth=1", "--size", "3", "--epsilon", "1")
+    assert "must sum to 1" in prompt.complains("design", "cards", "truth=1/2", "--size", "3")
+
+
+BAD_NUMBERS = [
+    (("design", "square-wave", "--from", "0", "--to", "100", "--step", "7", "--epsilon", "1"), "step"),
+    (("design", "square-wave", "--from", "0", "--to", "inf", "--epsilon", "1"), "--to"),
+    (("design", "square-wave", "--from", "0", "--to", "1e30", "--epsilon", "1"), ""),
+    (("design", "square-wave", "--answers", "5", "3", "8", "--integers", "--epsilon", "1"), "ascending order"),
+    (("randomize", "answers.csv", "--column", "income", "--design", "wave.json", "-o", "out.csv"), "--nearest"),
+    (
+        ("estimate", "incomes.csv", "--column", "income", "--design", "wave.json", "--quantile", "1.5"),
+        "between 0 and 1",
+    ),
+    (("tally", "incomes.csv", "--column", "income", "--design", "wave.json", "--missing", "-10"), "not reports"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD_NUMBERS, ids=lambda case: " ".join(case)[:60])
+def test_bad_numbers_are_one_clear_line(prompt: Prompt, reports: Path, words: tuple[str, ...], message: str) -> None:
+    assert reports.exists()
+    (prompt.folder / "answers.csv").write_text("income\n10\n13\n")
+    said = prompt.complains(*words)
+    assert message in said
+    assert said.startswith("warner: ")
+    assert said.count("\n") == 1
+    assert not (prompt.folder / "out.csv").exists()

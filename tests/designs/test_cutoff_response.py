@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -90,3 +91,20 @@ def test_gaps_are_distances_of_numbers_or_given() -> None:
 def test_what_cannot_be_is_refused(arguments: Any, error: Any, complaint: str) -> None:
     with pytest.raises(error, match=complaint):
         CutoffResponse(4, **arguments)
+
+
+def test_the_device_can_be_worked_by_hand() -> None:
+    # At odds 2 : 1 the opposite has probability 1/3: two faces of six. The gaps 1, 4 and 15 are numbers of cards.
+    said = CutoffResponse([0, 1, 5, 20], odds=(2, 1)).in_words()
+    assert "1 with 1, 4 with 5, 15 with 20, 20 in all" in " ".join(said.split())
+    assert "rolls a die, unseen; if it shows 1 or 2, the opposite" in " ".join(said.split())
+    tenths = " ".join(CutoffResponse(range(11), odds=(7, 3)).in_words().split())
+    assert "one for each of 10 amounts, from 1 to 10" in tenths
+    assert "a die with 10 sides, unseen; if it shows at most 3" in tenths
+    assert "No usual die" in CutoffResponse(range(11), epsilon=1).in_words()
+    for odds in ((2, 1), (5, 1), (7, 3), (19, 1), (3, 1)):  # what the faces say is what the design draws, exactly
+        design = CutoffResponse(3, odds=odds)
+        found = re.search(r"a die(?: with (\d+) sides)?, unseen; if it shows (1 or 2|1|at most (\d+))", design._die())
+        assert found is not None
+        faces = {"1": 1, "1 or 2": 2}.get(found[2]) or int(found[3])
+        assert Fraction(faces, int(found[1] or 6)) == Fraction(odds[1], sum(odds))

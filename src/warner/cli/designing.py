@@ -9,7 +9,7 @@ import typer
 
 from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.mechanisms import catalogue, designed, known, name_of, pairs, put, refuse_misspelled
-from warner.cli.messages import tell
+from warner.cli.messages import tell, warnings_in_one_line
 from warner.cli.numbers import From, Step, To, number_grid
 from warner.cli.open_domains import Bits, Bytes, Length, Letters, closed_list, named_open, open_domain
 from warner.cli.options import DomainFile, Epsilon, Odds, Output, Redraw, Size, Truth, labels_in
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from warner.designs.device import Device
     from warner.designs.labels import Domain
 
+CARDS = "cards"  # the name of decks of cards for quantities
 BEST_FOR = ("shares", "mean", "distribution")  # what --best compares mechanisms for
 HELP = f"""Write a design file, which says how every answer is randomized.
 
@@ -37,6 +38,11 @@ Or give the name of a mechanism or of a survey design, with its parameters:
   warner design kuk r1=0.6 r2=0.2 draws=5 --answers user other
   warner design subset-selection --size 1024 --epsilon 1
   warner design square-wave --from 0 --to 200000 --step 1000 --epsilon 1
+
+A deck of cards for a number, with what each card says ("truth", "say 3", "+5", "-5" or "*2") and its probability:
+
+\b
+  warner design cards truth=1/2 "say 0=1/4" "say 1=1/4" --from 0 --to 1
 
 For answers that no list holds, such as words, give what they are made of:
 
@@ -148,6 +154,12 @@ def design(
     if opened is not None or named_open(words):
         _write_open(words, opened, output, force=force)
         return
+    if words and words[0].lower() == CARDS:
+        if best or any(option is not None for option in (epsilon, truth, redraw, odds, quantity, reports)):
+            raise ValueError("cards take what each card says with its probability, and the numbers, and nothing else")
+        listed = _domain([], answers, domain_file, size, number_grid(lower, upper, step), integers=integers)
+        _deliver(_deck(words[1:], listed), output, force=force)
+        return
     name = name_of(words[0]) if words and known(words[0]) else None
     given: dict[str, str] = {} if name is None else pairs(words[1:], name)
     for key, value in {
@@ -177,6 +189,26 @@ def design(
 
 
 design.__doc__ = HELP
+
+
+def _deck(words: list[str], numbers: Domain | None) -> Design:
+    """Make the design of a deck of cards, and say its epsilon at once: it may be infinite."""
+    from warner.surveys import cards
+
+    device: dict[str, str] = {}
+    for word in words:
+        card, sign, chance = word.rpartition("=")
+        if not sign or not card or not chance:
+            raise ValueError(f'a card needs what it says and its probability, as "say 0=1/10", but got {word!r}')
+        put(device, card, chance)
+    if not device:
+        raise ValueError('cards need what each card says with its probability, as truth=1/2 "say 0=1/4" "say 1=1/4"')
+    if numbers is None:
+        raise ValueError("cards need all numbers that somebody may have: give --from and --to, or --size")
+    with warnings_in_one_line():
+        made = cards(device, numbers)
+    tell(f"A report of this deck reveals epsilon {made.shown_epsilon()}.", err=True)
+    return made
 
 
 def _write_open(words: list[str], made: OpenDomain | None, output: Path | None, *, force: bool) -> None:

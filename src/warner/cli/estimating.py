@@ -138,6 +138,8 @@ def _together(result: Estimate) -> str:
 
 
 def _refuse_contradictions(follow_ups: FollowUps, table: Table) -> None:
-    besides = "--compare, --commonest, --present, --mean, --median, --quantile, --above, --below and --totals are"
+    besides = (
+        "--compare, --commonest, --present, --mean, --median, --quantile, --above, --below, --within and --totals are"
+    )
     table.refuse_contradictions(besides if follow_ups.asked else "")
     follow_ups.refuse_contradictions()

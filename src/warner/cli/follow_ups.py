@@ -56,6 +56,14 @@ class FollowUps(NamedTuple):
         list[float] | None,
         typer.Option(help="Give the share of people below this number; may be given more than once."),
     ] = None
+    within: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Give the share of people from one number to another, both included, as 18,25; may be given more than "
+            "once.",
+            metavar="LEAST,MOST",
+        ),
+    ] = None
     totals: Annotated[
         bool,
         typer.Option(
@@ -87,7 +95,7 @@ class FollowUps(NamedTuple):
     @property
     def of_numbers(self) -> bool:
         """Whether anything is asked of answers that are numbers."""
-        return self.mean or self.median or bool(self.quantile or self.above or self.below)
+        return self.mean or self.median or bool(self.quantile or self.above or self.below or self.within)
 
     def refuse_contradictions(self) -> None:
         """Refuse options that need others."""
@@ -132,12 +140,22 @@ class FollowUps(NamedTuple):
             answers["quantiles"] = [estimate.quantile(tau, values, **how) for tau in taus]
         shares = [estimate.interval(above=number, anytime=anytime, **asked) for number in self.above or ()]
         shares += [estimate.interval(below=number, anytime=anytime, **asked) for number in self.below or ()]
+        shares += [estimate.interval(within=_two_numbers(text), anytime=anytime, **asked) for text in self.within or ()]
         if shares:
             answers["shares"] = list(shares)
         if self.totals:
             people = self.population[0] if self.population and len(self.population) == 1 else self.population
             answers["totals"] = estimate.totals(people, values, level=asked["level"])
         return answers
+
+
+def _two_numbers(text: str) -> tuple[float, float]:
+    """Read `18,25` as two numbers."""
+    try:
+        least, most = map(float, text.split(","))
+    except ValueError:
+        raise ValueError(f"--within must be two numbers, as 18,25, but got {text!r}") from None
+    return least, most
 
 
 def _groups(between: list[str], names: list[str]) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Timer
@@ -13,7 +14,7 @@ import typer
 from warner.words import bounded, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 QUIET_HELP = "Print only the result and errors: no progress, no warnings, no messages about written files."
 PATIENCE_SECONDS = 2.0  # before long work says that it goes on
@@ -40,6 +41,19 @@ def tell(line: str, *, err: bool = False) -> None:
 def warn(warning: str) -> None:
     """Say what speaks against the result."""
     tell(f"warner: warning: {warning}", err=True)
+
+
+@contextmanager
+def warnings_in_one_line(in_shell_words: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Say each warning once, as the shell would, with these words in the place of those of Python."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        said = message
+        for words, others in (in_shell_words or {}).items():
+            said = said.replace(words, others)
+        warn(said)
 
 
 @contextmanager

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warner.cli.delivering import Outcome, Table, refuse_overwriting
-from warner.cli.messages import warn
+from warner.cli.messages import warn, warnings_in_one_line
 from warner.cli.numbers import values_from_text
 from warner.cli.options import Columns, Counts, Level, Plot, Reading, Reports, Weights
 from warner.cli.sources import Source, merged, named_files, saved_in
@@ -21,7 +19,7 @@ from warner.results import formulas_in
 from warner.words import conjoined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from warner.designs import Design
     from warner.documents import Document
@@ -170,7 +168,7 @@ def regress(
         unknown=reading.unknown,
     )
     confidence: Document = {"level": level, "interval": interval, "odds": odds}
-    with _warnings_in_one_line():
+    with warnings_in_one_line({"take fit.better()": "give more --starts"}):
         besides: dict[str, Result | list[Result]] = {}
         if predict:
             besides["predictions"] = fit.predict(_profiles(fit, predict), level=level, effects=effects)
@@ -183,16 +181,6 @@ def regress(
         if plot is not None:
             fit.save_plot(plot, against, level=level, interval=interval, odds=odds)
         table.printed(text)
-
-
-@contextmanager
-def _warnings_in_one_line() -> Iterator[None]:
-    """Say each warning once, as the shell would."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        warn(message.replace("take fit.better()", "give more --starts"))
 
 
 def _fitted(formula: str, data: Any, design: Design | Mapping[str, Design] | None, **options: Any) -> Regression:

@@ -47,6 +47,7 @@ from warner.designs.grids import is_numeric, numbers_of, refuse_unordered
 from warner.designs.labels import canonical, first_and_last, labels_from_json
 from warner.designs.odds import odds_or_epsilon, refuse_odds
 from warner.designs.ordered import OrderedDesign
+from warner.words import counted, enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
+DICE = (6, 4, 8, 10, 12, 20, 100)  # sides of usual dice; 100 are two with ten sides
 MEAN_TOLERANCE = 1e-12  # how nearly memberships must be those of the mean
 
 
@@ -305,6 +307,41 @@ class CutoffResponse(OrderedDesign):
         # A yes to the highest cut-off, which one answer makes likelier, and a no to the lowest.
         surest = 100 * p / (p + (k - 1) * self.q)
         return f"no report makes it more than {surest:.3g} % sure that a single answer is held."
+
+    def sentences(self) -> tuple[str, ...]:
+        """Explain it, and how it is done by hand: with a card that shows an amount, and a die."""
+        return (*super().sentences(), f"By hand: {self._cards()} {self._die()}")
+
+    def _cards(self) -> str:
+        """Say which cards to make: as many of each cut-off as its gap, so that it is as likely as it should be."""
+        first, last = self.domain[1], self.domain[-1]
+        if len(set(self.gaps)) == 1:
+            deck = f"one for each of {counted(self.k - 1, 'amount', 'amounts')}, from {first} to {last}"
+        else:
+            named = [f"{gap:,} with {label}" for gap, label in zip(self.gaps, self.domain[1:], strict=True)]
+            deck = f"{enumerated(named)}, {self._whole:,} in all"
+        return (
+            f"make cards with amounts ({deck}), shuffle them, and let the respondent draw one and put it back. Ask: is "
+            "your number at least the amount on your card?"
+        )
+
+    def _die(self) -> str:
+        """Say which faces of a die mean the opposite, if some usual die has these odds."""
+        a, b = self.odds
+        sides = next((sides for sides in DICE if sides * b % (a + b) == 0), None)
+        no, yes = self.columns[:2]
+        record = f'Of a card with {self.domain[1]}, write "{yes}" for a yes and "{no}" for a no, and nothing else.'
+        if b == 0:
+            return f"The answer is the truth: there is nothing to hide behind. {record}"
+        if sides is None:
+            return (
+                f"No usual die has the odds {a} : {b}; for interviews, make the design with odds such as 5:1, 2:1 or "
+                f"4:1 instead of epsilon. {record}"
+            )
+        faces = sides * b // (a + b)
+        die = "a die" if sides == 6 else f"a die with {sides} sides"
+        shows = "shows 1" if faces == 1 else "shows 1 or 2" if faces == 2 else f"shows at most {faces}"
+        return f"The respondent rolls {die}, unseen; if it {shows}, the opposite of the truth is said. {record}"
 
     def summary(self) -> str:
         return (

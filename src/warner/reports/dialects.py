@@ -100,7 +100,8 @@ class Dialect(NamedTuple):
         taken = [code for code in self.spellings if (form.read([code], text=True).status == INSIDE).any()]
         if taken:
             raise ValueError(
-                f"missing must name values that are not reports, but {taken[0]!r} is one under this design"
+                f"missing must name values that are not reports, but {taken[0]!r} is one under this design; leave what "
+                "is missing empty instead"
             )
 
 
