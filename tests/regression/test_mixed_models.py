@@ -273,6 +273,68 @@ def test_an_interval_of_the_spread_holds_zero_where_the_ratio_is_small() -> None
     assert spread.low == 0
 
 
+# Flat likelihoods
+
+
+def counted(yes: Any, each: int, design: RandomizedResponse) -> Regression:
+    """Fit an intercept and effects to groups of so many people, by how many of them report yes."""
+    group = np.repeat(np.arange(len(yes)), 2)
+    data = {"a": ["yes", "no"] * len(yes), "n": [n for one in yes for n in (one, each - one)], "g": group}
+    return regress("a ~ (1 | g)", data, design, counts="n")
+
+
+def integrals(yes: Any, each: int, truth: float, intercept: float, spread: float) -> Any:
+    """Give the likelihood of each group at each of 801 effects, times their density, written anew."""
+    share = (1 - truth) + (2 * truth - 1) * expit(intercept + spread * EFFECTS)
+    logs = np.multiply.outer(yes, np.log(share)) + np.multiply.outer(each - np.asarray(yes), np.log(1 - share))
+    return np.exp(logs + norm.logpdf(EFFECTS)) * (EFFECTS[1] - EFFECTS[0])
+
+
+@pytest.mark.parametrize("yes", [(18, 19, 20, 11, 10, 9), (19, 20, 21, 10, 10, 9), (20, 21, 21, 9, 10, 9, 15)])
+def test_limits_of_a_spread_that_is_hardly_told(yes: tuple[int, ...]) -> None:
+    """The likelihood falls slowly: below, limits are not those of minus the spread; above, 25 nodes are too few."""
+    spread = counted(yes, 30, RandomizedResponse(["yes", "no"], truth="3/4")).spread()
+
+    def profile(at: float) -> float:
+        sums = (np.log(integrals(yes, 30, 0.75, b, at).sum(axis=1)).sum() for b in np.linspace(-0.6, 0.3, 91))
+        return float(max(sums))
+
+    best = max(profile(at) for at in np.linspace(spread.value - 0.1, spread.value + 0.1, 5))
+    assert spread.statistic > 3.841459
+    assert_allclose(2 * (best - profile(spread.low)), 3.841459, atol=0.01)
+    if spread.high < np.inf:
+        assert_allclose(2 * (best - profile(spread.high)), 3.841459, atol=0.01)
+    else:
+        assert 2 * (best - profile(10.0)) < 3.841459
+
+
+def test_effects_where_the_likelihood_is_flat_at_no_spread() -> None:
+    """The squares of scores nearly add up to the information, so that the spread has no error of its own at 0.
+
+    Effects are averages over spreads, which are as probable as their likelihood: here by sums over 400 of them. The
+    intercept is 0 by symmetry.
+    """
+    yes = 5 + np.array([2, -2] * 50 + [1, -1] * 49 + [0, 0])
+    fit = counted(yes, 10, DIRECT)
+    assert fit.spread().value == 0
+    logs, means, squares = [], [], []
+    for spread in np.linspace(0, 1, 400):
+        parts = {b: integrals(yes, 10, 1.0, b, spread) for b in (-0.01, 0.0, 0.01)}
+        values = {b: np.log(part.sum(axis=1)).sum() for b, part in parts.items()}
+        mean = {b: spread * (part @ EFFECTS) / part.sum(axis=1) for b, part in parts.items()}
+        information = -(values[-0.01] - 2 * values[0.0] + values[0.01]) / 0.01**2
+        along = ((mean[0.01] - mean[-0.01]) / 0.02) ** 2 / information
+        logs.append(values[0.0])
+        means.append(mean[0.0])
+        squares.append(spread**2 * (parts[0.0] @ EFFECTS**2) / parts[0.0].sum(axis=1) + along)
+    chance = np.exp(np.array(logs) - max(logs))
+    chance /= chance.sum()
+    effect = chance @ np.array(means)
+    found = fit.effects()
+    assert_allclose(found.effects, effect, rtol=0.02, atol=1e-8)  # of a dozen spreads
+    assert_allclose(found.errors, np.sqrt(chance @ np.array(squares) - effect**2), rtol=0.02)
+
+
 # Tests of terms
 
 

@@ -203,7 +203,7 @@ def _climbed(likelihood: RandomIntercepts, starts: Sequence[Start], groups: Grou
 def _rises(likelihood: RandomIntercepts, b: Array, value: float) -> bool:
     """Tell whether the likelihood is higher at the largest standard deviation, with as steep slopes as that needs."""
     steeper = b[:-1] * np.sqrt(1 + (LARGEST_SPREAD / LOGISTIC_TO_NORMAL) ** 2)  # as much of everybody's share as before
-    return likelihood.value(np.append(steeper, LARGEST_SPREAD)) > value
+    return likelihood.for_spread(LARGEST_SPREAD).value(np.append(steeper, LARGEST_SPREAD)) > value
 
 
 def _is_maximum(likelihood: RandomIntercepts, b: Array) -> bool:

@@ -1,7 +1,8 @@
 r"""Random effects: how much groups differ, and the effect of each group.
 
 **The spread** is the standard deviation :math:`\sigma` of the effects. Its interval is that of the profile likelihood,
-with 0 where twice the loss of log-likelihood there is below the quantile. Whether groups differ at all is tested at the
+with 0 where twice the loss of log-likelihood there is below the quantile, and without an upper limit where it is so at
+a standard deviation of 10, beyond which there are no estimates either. Whether groups differ at all is tested at the
 boundary, where the likelihood ratio is an even mixture of 0 and of chi-square with one degree of freedom [1]_: the
 p-value is half of the usual one.
 
@@ -27,23 +28,26 @@ import numpy as np
 from scipy.special import chdtrc
 
 from warner.arrays import objects
-from warner.regression.intervals import profile_start, too_many_maxima
 from warner.regression.mixed_models import LARGEST_SPREAD
-from warner.regression.profiles import Combination, FalseOptimumError
+from warner.regression.newton import newton_ascent
+from warner.regression.profiles import Combination, ConstrainedLikelihood
 from warner.regression.random_intercepts import RandomIntercepts
 from warner.results import Result, critical_value, plain, rows
+from warner.searching import rising_roots
 from warner.typesetting import Printed, estimate_columns, p_value_cells
 from warner.words import counted, level_text, p_value, printable, quoted, tabulated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from warner.arrays import Array, Counts, Integers
+    from warner.arrays import Array, Counts, Integers, Mask
     from warner.documents import Document
     from warner.regression.regressions import Regression
 
 SPREADS_BELOW, SPREADS_ABOVE = 8, 16  # standard deviations, below and above the most likely, to average effects over
 GROWING_STEP = 1.2  # from one of those above to the next
+FIRST_LOSS = 0.3  # twice the loss of log-likelihood, at most, at the first of those above: .25 half an error away
+LIMIT_CLOSE = 1e-7  # how close limits of the standard deviation are found
 LOSS_AVERAGED = 12.0  # twice the loss of log-likelihood up to which they go
 NEWTON_STEPS_EACH = 2  # from the coefficients of one standard deviation to those of the next
 HOLDS_ON = "on average"
@@ -131,14 +135,36 @@ def spread_between(fit: Regression, level: float = 0.95) -> Spread:
 
 
 def _limits(fit: Regression, threshold: float, statistic: float) -> tuple[float, float]:
-    """Give both limits of the profile likelihood of the standard deviation, which is not negative."""
-    start = profile_start(fit, threshold)._replace(starts=())  # far from the estimate, spreads lead to one branch
-    profile = start.profile(_last(fit))
-    try:
-        low = 0.0 if statistic <= threshold else max(profile.limit(threshold, -1), 0.0)
-        return low, profile.limit(threshold, 1)
-    except FalseOptimumError:
-        raise too_many_maxima() from None
+    """Give both limits of the profile likelihood of the standard deviation; the upper one is infinite if far out.
+
+    They are looked for on either side of the estimate: below 0 the likelihood is that of minus the standard deviation.
+    """
+    value, error = float(fit.finite_coefficients[-1]), float(np.sqrt(fit.finite_covariance[-1, -1]))
+    known = {value: fit.finite_coefficients}
+
+    def outside(spreads: Array) -> Array:
+        """Tell how far a standard deviation is outside of the interval, in about standard errors."""
+        losses = [_loss(fit, spread, known) for spread in spreads.tolist()]
+        return np.asarray(np.sqrt(np.maximum(losses, 0.0)) - np.sqrt(threshold))
+
+    def root(function: Callable[[Array, Mask], Array], side: int, low: float, high: float) -> float:
+        start = np.array([value + side * np.sqrt(threshold) * error])
+        return float(rising_roots(function, start, np.array([error]), low, high, np.array([LIMIT_CLOSE]))[0])
+
+    low = 0.0 if statistic <= threshold else root(lambda spreads, _: -outside(spreads), -1, 0.0, value)
+    high = root(lambda spreads, _: outside(spreads), 1, value, LARGEST_SPREAD)
+    return low, high if high < LARGEST_SPREAD else np.inf
+
+
+def _loss(fit: Regression, spread: float, known: dict[float, Array]) -> float:
+    """Give twice the loss of log-likelihood at a standard deviation, from the known coefficients of the nearest one."""
+    assert isinstance(fit.likelihood, RandomIntercepts)
+    constrained = ConstrainedLikelihood(fit.likelihood.for_spread(spread), _last(fit))
+    constrained.target = spread
+    nearest = min(known, key=lambda one: abs(one - spread))
+    best = newton_ascent(constrained, known[nearest][:-1])
+    known[spread] = constrained.all_coefficients(best.coefficients)
+    return 2 * ((fit.log_likelihood or 0.0) - best.value)
 
 
 def _last(fit: Regression) -> Combination:
@@ -279,19 +305,25 @@ def _at_spreads(fit: Regression, side: int) -> Iterator[_AtSpread]:
     step = best / SPREADS_BELOW if side < 0 else max(error, best / SPREADS_BELOW) / 2
     ahead = [best - step * place for place in range(1, SPREADS_BELOW + 1)]
     if side > 0:
+        # A standard error at 0 says little: the likelihood may be flat there, and steep farther out.
+        while _loss(fit, best + step, {best: b}) > FIRST_LOSS:
+            step /= 2
         ahead = [best + step * (GROWING_STEP**place - 1) / (GROWING_STEP - 1) for place in range(SPREADS_ABOVE + 1)]
     elif not best:
         return
     for spread in ahead:
         b[-1] = max(spread, 0.0)
+        likelihood = likelihood.for_spread(b[-1])
         for _ in range(NEWTON_STEPS_EACH):
             here = likelihood.at(b)
             b[:-1] += np.linalg.lstsq(here.information[:-1, :-1], here.gradient[:-1], rcond=None)[0]
         here = likelihood.at(b)
         loss = 2 * ((fit.log_likelihood or 0.0) - here.value)
-        if not loss < LOSS_AVERAGED or spread > LARGEST_SPREAD:
+        if not np.isfinite(loss) or spread > LARGEST_SPREAD:
             return
         covariance = np.linalg.pinv(here.information[:-1, :-1], hermitian=True)
         mean, variance, slopes = likelihood.effects(b)
         along = np.einsum("gi,ij,gj->g", slopes, covariance, slopes)
         yield _AtSpread(b[-1], here.value, b[-1] * mean, b[-1] ** 2 * (variance + along))
+        if loss > LOSS_AVERAGED:
+            return
