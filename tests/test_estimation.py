@@ -448,7 +448,7 @@ def test_the_default_is_the_closest_that_we_know_and_says_why() -> None:
     assert "the default" not in named.text()
     supported = estimate(Tally(few, support[:19], n=500))
     assert supported.method == "inv_p"
-    assert "inv_p is the default here: reports support several answers" in supported.text()
+    assert "inv_p is the default here: a report is counted for several answers" in supported.text()
     # The likelihood of a histogram of reports is known: it is not taken for another reason, and that is said.
     hadamard = HadamardResponse(list("abc"), epsilon=1)
     kept = tally(hadamard.randomize(["a", "b", "c"] * 40), hadamard)
@@ -459,7 +459,7 @@ def test_the_default_is_the_closest_that_we_know_and_says_why() -> None:
     assert (
         estimate(groups)
         .reason()
-        .startswith("for groups, shrink takes about 250 times as long as mle, and reports support")
+        .startswith("for groups, shrink takes about 250 times as long as mle, and a report is counted")
     )
     assert estimate(Tally(KUK, [30, 40, 30])).method == "mle"
     alike = warner.pool([Tally(RandomizedResponse(20, epsilon=epsilon), np.arange(20) + 20) for epsilon in (1, 2)])

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom, hypergeom
 
 import warner
-from warner import BitFlips, OpenDomain, Tally, UnaryEncoding, estimate, inv, inv_n, inv_p, pool, tally
+from warner import BitFlips, Memoized, OpenDomain, Tally, UnaryEncoding, estimate, inv, inv_n, inv_p, pool, tally
 from warner.designs.facts import ChannelOperator
 from warner.estimators.projections import clipped, projected
 from warner.inference.binomial import Binomial, share_interval
@@ -82,33 +82,33 @@ def test_the_best_size_is_one_or_all(k: int, epsilon: int, size: int) -> None:
 
 
 @pytest.mark.parametrize(("k", "size", "epsilon"), [(16, 4, 1.0), (360, 12, 2.0), (1000, 1000, 0.5)])
-def test_the_variance_is_the_published_one(k: int, size: int, epsilon: float) -> None:
-    # Ding, Kulkarni, Yekhanin (2017) score a bit b by (K/d) (b (r + 1) - 1) / (r - 1), with r = e^(eps/2). Of an answer
-    # that nobody holds, b is 1 with probability 1/(r + 1): the mean is 0, and the mean square (K/d) r / (r - 1)^2, the
-    # variance that Arcolezi et al. (2023) give for dBitFlipPM.
+def test_the_variance_is_that_of_the_scores_of_bits(k: int, size: int, epsilon: float) -> None:
+    # Ding, Kulkarni, Yekhanin (2017) report a true bit with probability r/(r + 1), for r = e^(eps/2). So the score
+    # (K/d) (b (r + 1) - 1) / (r - 1) of a bit b is unbiased: of an answer that nobody holds, b is 1 with probability
+    # 1/(r + 1), the mean is 0, and the mean square (K/d) r / (r - 1)^2.
     r = math.exp(epsilon / 2)
     scores = k / size * np.array([r / (r - 1), -1 / (r - 1)])
     law = np.array([1, r]) / (r + 1)
     assert abs(scores @ law) < 1e-9
-    published = size / k * (scores**2 @ law)
-    assert_allclose(published, k / size * r / (r - 1) ** 2, rtol=1e-12)
-    assert_allclose(float(BitFlips(k, epsilon=epsilon, size=size).alike.variance_of_absent), published, rtol=1e-9)
+    variance = size / k * (scores**2 @ law)
+    assert_allclose(variance, k / size * r / (r - 1) ** 2, rtol=1e-12)
+    assert_allclose(float(BitFlips(k, epsilon=epsilon, size=size).alike.variance_of_absent), variance, rtol=1e-9)
 
 
-def test_differences_are_those_of_the_published_estimator() -> None:
-    # Ding, Kulkarni, Yekhanin (2017): h = K/(n d) sum over those asked of (b (e^(eps/2) + 1) - 1) / (e^(eps/2) - 1).
+def test_differences_are_those_of_the_scores_of_bits() -> None:
+    # The mean over all people of the scores above: K/(n d) sum over those asked of (b (r + 1) - 1) / (r - 1).
     design = BitFlips(6, epsilon=1, size=3)
     answers = np.repeat(np.arange(6), [50, 40, 30, 20, 10, 0])
     counted = tally(design.randomize(answers.tolist()), design)
     ones, zeros = counted.counts[:6], counted.counts[6:]
     root = design.odds[0] / design.odds[1]
-    published = 6 / (150 * 3) * (ones * root - zeros) / (root - 1)
+    scored = 6 / (150 * 3) * (ones * root - zeros) / (root - 1)
     for i, j in ((0, 1), (2, 5)):
         told = counted.readout(None, [[i]], minus=[[j]]).share()[0, 0]
-        assert_allclose(told, published[i] - published[j], rtol=1e-12)
+        assert_allclose(told, scored[i] - scored[j], rtol=1e-12)
     pair = counted.readout(None, [[0, 3]]).share()[0, 0]
-    # With the sum of all, which is 1: half of 1 - sum is added for two of six... a third of it
-    assert_allclose(pair, published[0] + published[3] + (1 - published.sum()) / 3, rtol=1e-9)
+    # With the sum of all, which is 1: of what is missing, two of six answers get a third
+    assert_allclose(pair, scored[0] + scored[3] + (1 - scored.sum()) / 3, rtol=1e-9)
 
 
 def test_shares_are_those_of_the_people_who_were_asked() -> None:
@@ -319,3 +319,23 @@ def test_what_fakes_can_do_is_bounded_if_as_many_are_asked_as_expected() -> None
     moved[7] += fakes
     before, after = inv(honest, DESIGN, n=n), inv(moved, DESIGN, n=n + fakes)
     assert abs(after - before).max() <= fakes / (n + fakes) * DESIGN.leverage()
+
+
+def test_nobody_is_asked_about_an_answer_twice() -> None:
+    design = BitFlips(["a", "b", "c", "d"], odds=(3, 1), size=2)
+    told = "n must be at least the ones and zeros of every answer together"
+    with pytest.raises(ValueError, match=told):
+        Tally(design, [50, 0, 0, 0, 50, 20, 0, 0], n=60)
+    counts = [[30, 30, 0, 0, 0, 0, 0, 60], [50, 0, 0, 0, 50, 20, 0, 0]]
+    with pytest.raises(ValueError, match=told):
+        Tally(design, counts, n=[60, 60], by=("x",), groups=((1,), (2,)))
+    kept = Memoized.bit_flips(["a", "b", "c", "d"], eps_infinity=2, size=2)
+    with pytest.raises(ValueError, match=told):
+        Tally(kept, [50, 0, 0, 0, 50, 20, 0, 0], n=60)
+    assert Tally(design, [30, 30, 0, 0, 30, 30, 0, 0], n=60).n == 60
+
+
+def test_the_reason_for_the_estimator_does_not_speak_of_support() -> None:
+    design = BitFlips(["a", "b", "c", "d"], odds=(3, 1), size=2)
+    text = estimate(Tally(design, [15, 13, 11, 11, 17, 17, 18, 18], n=60)).text()
+    assert "inv_p is the default here: a report is counted for several answers" in text

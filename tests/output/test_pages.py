@@ -358,7 +358,7 @@ def test_reports_that_support_several_answers_are_explained(tmp_path: Path) -> N
     seen = page(result, tmp_path).text
     assert "supporting reports is how many reports support the answer" in seen
     assert "need not add up to the number of reports" in seen
-    no_likelihood = "a report can support several answers, so the counts alone do not have a likelihood"
+    no_likelihood = "a report can count for several answers, so the counts alone do not have a likelihood"
     assert f"log-likelihoodnot defined: {no_likelihood}" in seen
     assert f"certificatenone: {no_likelihood}" in seen
     assert "1,000 randomized reports" in seen

@@ -113,6 +113,7 @@ class BitFlips(FromOdds):
     mechanism = "bit flips"
     parameters = ("epsilon", "odds", "size")
     field_names = frozenset({"domain", "odds", "size"})
+    alternatives = 2  # a bit is a one or a zero
 
     def __init__(
         self,

@@ -332,6 +332,11 @@ class ChannelOperator:
         return 1
 
     @property
+    def alternatives(self) -> int:
+        """Each column is by itself."""
+        return 1
+
+    @property
     def sufficient(self) -> Literal["counts"]:
         """The likelihood follows from how often each report was made."""
         return "counts"

@@ -147,7 +147,7 @@ def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
         )
     if not method.applies(to_likelihood=all(part.has_likelihood for part in tally.parts)):
         raise TypeError(
-            f"method must not be {name!r} here: a report supports several answers, and its likelihood needs the "
+            f"method must not be {name!r} here: a report is counted for several answers, and its likelihood needs the "
             "reports themselves, of which the tally holds the counts alone; use inv_p, or count them with "
             "keep=True (a saved tally does not hold them)"
         )

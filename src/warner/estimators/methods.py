@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 BIAS = "the bias of this estimator"
 GROUPS_SMOOTHED = 100  # beyond, smoothing each group would be felt
 WHY_NEAREST = {  # why inv_p is the default, by whether there is a likelihood
-    False: "reports support several answers, so that counts alone have no likelihood",
-    True: "reports support several answers, and mle can be much further off where one answer dominates",
+    False: "a report is counted for several answers, so that counts alone have no likelihood",
+    True: "a report is counted for several answers, and mle can be much further off where one answer dominates",
 }
 
 

@@ -68,7 +68,7 @@ TARGET_CHANCE = {
     "population": "the randomization and for sampling error",
     "realised": "the randomization",
 }
-NO_LIKELIHOOD = "a report can support several answers, so the counts alone do not have a likelihood"
+NO_LIKELIHOOD = "a report can count for several answers, so the counts alone do not have a likelihood"
 CUMULATIVE_TITLE = "Share of people up to each answer"
 ANYTIME_EXPLAINED = (
     "The intervals hold however often you look while reports arrive. That makes them wider than those for one look, "

@@ -47,6 +47,10 @@ class CountLaw(Protocol):
     def supported(self) -> int | None:
         """How many columns each report is counted for; None where that varies."""
 
+    @property
+    def alternatives(self) -> int:
+        """In how many columns an answer may be counted, one of which a report is counted in: ones and zeros, say."""
+
     def possible(self) -> Mask | None:
         """Tell which columns can be at all; None if all can."""
 
@@ -336,6 +340,11 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, design: CountLaw) -> 
         )
     if counts.size and (counts.max(axis=-1) > number + close).any():
         raise ValueError("n must be at least every count: no answer is supported by more reports than there are")
+    together = counts.reshape(*total.shape, design.alternatives, -1).sum(axis=-2)
+    if design.alternatives > 1 and (together > (number + close)[..., np.newaxis]).any():
+        raise ValueError(
+            "n must be at least the ones and zeros of every answer together: nobody is asked about an answer twice"
+        )
     return number
 
 

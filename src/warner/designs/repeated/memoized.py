@@ -127,6 +127,7 @@ class Memoized(Design):
     ordered = of_one_round("ordered")
     complete = of_one_round("complete")
     counts_everybody = of_one_round("counts_everybody")
+    alternatives = of_one_round("alternatives")
     alike = of_one_round("alike")
     reported = of_one_round("reported")
     supported = of_one_round("supported")
