@@ -396,3 +396,26 @@ def test_the_law_of_f_is_that_of_hotelling_for_equal_clusters() -> None:
     assert fisher.sf((eta - 1) * statistic / (eta * 2), 2, eta - 1) == pytest.approx(
         fisher.sf(8 * statistic / 18, 2, 8)
     )
+
+
+@pytest.mark.parametrize("model", ["multinomial", "linear"])
+def test_a_column_far_from_zero_has_the_errors_that_it_has_near_zero(model: str) -> None:
+    """Seconds since 1970 of people who were all asked on one day: a slope and its error do not know where 0 is.
+
+    The products of such columns have no digit left that tells one second from the next.
+    """
+    rng = np.random.default_rng(4)
+    seconds = rng.integers(0, 4, 300)
+    reports = np.where(rng.random(300) < 0.2 + 0.2 * seconds, "yes", "no")
+    school = np.repeat(np.arange(30), 10)
+    near, far = (
+        regressions.regress(
+            "a ~ x", {"a": reports, "x": seconds + start, "g": school}, DIRECT, clusters="g", model=model
+        )
+        for start in (0, 200_000)
+    )
+    assert_allclose(far.coefficients[1], near.coefficients[1], rtol=1e-6)
+    assert_allclose(far.standard_errors[1], near.standard_errors[1], rtol=1e-3)
+    assert near.freedom is not None
+    assert far.freedom is not None
+    assert_allclose(far.freedom[1], near.freedom[1], rtol=1e-3)

@@ -261,3 +261,13 @@ def test_what_cannot_be_is_refused() -> None:
     shares = regress("r ~ x", data, design, model="linear", reference=2)
     with pytest.raises(ValueError, match="both models must"):
         fit_of("r ~ x", data, design).compare(shares)
+
+
+def test_a_covariate_far_from_zero_has_the_slope_and_error_that_it_has_near_zero() -> None:
+    data = people(200)
+    near, far = (
+        fit_of("number ~ age", data | {"age": data["age"] + shift}, RandomizedResponse(FOUR, odds=(3, 1)))
+        for shift in (0, 10**8)
+    )
+    assert_allclose(far.coefficients[1], near.coefficients[1], rtol=1e-6)
+    assert_allclose(far.standard_errors[1], near.standard_errors[1], rtol=1e-6)

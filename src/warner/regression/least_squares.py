@@ -50,21 +50,24 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
         z, randomized = debiased_answers(rows, specification.reference_place)
     else:
         z, randomized = debiased_numbers(rows, specification.values)
-    x, weight = rows.x, rows.weight
-    inverse = np.linalg.inv((x.T * weight) @ x)
-    matrix = inverse @ (x.T * weight) @ z  # (P, f)
-    residuals = z - x @ matrix
-    scores = (residuals[:, :, np.newaxis] * x[:, np.newaxis]).reshape(len(x), -1)
-    bread = np.asarray(np.kron(np.eye(z.shape[1]), inverse))
-    influence = scores @ bread
+    x, weight, root = rows.x, rows.weight, np.sqrt(rows.weight)[:, np.newaxis]
+    # In orthogonal columns: products of columns that are far from 0, such as times of a day, would lose all digits.
+    orthogonal, triangle = np.linalg.qr(root * x)
+    back = np.linalg.inv(triangle)
+    matrix = back @ (orthogonal.T @ (root * z))  # (P, f)
+    residuals, columns = z - x @ matrix, orthogonal / root
+    scores = (residuals[:, :, np.newaxis] * columns[:, np.newaxis]).reshape(len(x), -1)
+    coefficients = np.asarray(np.kron(np.eye(z.shape[1]), back))  # of the columns, from those of the orthogonal ones
+    influence = scores @ coefficients.T
     if rows.sampling.cluster is not None:
         clusters = rows.sampling.clusters
-        information = information_by_cluster(clusters, x, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
-        robust = cluster_robust(rows, clusters, scores, information, bread)
+        information = information_by_cluster(clusters, columns, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
+        robust = cluster_robust(rows, clusters, scores, information, np.eye(len(coefficients))).of(coefficients)
         return LeastSquares(matrix.T.ravel(), robust.covariance, influence, robust)
     covariance = score_covariance(rows, influence)
     if rows.sampling.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
         covariance = covariance * (rows.n - 1) / (rows.n - x.shape[1])
+    bread = coefficients @ coefficients.T
     least = bread @ randomized(x @ matrix) @ bread
     return LeastSquares(matrix.T.ravel(), larger(covariance, least), influence)
 

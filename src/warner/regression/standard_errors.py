@@ -60,7 +60,8 @@ def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = Fa
 def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> ClusterRobust | None:
     """Give the errors of coefficients at a maximum where people are clustered; None where they are not.
 
-    A cluster's information is the expected one; where reports cannot be listed, that of the outer products.
+    A cluster's information is the expected one; where reports cannot be listed, that of the outer products. All is in
+    unit directions of the columns: of columns that are far from 0, the information in what varies would seem nothing.
     """
     rows = likelihood.rows
     if rows.sampling.cluster is None:
@@ -70,7 +71,9 @@ def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> Cluste
     curvature = likelihood.expected_curvature(b) if listed else likelihood.outer_curvature(b)
     information = information_by_cluster(clusters, rows.x, rows.weight * curvature, likelihood.mapping)
     inverse = inverse_information(likelihood.at(b).information, likelihood, flat=flat)
-    return cluster_robust(rows, clusters, likelihood.scores(b), information, inverse)
+    basis, root = likelihood.basis, np.linalg.inv(likelihood.basis)
+    told = None if information is None else basis.T @ information @ basis
+    return cluster_robust(rows, clusters, likelihood.scores(b) @ basis, told, root @ inverse @ root.T).of(basis)
 
 
 def inverse_information(information: Array, likelihood: Objective, *, flat: bool = False) -> Array:
