@@ -333,6 +333,7 @@ def test_nobody_is_asked_about_an_answer_twice() -> None:
     with pytest.raises(ValueError, match=told):
         Tally(kept, [50, 0, 0, 0, 50, 20, 0, 0], n=60)
     assert Tally(design, [30, 30, 0, 0, 30, 30, 0, 0], n=60).n == 60
+    assert Tally(design, np.zeros((0, 8), dtype=int), n=np.zeros(0, dtype=int), by=("x",), groups=()).groups == ()
 
 
 def test_the_reason_for_the_estimator_does_not_speak_of_support() -> None:

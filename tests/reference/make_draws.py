@@ -174,6 +174,7 @@ TEXTS = [
     *("\u039f\u03a3", "\u03a3", "a\u03a3b", "\u212b", "e\u0301", "\uac01", "\u1112\u1161", "\uff21\uff22", "\u2460"),
     *("x" * 30, "x" * 12, "x" * 16, "a\0b", "\x1ca", "a\x85b", "\ufeffa", "a\u00a0b", "\u180ea", "a\tb\n", " "),
     *("\N{PILE OF POO}", "\N{PILE OF POO}" * 4, "\N{PILE OF POO}" * 5, "(other)", "a-b.c 9", "zzz", "\u01c5", "\u0149"),
+    "J\u030c",  # which has a composed form in small letters only
 ]
 NUMBERS = ["0", "1", "5", "7", "8", "65535", "65536", str(2**48 - 1), str(2**48), str(2**128 - 1), str(2**128)]
 

@@ -340,7 +340,8 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, design: CountLaw) -> 
         )
     if counts.size and (counts.max(axis=-1) > number + close).any():
         raise ValueError("n must be at least every count: no answer is supported by more reports than there are")
-    together = counts.reshape(*total.shape, design.alternatives, -1).sum(axis=-2)
+    columns = design.alternatives, counts.shape[-1] // design.alternatives
+    together = counts.reshape(*total.shape, *columns).sum(axis=-2)
     if design.alternatives > 1 and (together > (number + close)[..., np.newaxis]).any():
         raise ValueError(
             "n must be at least the ones and zeros of every answer together: nobody is asked about an answer twice"

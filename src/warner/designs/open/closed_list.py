@@ -4,7 +4,10 @@ Reports of the last level are hashes of whole values, so that any list can be lo
 listed answer with probability p = a/M if it is held and q = 1/g if not, whatever the sender holds (`open_domain`): the
 law of local hashing, and the `Symmetry` of all designs that support sets. Two listed answers are supported together
 with probability p/g if one of them is held, because the direction then decides about the other; else with
-:math:`1/g^2`, or p/g where the three values lie on a line of the field's space.
+:math:`1/g^2`, or p/g where the three values lie on a line of the field's space. The variance of a set of answers takes
+:math:`1/g^2`: it is too small where many people hold values on lines with those of the set, as neighbouring numbers are
+(0, 1 and 2 for people who hold 3: by a third, for g = 5 at odds 3 : 1). Single answers, and differences of two, have no
+such error.
 
 The list need not hold everybody's answer: **shares do not sum to one**, and what is left is the share of all other
 answers. So the unbiased shares and the exact intervals of single answers hold; a set of m answers is supported by a

@@ -19,8 +19,9 @@ const product = (numbers) => numbers.reduce((all, number) => all * BigInt(number
 
 /** The one spelling of a text: NFKC, lower case, single spaces, as far as they are asked for. */
 function normalized(text, normalize) {
-  if (normalize.includes("NFKC")) text = text.normalize("NFKC");
-  if (normalize.includes("lower")) text = text.toLowerCase();
+  const composed = (part) => (normalize.includes("NFKC") ? part.normalize("NFKC") : part);
+  text = composed(text);
+  if (normalize.includes("lower")) text = composed(text.toLowerCase()); // small letters combine where capitals do not
   return normalize.includes("spaces") ? text.replace(WHITE_SPACE, " ").replace(/^ | $/g, "") : text;
 }
 
