@@ -423,6 +423,8 @@ def test_more_nodes_where_25_are_not_enough(monkeypatch: pytest.MonkeyPatch) -> 
         ("dice ~ (age | school)", {}, "one random intercept at most"),
         ("dice ~ (1 | school) + (1 | four)", {}, "one random intercept at most"),
         ("dice ~ age:(1 | school)", {}, "one random intercept at most"),
+        ("dice ~ age + (1 | school):four", {}, "one random intercept at most"),
+        ("dice ~ age + (1 | school) * four", {}, "one random intercept at most"),
         ("dice ~ (1 | dice)", {}, "must not be a covariate"),
         ("dice ~ (1 | school)", {"weights": "w"}, "left out with sampling weights"),
         ("dice ~ (1 | school)", {"clusters": "school"}, "clusters and strata must be left out"),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 ROWS_COMPARED = 1_000  # rows in which a term may be seen to depend on other rows
 BACKQUOTED = re.compile(r"`([^`]*)`")
-RANDOM_TERM = re.compile(r"(?:^|\+)\s*\(\s*1\s*\|\s*(?:(\w+)|`([^`]*)`)\s*\)")
+RANDOM_TERM = re.compile(r"(?:^|\+)\s*\(\s*1\s*\|\s*(?:(\w+)|`([^`]*)`)\s*\)(?=\s*(?:[+-]|$))")
 
 
 def sides(formula: str) -> tuple[str, str]:
