@@ -340,3 +340,17 @@ def test_the_reason_for_the_estimator_does_not_speak_of_support() -> None:
     design = BitFlips(["a", "b", "c", "d"], odds=(3, 1), size=2)
     text = estimate(Tally(design, [15, 13, 11, 11, 17, 17, 18, 18], n=60)).text()
     assert "inv_p is the default here: a report is counted for several answers" in text
+
+
+def test_weights_of_few_people_leave_no_zeros_where_all_bits_are_ones() -> None:
+    """Zeros are counted, not what is left of those who were asked: that may be below 0 by rounding."""
+    design, rng = BitFlips(4, size=2, epsilon=2), np.random.default_rng(0)
+    reports, group = design.draw(rng.integers(0, 4, 240), rng.bytes), np.repeat(np.arange(24), 10)
+    weights = rng.gamma(2, 1, 240)
+    zeros = design.counted(reports, weights, group=group, groups=24).counts[:, 4:]
+    asked, ones = (np.unpackbits(half, axis=1)[:, :4] for half in np.hsplit(reports, 2))
+    expected = np.zeros((24, 4))
+    np.add.at(expected, group, weights[:, np.newaxis] * (asked * (1 - ones)))
+    assert_allclose(zeros, expected, rtol=1e-12)
+    assert (zeros >= 0).all()
+    assert (expected == 0).any()

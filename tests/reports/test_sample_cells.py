@@ -278,3 +278,44 @@ def test_a_damaged_sample_is_refused(damage: dict[str, Any]) -> None:
     fields["sample"]["cells"]["counts"][0][0] += 1
     with pytest.raises(ValueError, match="must add up to those of the tally"):
         Tally.from_dict(fields)
+
+
+@pytest.mark.parametrize(
+    "damage", [{"people": None}, {"kind_squares": None}, {"people": [0] * 12}, {"people": [0.5] * 12}]
+)
+def test_a_damaged_number_of_people_is_refused(damage: dict[str, Any]) -> None:
+    fields = json.loads(warner.tally(pupils(), SURVEY, **ASKED, sampled="part").to_json())
+    cells = fields["sample"]["cells"] | damage
+    fields["sample"]["cells"] = {name: value for name, value in cells.items() if value is not None}
+    with pytest.raises(ValueError, match=r"this tally is damaged: (cells must have|people must be)"):
+        Tally.from_dict(fields)
+
+
+def test_several_designs_are_not_pooled_in_whatever_order() -> None:
+    clustered = warner.tally(pupils(), SURVEY, **ASKED)
+    simple = warner.tally(pupils(), RandomizedResponse(["yes", "no"], truth="2/3"), column="answer", weights="w")
+    for parts in ([clustered, simple], [simple, clustered]):
+        with pytest.raises(ValueError, match="must be of one design to be put together"):
+            warner.pool(parts)
+
+
+def test_clusters_that_only_look_alike_do_not_add_up_as_others() -> None:
+    texts = warner.tally(pupils() | {"school": [str(place // 10) for place in range(120)]}, SURVEY, **ASKED)
+    numbers = warner.tally(pupils() | {"school": [place // 10 for place in range(120)]}, SURVEY, **ASKED)
+    assert (texts + texts).sample.described() == "12 schools in 2 regions"
+    with pytest.raises(ValueError, match="clusters of tallies that add up must be all numbers or all texts, but got"):
+        numbers + texts
+
+
+def test_a_pattern_of_replicates_leaves_out_the_weights_of_the_whole_sample() -> None:
+    replicates = {name.replace("rw", "w"): column for name, column in pupils().items()}
+    asked: dict[str, Any] = {"column": "answer", "weights": "w", "scale": 1.0}
+    listed = warner.tally(replicates, SURVEY, **asked, replicates=[f"w{left}" for left in range(12)])
+    assert warner.tally(replicates, SURVEY, **asked, replicates="w*") == listed
+
+
+def test_totals_are_so_many_times_the_shares() -> None:
+    answers = pupils() | {"answer": ["no"] * 115 + ["yes"] * 5}  # fewer than noise alone explains
+    result = warner.estimate(warner.tally(answers, SURVEY, **ASKED))
+    totals = result.totals()
+    assert_allclose(totals.value[0], [0, sum(answers["w"])])

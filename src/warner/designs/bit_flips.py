@@ -288,10 +288,10 @@ class BitFlips(FromOdds):
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Sums:
         """Count ones and zeros of each answer, and the reports; see `Design.counted`."""
-        sums, n = bit_sums(reports, amounts, group, groups)
+        asked, ones = np.hsplit(reports, 2)
+        sums, n = bit_sums(np.hstack([ones, asked & ~ones]), amounts, group, groups)
         half = sums.shape[-1] // 2
-        asked, ones = sums[:, : self.k], sums[:, half : half + self.k]
-        counts = np.concatenate([ones, asked - ones], axis=-1)
+        counts = np.concatenate([sums[:, : self.k], sums[:, half : half + self.k]], axis=-1)
         return Sums(counts[0], n[0]) if group is None else Sums(counts, n)
 
     def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:

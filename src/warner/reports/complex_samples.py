@@ -22,6 +22,8 @@ from warner.reports.sampling import refuse_few_units, refuse_parts, refuse_split
 from warner.words import counted, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from warner.arrays import Array, Counts, Integers
     from warner.documents import Document
     from warner.reports.linear_scores import Question
@@ -317,6 +319,8 @@ class ClusterSample(ComplexSample):
             if mine != theirs:
                 raise ValueError(f"tallies must have the same {name} to add up, but got {mine!r} and {theirs!r}")
         cells = self.cells + other.cells
+        for place, role in enumerate(("strata", "clusters")):
+            _refuse_lookalikes(role, [key[place] for key in self._keys + other._keys])
         mine, theirs = (
             [cells_in_order(values, one.cells.groups, cells.groups) for values in (one.people, one.squares)]
             for one in (self, other)
@@ -390,6 +394,17 @@ def cells_in_order(values: Any, given: tuple[Group, ...], groups: tuple[Group, .
     result = np.zeros((len(groups), *np.shape(values)[1:]), dtype=values.dtype)
     result[[order[group] for group in given]] = values
     return result
+
+
+def _refuse_lookalikes(role: str, names: Iterable[Any]) -> None:
+    """Refuse names that are the same but for their type: a text file has texts where a table has numbers."""
+    known: dict[str, Any] = {}
+    for name in names:
+        if known.setdefault(str(name), name) != name:
+            raise ValueError(
+                f"{role} of tallies that add up must be all numbers or all texts, but got {known[str(name)]!r} and "
+                f"{name!r}, which would count as two"
+            )
 
 
 def _ordered(keys: Any) -> list[Any]:

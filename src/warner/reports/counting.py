@@ -287,7 +287,7 @@ def _replicated(reports: Any, design: Design, asked: Asked) -> Tally:
 
         return _with_replicates(tally_of, plain, others, asked.sample.columns_of_replicates([]), asked.sample)
     with _opened(reports, asked) as source:
-        columns = asked.sample.columns_of_replicates(column_names(source))
+        columns = asked.sample.columns_of_replicates(column_names(source), but=asked.weights)
 
         def counted_source(asked: Asked) -> Tally:
             counted: Tally = _tally_source(source, design, asked, leaving=columns)

@@ -223,7 +223,7 @@ def pool(tallies: Iterable[Tally]) -> Tally | Pool:
             raise ValueError(f"tallies must have the same groups to be pooled, but got {given[0].by} and {part.by}")
         if part.weighted != given[0].weighted:
             raise ValueError("tallies must be all with weights or all without to be pooled")
-        if part.sample is not None and part.design != given[0].design:
+        if part.design != given[0].design and (part.sample or given[0].sample) is not None:
             raise ValueError(
                 "tallies with strata, clusters or replicate weights must be of one design to be put together"
             )

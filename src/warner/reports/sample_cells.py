@@ -88,11 +88,14 @@ class SampleAsked(NamedTuple):
         if self.named or _is_number(self.sampled):
             raise TypeError("replicates must come without strata, clusters and sampled, in whose place they are")
 
-    def columns_of_replicates(self, names: list[str]) -> list[Any]:
-        """Give the replicate weights: columns of these names that a pattern or a list names, or arrays."""
+    def columns_of_replicates(self, names: list[str], but: Any = None) -> list[Any]:
+        """Give the replicate weights: columns of these names that a pattern or a list names, or arrays.
+
+        The pattern does not mean the weights of the whole sample, `but`, even if it fits.
+        """
         given = self.replicates
         if isinstance(given, str):
-            given = [name for name in names if fnmatchcase(name, given)]
+            given = [name for name in names if name != but and fnmatchcase(name, given)]
         given = list(given) if isinstance(given, Sequence | np.ndarray) else []
         if len(given) < 2:
             raise ValueError(

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.arrays import LARGEST_TOTAL
 from warner.reports.complex_samples import CLUSTER, REPLICATE, STRATUM, ClusterSample, numbers_of_cells
 from warner.reports.replicate_weights import ReplicateSample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from warner.arrays import Integers
     from warner.documents import Document
     from warner.reports.complex_samples import ComplexSample
     from warner.reports.tallies import Tally
@@ -33,10 +35,21 @@ def sample_from_dict(fields: Document, read: Callable[[Document], Tally]) -> Com
     about = {name: fields[name] for name in ("format", "version", "design")}
     cells = read({**about, "squares": None, **inside, "by": [*fields["by"], *extra]})
     people = given["cells"].get("people")
-    numbers = None if people is None else numbers_of_cells("people", people, (len(cells.groups),)).astype(np.int64)
+    numbers = None if people is None else _whole_numbers(people, cells)
+    kinds = {"people"} if "replicates" in given else {"people", "kind_squares"}
+    if given["cells"].keys() & kinds != (kinds if cells.weighted else set()):
+        raise ValueError(f"cells must have {' and '.join(sorted(kinds))} with weights, and not without")
     if "replicates" in given:
         return ReplicateSample.from_dict(given, cells, numbers)
     return ClusterSample.from_dict(given, cells, numbers)
+
+
+def _whole_numbers(people: object, cells: Tally) -> Integers:
+    """Read the numbers of people in cells: somebody where there is weight."""
+    numbers = numbers_of_cells("people", people, (len(cells.groups),))
+    if (numbers != np.rint(numbers)).any() or (numbers > LARGEST_TOTAL).any() or (numbers < cells.answered).any():
+        raise ValueError("people must be whole numbers, at least one where there are reports")
+    return numbers.astype(np.int64)
 
 
 def refuse_other_sums(sample: ComplexSample, tally: Tally) -> Tally:
