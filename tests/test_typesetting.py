@@ -222,6 +222,14 @@ def reported_words() -> Any:
     return warner.tally(reports, WORDS, codes=True)
 
 
+@cache
+def pupils_by_school() -> Any:
+    rng = np.random.default_rng(5)
+    school = rng.integers(8, size=400)
+    pupils = {"school": school.tolist(), "cheated": (rng.random(400) < 0.2 + 0.05 * school).astype(int).tolist()}
+    return warner.regress("cheated ~ (1 | school)", pupils, warner.RandomizedResponse([0, 1], odds=(1, 0)))
+
+
 MAKERS: dict[str, Callable[[], Result]] = {
     "estimate": lambda: estimate(Tally(SURVEY, COUNTS)),
     "estimate of two answers": lambda: estimate(Tally(COIN, [40_000, 60_000])),
@@ -236,7 +244,9 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "standard deviation": lambda: estimate(Tally(DRINKS, DRINK_COUNTS[0])).standard_deviation(),
     "quantile": lambda: estimate(Tally(DRINKS, DRINK_COUNTS[0])).quantile(0.9),
     "comparison of means": lambda: estimate(DRINKS_BY_REGION).compare_means(between=("north", "south")),
+    "totals": lambda: estimate(Tally(SURVEY, COUNTS)).totals(population=5_000_000),
     "discovery": lambda: warner.discover(reported_words()),
+    "check of open answers": lambda: warner.check(reported_words()),
     "plan of an open domain": lambda: plan(WORDS, people=10_000),
     "comparison": lambda: estimate(Tally(SURVEY, COUNTS)).compare("50 % & more", "<none>"),
     "comparison by group": lambda: estimate(WEEKS).compare("50 % & more", "<none>"),
@@ -246,6 +256,7 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "check": lambda: warner.check(Tally(SURVEY, COUNTS)),
     "check by group": lambda: warner.check(WEEKS),
     "plan": lambda: plan(SURVEY, people=1000),
+    "plan of a mean": lambda: plan(DRINKS, people=1000, quantity="mean"),
     "mechanisms": lambda: warner.mechanisms(1000, epsilon=2, people=10**6),
     "audit": lambda: warner.audit(COIN.randomize, COIN, runs=200),
     "regression": rich,
@@ -254,6 +265,8 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "linear regression": lambda: fit_of("A", model="linear"),
     "infinite regression": lambda: fit_of("D"),
     "penalised regression": lambda: fit_of("D", penalty="jeffreys"),
+    "spread between groups": lambda: pupils_by_school().spread(),
+    "effects of groups": lambda: pupils_by_school().effects(),
     "prediction": lambda: rich().predict({"income": [-1e6, 1e6]}),
     "mean prediction": lambda: fit_of("B").predict(),
     "margins": lambda: rich().margins(),

@@ -173,10 +173,7 @@ def test_pieces_of_work_make_no_difference(design: Design) -> None:
     assert_array_equal(answers, before)
     assert len(design.draw(answers[:0], np.random.default_rng(2).bytes)) == 0
     # What is counted of each answer's reports has its expectation, in every piece.
-    if design.symmetry is None:
-        law = design.operator().forward(np.eye(design.k))
-    else:
-        law = design.symmetry.q + design.symmetry.gain * np.eye(design.k)
+    law = design.reported(np.eye(design.k))
     for part in (slice(0, 15_000), slice(15_000, None)):
         for answer in range(design.k):
             counts, n = design.counted(reports[part][answers[part] == answer])[:2]

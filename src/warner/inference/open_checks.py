@@ -11,7 +11,7 @@ the wrong odds, crafted reports with honest directions, and dishonest answers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from warner.arrays import objects
 from warner.designs.open.ancillary_counts import AncillaryCount, ancillary_counts
 from warner.inference.binomial import at_least, at_most
 from warner.results import Result, check_level, plain, rows
+from warner.typesetting import Printed, amount_cells, labels, p_value_cells
 from warner.words import counted, level_text, p_value, percent, printable, reports_counted, wrapped
 
 if TYPE_CHECKING:
@@ -81,6 +82,16 @@ class OpenCheck(Result):
             "expected": np.array([count.n * count.probability for count in every]),
             "adjusted": np.minimum(1.0, np.concatenate(self.adjusted)),
         }
+
+    def printed(self, **_: Any) -> Printed:
+        """Give a table for a paper: what was compared, how often it came and should, and the adjusted p-value."""
+        table = self.table()
+        columns = {name: labels(table[name]) for name in (*self.tally.by, "what")}
+        columns |= {name: amount_cells(table[name]) for name in ("count", "n")}
+        columns |= {"expected": [f"{number:,.1f}" for number in table["expected"].tolist()]}
+        columns["adjusted p"] = p_value_cells(table["adjusted"])
+        reports = f"N = {reports_counted(self.tally.n, weighted=False)}, epsilon {self.tally.shown_epsilon()}."
+        return Printed(columns, "Fit of open reports to their design", (reports,))
 
     def to_dict(self) -> Document:
         """Give what JSON can hold: the verdict, and a row for each count in ``counts``."""

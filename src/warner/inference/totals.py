@@ -20,6 +20,7 @@ from warner.inference.complex_differences import student_error
 from warner.inference.intervals import limits
 from warner.inference.means import mean, values_of, with_limits
 from warner.inference.normal import normal_limits
+from warner.inference.ranking import reports_in_papers
 from warner.reports.linear_scores import Question
 from warner.results import Result, plain
 from warner.typesetting import Printed, estimate_columns, labels
@@ -53,6 +54,8 @@ class Totals(Result):
         The names of the columns that groups come from, and the groups; empty without groups.
     sample : str
         What the sample consists of, such as 32 schools in 4 regions; empty where people were drawn alone.
+    reports : str
+        How many reports they rest on, and their epsilon.
     """
 
     value: Array
@@ -65,6 +68,7 @@ class Totals(Result):
     by: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
     sample: str = ""
+    reports: str = ""
 
     def table(self) -> dict[str, Counts]:
         """Give a row for each answer (and group)."""
@@ -87,7 +91,7 @@ class Totals(Result):
         table = self.table(**options)
         columns = {name: labels(table[name]) for name in (*self.by, "value") if name in table}
         columns |= estimate_columns(table, "total", self.about, of="total")
-        notes = [f"number of people: {self.source}", *([self.sample] if self.sample else [])]
+        notes = [self.reports, f"number of people: {self.source}", *([self.sample] if self.sample else [])]
         return Printed(columns, "Estimated totals", tuple(map(sentence, notes)))
 
     def to_dict(self) -> Document:
@@ -130,7 +134,9 @@ def totals(tally: Collected, shares: Array, population: Any, values: Any, confid
         numbers, source = _of_population(tally, shares, _number_of_people(tally, population), values, confidence), KNOWN
     drawn = "" if tally.sample is None else tally.sample.described()
     value, error, low, high = numbers
-    return Totals(value, error, low, high, confidence, source, answers, tally.by, groups, drawn)
+    return Totals(
+        value, error, low, high, confidence, source, answers, tally.by, groups, drawn, reports_in_papers(tally)
+    )
 
 
 def _number_of_people(tally: Collected, population: Any) -> Array:

@@ -19,7 +19,7 @@ def sortable_table(
     """Write a table: the names of its columns of texts and of numbers, its rows, and what it is for a screen reader.
 
     >>> table = sortable_table(["answer"], ["share"], [(["<yes>"], [("0.5", "50 %")])], "Shares")
-    >>> table[table.index("<tbody>") : table.index("</tbody>")].split()[1:]
+    >>> table[table.index("<tbody>") : table.index("</tbody>")].split()[2:]
     ["class='text'>&lt;yes&gt;</td><td", "data-value='0.5'>50", '%</td></tr>']
     """
     heads = [f"<th class='text' scope='col'><button>{escape(printable(name))}</button></th>" for name in texts]

@@ -1,6 +1,6 @@
 r"""Precision of planned means and quantiles, in the unit of the answers, at expected counts.
 
-**A mean** is the share of a fuzzy set (`warner.inference.means`). Its half-width is that of the exact interval where
+**A mean** is the share of a fuzzy set (module ``inference.means``). Its half-width is that of the exact interval where
 reports are binomial in it, and of the approximate one elsewhere, before it is cut at the ends of the range; its error
 is the standard error of the unbiased mean. Without an expected population both are for the worst one. A score that is
 unbiased for memberships u has the variance
@@ -16,7 +16,7 @@ are compared by its largest value over all answers. For a cut-off response, that
 range: the variance of Duchi and others.
 
 **A quantile** has the interval that limits of the distribution function give at every number
-(`warner.inference.quantiles`). How wide that is depends on how the distribution rises there, and in the worst case it
+(module ``inference.quantiles``). How wide that is depends on how the distribution rises there, and in the worst case it
 does not: a quantile is planned for an expected population.
 """
 

@@ -71,6 +71,8 @@ class Spread(Result):
         Of the test that groups do not differ, at the boundary.
     level : float
         Confidence level of the interval.
+    people : int
+        The number of people in all groups.
     """
 
     column: str
@@ -81,6 +83,7 @@ class Spread(Result):
     statistic: float
     p_value: float
     level: float
+    people: int
 
     def table(self) -> dict[str, Counts]:
         """Give columns as arrays, one row.
@@ -108,7 +111,7 @@ class Spread(Result):
         between = f"{self.low:.3g} to {self.high:.3g}"
         columns = {"groups": [printable(self.column)], "number": [f"{self.groups:,}"], "spread": [f"{self.value:.3g}"]}
         columns |= {f"{level_text(self.level)} interval": [between], "p": p_value_cells(np.array([self.p_value]))}
-        return Printed(columns, "Standard deviation of the effects of groups", ())
+        return Printed(columns, "Standard deviation of the effects of groups", (f"N = {self.people:,} people.",))
 
     def text(self) -> str:
         """Say it in plain words."""
@@ -131,7 +134,7 @@ def spread_between(fit: Regression, level: float = 0.95) -> Spread:
     statistic = max(0.0, 2 * (fit.log_likelihood - without))
     low, high = _limits(fit, float(critical_value(level)) ** 2, statistic)
     p = 1.0 if statistic == 0 else float(chdtrc(1, statistic)) / 2
-    return Spread(groups.column, groups.number, value, low, high, statistic, p, level)
+    return Spread(groups.column, groups.number, value, low, high, statistic, p, level, fit.people)
 
 
 def _limits(fit: Regression, threshold: float, statistic: float) -> tuple[float, float]:
@@ -231,7 +234,8 @@ class RandomEffects(Result):
         columns = {self.column: [printable(str(name)) for name in self.groups]}
         columns["people"] = [f"{number:,}" for number in self.people.tolist()]
         columns |= estimate_columns(self.table(), "effect", f"{level_text(self.level)} interval", of="effect")
-        return Printed(columns, f"Effects of the groups of {quoted(self.column)}", (self._holds(),))
+        people = f"N = {int(self.people.sum()):,} people."
+        return Printed(columns, f"Effects of the groups of {quoted(self.column)}", (people, self._holds()))
 
     def _holds(self) -> str:
         hold = f"Over all groups, {level_text(self.level)} of these intervals hold"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.designs.facts import Fuzzy
 from warner.inference.means import sets_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ def _scores(design: Design, counts: Counts, values: Array) -> Array:
     least, width = float(values.min()), float(np.ptp(values))
     if width == 0:
         return np.full(len(counts), least)
-    readout = design.readout(counts, np.ones((len(counts), 1)), sets_of((values - least) / width))
+    one, memberships = np.ones((len(counts), 1)), (values - least) / width
+    readout = design.readout(counts, one, sets_of(memberships))
+    if (np.asarray(readout.trials) != 1).any():  # a share among those who were asked is no mean over all reports
+        readout = design.readout(counts, one, Fuzzy(memberships[np.newaxis]))
     if readout.error is not None and not np.isfinite(readout.error).all():
         raise ValueError(
             "values must be such that reports tell their mean, and these do not: the design gives some answers with "
