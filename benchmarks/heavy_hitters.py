@@ -106,7 +106,7 @@ def sketched(people: Integers, bits: int, epsilon: float, python: str) -> dict[s
 
 def main() -> None:
     python = sys.argv[1] if len(sys.argv) > 1 else None
-    for n, bits, epsilon in ((50_000, 32, 4.0), (50_000, 48, 4.0)):
+    for n, bits, epsilon in ((50_000, 32, 4.0), (50_000, 48, 4.0), (200_000, 48, 2.0)):
         results: dict[str, list[tuple[float, ...]]] = {}
         for seed in range(SURVEYS):
             people = population(n, bits, seed)

@@ -4,7 +4,7 @@
 
 FILE is a CSV file, which may be compressed, with the columns value and count: words with their frequencies, say. People
 draw their value from these frequencies (seed 1), reports are drawn with seed 2. The expected list has the 300 most
-common values: what somebody who has seen last year's would take.
+common values: what somebody who has seen last year's would take. What was found goes to standard error.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def main() -> None:
             f"| {missed} of {len(listed.values)} |",
             flush=True,
         )
+        for name, found in (("alone", alone), ("with the list", listed)):
+            print(f"epsilon {epsilon}, {name}: {', '.join(map(str, found.values))}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

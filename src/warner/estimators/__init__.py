@@ -82,7 +82,6 @@ from warner.estimators.methods import (
     undone,
 )
 from warner.estimators.newton import channel_mle, most_likely
-from warner.estimators.projections import clipped, least_squares, projected
 from warner.estimators.shrinkage import shrink
 from warner.estimators.smoothing import smooth
 from warner.reports.counts import checked, multinomial
@@ -169,7 +168,8 @@ def inv(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Arr
 def inv_n(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
     """Estimate the true shares by `inv`, negative shares set to zero and the others rescaled to sum to one.
 
-    Known as INVN, or norm-mul. Parameters and precision as for `inv`.
+    Known as INVN, or norm-mul. Parameters and precision as for `inv`. For a list that need not hold every answer (a
+    closed list of an open domain), they are rescaled only if they sum to more than one.
 
     Examples
     --------
@@ -179,17 +179,15 @@ def inv_n(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> A
     >>> inv_n([15, 85], RandomizedResponse(["yes", "no"], truth="3/4"))
     array([0., 1.])
     """
-    histograms = checked(counts, design, n)
-    if design.symmetry is not None:
-        return closed_forms.shares(histograms, design.symmetry, closed_forms.rescaled, exclusive=design.exclusive)
-    return clipped(least_squares(histograms, design))
+    return estimates(counts, design, ["inv_n"], n=n)["inv_n"]
 
 
 def inv_p(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
     """Estimate the true shares by the distribution that is nearest to `inv` in Euclidean distance.
 
     Known as INVP, or norm-sub: every share of `inv` is lowered by one constant and cut off at zero. Parameters
-    and precision as for `inv`.
+    and precision as for `inv`. For a list that need not hold every answer (a closed list of an open domain), it is the
+    nearest point of which no share is negative and the sum at most one: `inv`, cut off at zero, if that sums to less.
 
     Examples
     --------
@@ -199,10 +197,7 @@ def inv_p(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> A
     >>> inv_p([20, 35, 45], RandomizedResponse(3, odds=(2, 1)))
     array([0. , 0.3, 0.7])
     """
-    histograms = checked(counts, design, n)
-    if design.symmetry is not None:
-        return closed_forms.shares(histograms, design.symmetry, closed_forms.nearest, exclusive=design.exclusive)
-    return projected(least_squares(histograms, design))
+    return estimates(counts, design, [NEAREST], n=n)[NEAREST]
 
 
 def mle(counts: ArrayLike, design: Design) -> Array:

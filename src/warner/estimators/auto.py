@@ -17,6 +17,7 @@ import numpy as np
 
 from warner.estimators import METHODS, NEAREST
 from warner.estimators.methods import SHRUNK, many_answers
+from warner.estimators.projections import refuse_incomplete
 from warner.metrics import squared_error_sum
 from warner.reports.counts import Histograms, checked
 from warner.simulate import seeded_by
@@ -154,6 +155,8 @@ def choices_for(parts: Parts, people: Sequence[Array], *, rng: np.random.Generat
 
 def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, ...]:
     """Choose an estimator for each group that has reports: by rule, or by simulated surveys."""
+    for part in tally.parts:
+        refuse_incomplete("auto", part.design)
     if many_answers(tally):
         return (Choice(SHRUNK, {}),) * int(tally.answered.sum())
     telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])

@@ -86,7 +86,7 @@ def method_of(own: OwnEstimator) -> Method:
         rows = zip(counts, numbers.tolist(), strict=True)
         return Solution(np.array([own.of_one(row.copy(), design, n) for row, n in rows]))
 
-    return Method(solve, valid=False, likelihood=False, sentence=OWN_SENTENCE)
+    return Method(solve, valid=False, likelihood=False, sentence=OWN_SENTENCE, part_sentence=OWN_SENTENCE)
 
 
 UNKNOWN_METHOD = method_of(OwnEstimator("own", lambda counts, design: counts))

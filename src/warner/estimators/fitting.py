@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.estimators.likelihood import CERTIFICATE_FIELDS, Certificate, Evidence, Whole, certified, evidence
-from warner.estimators.methods import METHODS, UNBIASED
+from warner.estimators.methods import METHODS
 from warner.estimators.projected_gradients import Blocks
-from warner.estimators.projections import SUM_ROUNDING
+from warner.estimators.projections import SUM_ROUNDING, refuse_incomplete
 from warner.memory import ESTIMATE_BYTES, refuse_beyond_memory
 from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import checked
-from warner.reports.pools import holds_every_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +84,7 @@ def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
     if fits:
         proof = Certificate(*(np.array([getattr(fit, name) for fit in fits]) for name in CERTIFICATE_FIELDS))
         return Fitted(shares, np.array([fit.log_likelihood for fit in fits]), proof)
-    if not all(histograms.has_likelihood(design) for design, histograms in parts):
+    if not all(design.complete and histograms.has_likelihood(design) for design, histograms in parts):
         return Fitted(shares, np.full(len(shares), np.nan), None)
     if not all(design.exclusive for design, _ in parts):
         return Fitted(shares, *_evidence_of_reports(shares, parts, valid=valid))
@@ -140,11 +139,9 @@ def estimates(
 
 def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
     """Refuse an estimator that needs more than the tally holds, or another design."""
-    if not method.unbiased and not holds_every_answer(tally):
-        raise TypeError(
-            f"method must not be {name!r} here: people may hold answers that are not in the list, so that its shares "
-            f"need not sum to one; use {UNBIASED}"
-        )
+    if not method.applies(to_likelihood=True, to_complete=False):
+        for part in tally.parts:
+            refuse_incomplete(name, part.design)
     if not method.applies(to_likelihood=all(part.has_likelihood for part in tally.parts)):
         raise TypeError(
             f"method must not be {name!r} here: a report is counted for several answers, and its likelihood needs the "

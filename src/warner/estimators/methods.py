@@ -12,7 +12,7 @@ from warner.estimators.likelihood import Fit, Parts, closed_form
 from warner.estimators.newton import most_likely
 from warner.estimators.postprocessing import REPAIRS
 from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE
-from warner.estimators.projections import clipped, least_squares, projected, variance_of_one_report
+from warner.estimators.projections import clipped, least_squares, projected, variance_of_one_report, within_one
 from warner.estimators.shrinkage import level_shares, refuse_unsymmetric, widened
 from warner.estimators.shrinkage import shares as shrunk
 from warner.estimators.smoothing import smoothed
@@ -94,6 +94,9 @@ class Method(NamedTuple):
         Why a share may lie outside its own interval.
     ordered : bool
         Whether it uses the order of the answers, so that whoever asks for it says that they have one.
+    part_sentence : str
+        What it is where the list need not hold every answer, so that shares sum to at most one; nothing if it is only
+        for lists that do.
     """
 
     solve: Solver
@@ -110,21 +113,42 @@ class Method(NamedTuple):
     reason: Callable[[Collected], str] = lambda tally: ""
     outside: str = BIAS
     ordered: bool = False
+    part_sentence: str = ""
 
     @property
     def takes_pools(self) -> bool:
         """Whether it estimates from several collections together."""
         return not (self.symmetric or self.one_collection)
 
-    def applies(self, *, to_likelihood: bool, to_symmetric: bool = True) -> bool:
-        """Tell whether it can be had, where the likelihood is known or not, of one symmetric design or of others."""
-        return (to_likelihood or not self.likelihood) and (to_symmetric or not self.symmetric)
+    def applies(self, *, to_likelihood: bool, to_symmetric: bool = True, to_complete: bool = True) -> bool:
+        """Tell whether it can be had, where the likelihood is known or not, of one symmetric design or of others.
+
+        `to_complete` says whether the list holds every answer that people can have.
+        """
+        return (
+            (to_likelihood or not self.likelihood)
+            and (to_symmetric or not self.symmetric)
+            and (to_complete or bool(self.part_sentence))
+        )
+
+    def sentence_for(self, tally: Collected) -> str:
+        """Say what it is, for these reports."""
+        return self.sentence if holds_every_answer(tally) else self.part_sentence
 
 
 def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solver:
-    """Make the solver of an estimator that repairs what inverting gives: by its line, where there is one."""
+    """Make the solver of an estimator that repairs what inverting gives: by its line, where there is one.
+
+    Where the list need not hold every answer, shares may sum to less than one: then only negative ones are repaired.
+    """
 
     def solve(parts: Parts) -> Solution:
+        distribution = as_distribution(parts)
+        if all(design.complete for design, _ in parts):
+            return distribution
+        return Solution(within_one(_inverted(parts).shares, distribution.shares))
+
+    def as_distribution(parts: Parts) -> Solution:
         design, histograms = parts[0]
         if len(parts) == 1 and design.symmetry is not None:
             return _by_line(histograms, design, line)
@@ -242,13 +266,15 @@ def _fakes_in_maximum(tally: Collected) -> int | None:
 def many_answers(tally: Collected) -> bool:
     """Tell whether `shrink` pays: one symmetric design, and answers enough to learn from what they are like."""
     designs = [part.design for part in tally.parts]
-    return len(designs) == 1 and designs[0].symmetry is not None and designs[0].k >= ANSWERS_FOR_SHRINKAGE
+    symmetric = len(designs) == 1 and designs[0].symmetry is not None
+    return symmetric and holds_every_answer(tally) and tally.k >= ANSWERS_FOR_SHRINKAGE
 
 
 def _has_order(tally: Collected) -> bool:
     """Tell whether `smooth` pays: one design whose answers are in an order, and not very many groups."""
     designs = [part.design for part in tally.parts]
-    return len(designs) == 1 and designs[0].ordered and len(tally.answered) <= GROUPS_SMOOTHED
+    ordered = len(designs) == 1 and designs[0].ordered
+    return ordered and holds_every_answer(tally) and len(tally.answered) <= GROUPS_SMOOTHED
 
 
 def _slow(tally: Collected) -> str:
@@ -264,7 +290,7 @@ METHODS: dict[str, Method] = {
         sentence="maximum likelihood: of all distributions, the one that makes these reports the most likely",
         maximises_likelihood=True,
         fake_bound=_fakes_in_maximum,
-        suits=lambda tally: all(part.design.exclusive for part in tally.parts),
+        suits=lambda tally: holds_every_answer(tally) and all(part.design.exclusive for part in tally.parts),
         reason=_slow,
     ),
     "inv": Method(
@@ -275,6 +301,7 @@ METHODS: dict[str, Method] = {
         unbiased=True,
         fake_bound=lambda tally: 1,
         outside="a negative share, which no interval holds",
+        part_sentence="inversion of the randomization: unbiased, but shares can be below zero",
     ),
     "inv_n": Method(
         _repaired(closed_forms.rescaled, clipped),
@@ -282,6 +309,7 @@ METHODS: dict[str, Method] = {
         likelihood=False,
         sentence="inversion, with negative shares set to zero and the rest scaled to sum to one",
         fake_bound=lambda tally: 1 if _counts_once(tally) else None,
+        part_sentence="inversion, with negative shares set to zero; the rest is scaled if it sums to more than one",
     ),
     "inv_p": Method(
         _nearest,
@@ -292,8 +320,9 @@ METHODS: dict[str, Method] = {
         suits=lambda tally: True,
         reason=lambda tally: (
             (f"{slow}, and " if (slow := _slow(tally)) else "")
-            + WHY_NEAREST[all(part.has_likelihood for part in tally.parts)]
+            + WHY_NEAREST[holds_every_answer(tally) and all(part.has_likelihood for part in tally.parts)]
         ),
+        part_sentence="inversion, moved to the nearest shares of which none is negative and that sum to at most one",
     ),
     "ibu": Method(
         lambda parts: _group_by_group(parts, updated),
@@ -346,8 +375,6 @@ def default_method(tally: Collected) -> str:
     collection. Otherwise it is `shrink` for one symmetric design with 20 answers or more, `mle` elsewhere, and
     `inv_p` where reports support several answers: there `mle` needs the reports, and is up to seven times worse in
     squared error where one answer dominates. Groups keep `mle` or `inv_p`: `shrink` takes about 250 times as long
-    as `mle`, which is felt where there are thousands of them.
+    as `mle`, which is felt where there are thousands of them. A list that need not hold every answer has `inv_p`.
     """
-    if not holds_every_answer(tally):
-        return UNBIASED  # all others give shares that sum to one
     return next(name for name in DEFAULTS if METHODS[name].suits(tally))

@@ -24,7 +24,7 @@ from scipy.special import ndtri
 
 from warner.arrays import LARGEST_TOTAL, SMALLEST
 from warner.estimators import closed_forms
-from warner.estimators.projections import projected
+from warner.estimators.projections import projected, refuse_incomplete
 from warner.reports.counts import Histograms, checked
 from warner.searching import bisected
 
@@ -127,7 +127,7 @@ def power_ns(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -
     >>> power_ns([300, 190, 180, 170, 160], RandomizedResponse(5, epsilon=1)).round(3)
     array([0.603, 0.163, 0.117, 0.072, 0.044])
     """
-    return _by_rule(counts, design, n, lambda survey: projected(_power(survey), repeats=survey.repeats))
+    return _by_rule(counts, design, n, _power_ns)
 
 
 def mle_pooled(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
@@ -151,7 +151,7 @@ def mle_pooled(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None)
     >>> mle_pooled([128, 100, 92, 80], RandomizedResponse(4, odds=(2, 1)))
     array([0.6  , 0.25 , 0.075, 0.075])
     """
-    return _by_rule(counts, design, n, _pooled)
+    return _by_rule(counts, design, n, _mle_pooled)
 
 
 class Repair(NamedTuple):
@@ -227,6 +227,7 @@ class _Survey(NamedTuple):
 
 def _by_rule(counts: ArrayLike, design: Design, n: ArrayLike | None, rule: Callable[[_Survey], Array]) -> Array:
     """Check counts, and apply a rule to the distinct counts of each survey."""
+    refuse_incomplete(rule.__name__.lstrip("_"), design)
     histograms = checked(counts, design, n)
     if design.symmetry is None:
         raise TypeError(
@@ -297,6 +298,10 @@ def _power(survey: _Survey) -> Array:
     return means / survey.n
 
 
+def _power_ns(survey: _Survey) -> Array:
+    return projected(_power(survey), repeats=survey.repeats)
+
+
 def _low_cells(width: int, people: int) -> Integers:
     """Give the ends of the first cells of numbers of people: up to where cells of the given width are narrow.
 
@@ -337,7 +342,7 @@ def _sum_of_powers(exponent: float, starts: Array, ends: Array) -> Array:
 # A pooled tail
 
 
-def _pooled(survey: _Survey) -> Array:
+def _mle_pooled(survey: _Survey) -> Array:
     head = survey.is_head()
     size = int(survey.repeats[~head].sum())
     if size == survey.k and survey.exclusive:

@@ -14,6 +14,9 @@ with the one :math:`\tau` for which the shares sum to one. That sum is convex, p
 left out, and the others sum to one, until all of these are positive [1]_. Between limits, the projection is
 :math:`\theta_i = \min(h_i, \max(l_i, x_i + c))`; its sum is not convex in c, and is followed from corner to corner.
 
+**Lists that need not hold every answer.** Their shares sum to at most one, and the nearest such point has
+:math:`\tau \ge 0`: it is the positive part of x where that sums to at most one, and else the nearest distribution.
+
 .. [1] C. Michelot, "A finite algorithm for finding the projection of a point onto the canonical simplex of R^n", J.
    Optim. Theory Appl. 50 (1986), 195-200.
 """
@@ -91,6 +94,34 @@ def projected(points: Array, *, repeats: Array | float = 1.0, metric: Array | fl
     # So far away that what is left is rounding, or nothing: then it is the highest.
     shares = np.where(total > 0, shares, heights == heights.max(axis=-1, keepdims=True))
     return np.asarray(shares / (repeats * shares).sum(axis=-1, keepdims=True))
+
+
+def within_one(shares: Array, distribution: Array) -> Array:
+    """Give the positive parts of shares where they sum to at most one, and elsewhere the distribution in their place.
+
+    With the nearest distribution that is the nearest point of which no share is negative and the sum at most one.
+
+    >>> shares = np.array([[0.5, 0.2, -0.1], [0.9, 0.3, -0.2]])
+    >>> within_one(shares, projected(shares))
+    array([[0.5, 0.2, 0. ],
+           [0.8, 0.2, 0. ]])
+    """
+    positive = np.maximum(shares, 0)
+    return np.where(positive.sum(axis=-1, keepdims=True) <= 1, positive, distribution)
+
+
+def nearest_shares(shares: Array, *, complete: bool) -> Array:
+    """Give the nearest shares that can be: a distribution, or, of a list that is not complete, at most one in all."""
+    return projected(shares) if complete else within_one(shares, projected(shares))
+
+
+def refuse_incomplete(name: str, design: Design) -> None:
+    """Refuse an estimator whose shares sum to one, for a list that need not hold every answer."""
+    if not design.complete:
+        raise TypeError(
+            f"method must not be {name!r} here: people may hold answers that are not in the list, so that its shares "
+            "need not sum to one; use inv_p, inv_n or inv"
+        )
 
 
 def projected_within(shares: Array, low: Array, high: Array, repeats: Array) -> Array:

@@ -59,6 +59,7 @@ import numpy as np
 from warner.designs.facts import check_target
 from warner.estimators.limited_translation import CountedHistograms, errors_allowed, errors_needed, limited
 from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE, BELIEFS, SUM_VARIANCE_SLACK, Beliefs, dictionary
+from warner.estimators.projections import refuse_incomplete
 from warner.reports.counts import checked
 from warner.words import counted
 
@@ -150,7 +151,8 @@ def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, tar
 
 
 def refuse_unsymmetric(design: Design) -> None:
-    """Refuse designs under which the count of an answer does not follow from its share alone."""
+    """Refuse lists without everybody's answer, and designs under which a count does not follow from its share alone."""
+    refuse_incomplete("shrink", design)
     if design.symmetry is None:
         raise TypeError(
             "shrink needs a symmetric design, in which every answer has a count of its own with the same p and q for "

@@ -12,7 +12,7 @@ import numpy as np
 from warner.arrays import objects
 from warner.designs.labels import all_labels
 from warner.estimators import refuse_silent
-from warner.estimators.projections import projected
+from warner.estimators.projections import nearest_shares
 from warner.groups.direct_estimates import direct_estimates
 from warner.groups.fay_herriot import Pooled, all_partially_pooled, partially_pooled
 from warner.groups.group_covariates import Covariates, group_covariates, no_covariates
@@ -234,9 +234,7 @@ class GroupEstimates(Result):
         if self._mirrored:
             return cochran_test(self.direct[0], self.covariates.matrix)
         told = [place for place, direct in enumerate(self.direct) if direct.informative.any()]
-        # Those of people whose answers are in the domain: others only lessen correlations.
-        held = np.nan_to_num(self.overall) if holds_every_answer(self.tally) else projected(self.overall)
-        squared = squared_correlations(self.tally, told, held, self._rng())
+        squared = squared_correlations(self.tally, told, np.nan_to_num(self.overall), self._rng())
         return summed_cochran_test([self.direct[place] for place in told], self.covariates.matrix, squared)
 
     def _rng(self) -> np.random.Generator:
@@ -507,7 +505,7 @@ def estimate_groups(
     complete = holds_every_answer(tally)
     if not mirrored:
         told = np.isfinite(means)
-        means[told] = projected(means[told]) if complete else means[told]
+        means[told] = nearest_shares(means[told], complete=complete)
     shares, errors, own = np.full((3, len(tally.groups), len(answers)), np.nan)
     spread = np.full(len(answers), np.nan)
     for place, pooled in _all_pooled(answers, joined.matrix, series, means):
@@ -518,7 +516,7 @@ def estimate_groups(
         means = np.array([means[0], 1 - means[0]])
     else:
         told = np.isfinite(shares).all(axis=1)
-        shares[told] = projected(shares[told]) if complete else np.clip(shares[told], 0, 1)
+        shares[told] = nearest_shares(shares[told], complete=complete)
     result = GroupEstimates(
         tally, shares, errors, own, means, float(spread[0]) if mirrored else spread, joined.names, along, joined, series
     )

@@ -21,6 +21,7 @@ import numpy as np
 from warner.estimators.auto import METHODS_COMPARED
 from warner.estimators.custom import described
 from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, has_turned, many_answers
+from warner.reports.pools import holds_every_answer
 from warner.words import conjoined, counted
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def _for_whom(tally: Collected) -> str:
         return f" This bound holds for the estimator {UNBIASED}."
     exclusive = all(design.exclusive for design in designs)
     names = sorted({UNBIASED, *METHODS_COMPARED}) + [SHRUNK] * (many_answers(tally) or not exclusive)
+    complete = holds_every_answer(tally)
+    names = [name for name in names if METHODS[name].applies(to_likelihood=True, to_complete=complete)]
     bounds = {name: METHODS[name].fake_bound(tally) for name in names}
     once, twice, without = ([name for name in names if bounds[name] == times] for times in (1, 2, None))
     if not without:

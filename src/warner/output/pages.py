@@ -419,7 +419,7 @@ def _computation_section(estimate: Estimate, confidence: Confidence) -> str:
 def _method_explained(estimate: Estimate) -> str:
     if not estimate.choices:
         why = f" (the default here: {estimate.reason()})" if estimate.reason() else ""
-        return f"{estimate.method}{why}: {described(estimate.method).sentence}"
+        return f"{estimate.method}{why}: {described(estimate.method).sentence_for(estimate.tally)}"
     if not estimate.choices[0].errors:
         name = estimate.choices[0].method
         return f"auto: {name}, {estimate.estimator.reason(estimate.tally)}: {METHODS[name].sentence}"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import beta
 
 import warner
 from warner import OpenDomain, OpenTally
+from warner.estimators import postprocessing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +31,7 @@ def survey(n: int = 40_000) -> OpenTally:
 
 def test_shares_of_a_list_need_not_sum_to_one() -> None:
     estimate = warner.estimate(survey().closed(["one", "two", "never"], other=True))
-    assert estimate.method == "inv"
+    assert estimate.method == "inv_p"
     table = estimate.table(1 - 1e-6, simultaneous=True)
     assert ((table["low"] <= [0.2, 0.1, 0, 0.1]) & (table["high"] >= [0.2, 0.1, 0, 0.1])).all()
     assert "do not sum" not in estimate.text()
@@ -75,10 +79,17 @@ def test_the_standard_error_of_a_set_is_that_of_simulated_surveys() -> None:
     assert_allclose(told[0, 0], np.std(shares), rtol=0.25)
 
 
-@pytest.mark.parametrize("method", ["mle", "inv_p", "shrink"])
+@pytest.mark.parametrize("method", ["mle", "ibu", "shrink", "smooth", "norm_cut", "mle_pooled", "power_ns", "auto"])
 def test_estimators_that_sum_to_one_are_refused(method: str) -> None:
-    with pytest.raises(TypeError, match="need not sum to one; use inv"):
+    with pytest.raises(TypeError, match=f"{method}.* need not sum to one; use inv_p, inv_n or inv"):
         warner.estimate(survey(2000).closed(["one", "two"]), method=method)
+
+
+@pytest.mark.parametrize("name", ["shrink", "norm_cut", "mle_pooled", "power_ns"])
+def test_functions_that_sum_to_one_are_refused(name: str) -> None:
+    function = getattr(warner, name, None) or getattr(postprocessing, name)
+    with pytest.raises(TypeError, match=f"{name}.* need not sum to one; use inv_p, inv_n or inv"):
+        function([300, 200], WORDS.closed(["one", "two"]), n=1000)
 
 
 def test_means_are_refused() -> None:
@@ -121,3 +132,99 @@ def test_numbers_have_no_other() -> None:
     with pytest.raises(ValueError, match="other must be left out"):
         OpenDomain(epsilon=1, bits=8).closed([1, 2], other=True)
     assert OpenDomain(epsilon=1, bits=8).closed(range(3, 9)).domain == range(3, 9)
+
+
+# Shares that sum to at most one
+
+
+def nearest_within_one(point: list[Fraction]) -> list[Fraction]:
+    """Solve the quadratic programme by trying all sets of zeros, with the sum free or one: the nearest that can be."""
+    k, best = len(point), None
+    for zeros in itertools.product([False, True], repeat=k):
+        for tight in (False, True):
+            kept = [i for i in range(k) if not zeros[i]]
+            if tight and not kept:
+                continue
+            shift = (sum((point[i] for i in kept), Fraction(0)) - 1) / len(kept) if tight else Fraction(0)
+            shares = [Fraction(0) if zeros[i] else point[i] - shift for i in range(k)]
+            if min(shares) < 0 or sum(shares) > 1:
+                continue
+            distance = sum((x - y) ** 2 for x, y in zip(point, shares, strict=True))
+            if best is None or distance < best[0]:
+                best = distance, shares
+    assert best is not None
+    return best[1]
+
+
+def test_inv_p_is_the_nearest_point_that_sums_to_at_most_one() -> None:
+    # All counts of 9 reports for three answers: 1,000 quadratic programmes in fractions.
+    small = OpenDomain(epsilon=2, bits=3, step=2).closed([1, 2, 7])
+    a, b, total = small.symmetry[:3]
+    counts = np.array(list(itertools.product(range(10), repeat=3)))
+    shares, scaled = (function(counts, small, n=np.full(len(counts), 9)) for function in (warner.inv_p, warner.inv_n))
+    below = 0
+    for row, nearest, cut in zip(counts.tolist(), shares, scaled, strict=True):
+        inverted = [Fraction(total * count - 9 * b, 9 * (a - b)) for count in row]
+        positive = [max(share, Fraction(0)) for share in inverted]
+        below += sum(positive) < 1
+        assert_allclose(nearest, [float(share) for share in nearest_within_one(inverted)], rtol=0, atol=1e-14)
+        assert_allclose(cut, [float(share / max(sum(positive), Fraction(1))) for share in positive], rtol=0, atol=1e-14)
+    assert 50 < below < 950  # both kinds
+
+
+def test_weighted_and_pooled_reports_sum_to_at_most_one_as_well() -> None:
+    closed = WORDS.closed(["one", "two", "never"])
+    counts = np.array([700.0, 500.0, 300.0])
+    tallies = [warner.Tally(closed, counts.astype(np.int64), n=4000), warner.Tally(closed, [600, 620, 370], n=5000)]
+    both = warner.estimate(warner.pool(tallies))
+    inverted = warner.estimate(warner.pool(tallies), method="inv").shares
+    assert both.method == "inv_p"
+    assert inverted.min() < 0 < inverted.sum() < 1
+    assert_allclose(both.shares, np.maximum(inverted, 0), rtol=1e-12)
+    assert_allclose(warner.inv_p(counts / 2, closed, n=2000.0), np.maximum(warner.inv(counts / 2, closed, n=2000.0), 0))
+
+
+def test_the_default_is_inv_p_whatever_the_number_of_answers() -> None:
+    many = survey(4000).closed(["one", "two", *(f"n{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")])
+    estimate = warner.estimate(many)
+    assert estimate.method == "inv_p"
+    assert "shrink" not in estimate.text()
+    assert estimate.shares.min() == 0
+    assert estimate.shares.sum() <= 1 + 1e-12
+    assert not np.isfinite(estimate.log_likelihood)
+
+
+def test_a_check_speaks_of_estimators_that_there_are() -> None:
+    text = " ".join(warner.check(survey(2000).closed(["one", "two"])).text().split())
+    assert "bound holds for the estimator inv, and twice it for inv_p; for inv_n no such bound is known" in text
+    assert "mle" not in text
+    assert "shrink" not in text
+
+
+def test_the_realised_share_has_the_limits_of_the_population_where_a_level_is_counted() -> None:
+    tally, design = survey(4000).closed(["one", "two", "never"]), WORDS.closed(["one", "two", "never"])
+    assert not tally.design.counts_everybody
+    counts, n = np.asarray(tally.counts), int(tally.n)
+    realised, population = (warner.estimate(tally).interval(target=target) for target in ("realised", "population"))
+    assert_array_equal(realised.low, population.low)
+    assert_array_equal(realised.high, population.high)
+    # Those of Clopper and Pearson for the counts of the last level, turned into shares.
+    q, gain = design.q, design.symmetry.gain
+    low, high = beta.ppf(0.025, counts, n - counts + 1), beta.ppf(0.975, counts + 1, n - counts)
+    assert_allclose(realised.low, np.clip((low - q) / gain, 0, 1), atol=1e-9)
+    assert_allclose(realised.high, np.clip((high - q) / gain, 0, 1), atol=1e-9)
+    # With one level everybody is counted, and the limits for these very people are narrower.
+    alone = OpenDomain(epsilon=2, bits=4, step=4).closed([1, 2])
+    assert alone.counts_everybody
+    whole = warner.estimate(warner.Tally(alone, [500, 300], n=1500))
+    one, other = (whole.interval(target=target) for target in ("realised", "population"))
+    assert (one.high - one.low < other.high - other.low).all()
+
+
+def test_simulated_people_may_hold_other_answers() -> None:
+    # 400 surveys of 500 people: means within 5 standard errors; a false alarm has a probability below 1e-5.
+    closed = WORDS.closed(["one", "two", "never"])
+    counts = closed.simulate(np.array([0.3, 0.1, 0.0]), 500, rng=np.random.default_rng(3), size=400)
+    expected = closed.reported(np.array([0.3, 0.1, 0.0]))
+    error = np.sqrt(expected * (1 - expected) / 500 / 400)
+    assert (np.abs(counts.mean(axis=0) / 500 - expected) < 5 * error).all()

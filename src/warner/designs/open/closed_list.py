@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from warner.designs.contract import PEOPLE_AT_ONCE
 from warner.designs.device import revealed
 from warner.designs.facts import Fuzzy, Readout, Sums, Symmetry, sizes_of, summed
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
@@ -40,7 +41,7 @@ from warner.designs.symmetric import Symmetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.arrays import Array, Counts, Integers, Mask, Sets
+    from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
     from warner.designs.draws import RandomBytes
     from warner.designs.labels import Labels
     from warner.designs.open.report_form import OpenForm
@@ -139,6 +140,24 @@ class ClosedList(Symmetric):
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
         """Draw a report of the last level for each answer."""
         return self.source.draw_last(self._blocks[answers], random_bytes)  # type: ignore[attr-defined]
+
+    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of n people; what the shares lack of one is held by people with other answers.
+
+        Their hash is uniform, and so is what they report.
+        """
+        shape = () if size is None else size if isinstance(size, tuple) else (size,)
+        everybody = np.append(shares, max(0.0, 1 - shares.sum()))
+        drawn = rng.multinomial(n, everybody / everybody.sum(), size=shape).reshape(-1, self.k + 1)
+        rows = np.zeros((len(drawn), self.k), dtype=np.int64)
+        for place, people in enumerate(drawn):
+            rows[place] = self.simulate_people(people[:-1], rng=rng)
+            for start in range(0, int(people[-1]), PEOPLE_AT_ONCE):
+                others = np.zeros(min(PEOPLE_AT_ONCE, int(people[-1]) - start), dtype=np.int64)
+                reports = self.draw(others, rng.bytes)
+                reports[:, -1] = rng.integers(self.source.field, size=len(others))
+                rows[place] += self.counted(reports).counts
+        return rows.reshape(*shape, self.k)
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
