@@ -47,7 +47,7 @@ def test_designs_for_numbers_are_made_of_their_grid(prompt: Prompt) -> None:
         "design", "square-wave", "--from", "0", "--to", "9", "--size", "9", "--epsilon", "1"
     )
     wrong = prompt.complains("design", "square-wave", "--from", "0", "--to", "10", "--step", "3", "--epsilon", "1")
-    assert "--to must be lower plus a whole number of steps" in wrong
+    assert "--to must be --from plus a whole number of steps" in wrong
 
 
 def test_numbers_are_rounded_before_they_are_randomized(prompt: Prompt) -> None:

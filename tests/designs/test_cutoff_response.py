@@ -12,9 +12,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from references import reference
-from warner import CutoffResponse, grid
+from warner import CutoffResponse, Tally, estimate, grid
 from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.facts import Fuzzy
+from warner.designs.facts import Fuzzy, Prefixes
+from warner.inference.intervals import readout_limits
+from warner.inference.quantiles import quantile_places
 
 NUMBERS = reference("numbers")
 
@@ -43,6 +45,76 @@ def test_a_yes_is_linear_in_the_number(design: CutoffResponse) -> None:
     assert_allclose(readout.share().sum(), 1)
     realised = design.readout(counts, n, Fuzzy(memberships), target="realised")
     assert not realised.exact.any()
+
+
+def all_counts(columns: int, n: int) -> np.ndarray:
+    """Give every way in which n reports can fall into columns."""
+    if columns == 1:
+        return np.array([[n]])
+    parts = [(first, all_counts(columns - 1, n - first)) for first in range(n + 1)]
+    return np.vstack([np.insert(rest, 0, first, axis=1) for first, rest in parts])
+
+
+@pytest.mark.parametrize(
+    ("design", "n"),
+    [
+        (CutoffResponse(3, odds=(3, 1)), 9),
+        (CutoffResponse([0, 1, 5], odds=(9, 1)), 9),
+        (CutoffResponse([0, 1, 3], odds=(1, 0)), 9),
+        (CutoffResponse([0, 1, 5, 7], odds=(4, 1)), 6),
+    ],
+    ids=str,
+)
+def test_the_distribution_function_is_covered_whatever_it_is(design: CutoffResponse, n: int) -> None:
+    # Summed over all counts, with the cut-offs that nobody was asked about: no tolerance but that of rounding.
+    counts = all_counts(len(design.columns), n)
+    logs = np.array([math.lgamma(n + 1) - sum(math.lgamma(c + 1) for c in row) for row in counts.tolist()])
+    readout = design.readout(counts, np.full((len(counts), 1), float(n)), Prefixes(design.k - 1))
+    assert readout.exact.all()
+    each, band = (readout_limits(readout, tail, "population") for tail in (0.05, 0.05 / (design.k - 1)))
+    assert each.methods == ("clopper_pearson",)
+    nobody = counts[:, ::2] + counts[:, 1::2] == 0
+    assert nobody.any()
+    assert_allclose((each.low[nobody].max(), each.high[nobody].min()), (0, 1), atol=1e-6)
+    limits = [np.insert(end, design.k - 1, 1, axis=1) for end in each[:2]]
+    places = {
+        tau: np.array([quantile_places(low, high, tau) for low, high in zip(*limits, strict=True)])
+        for tau in (0.3, 0.5, 0.9)
+    }
+    for shares in all_counts(design.k, 5) / 5:
+        law = np.exp(logs) * np.prod(design.operator().forward(shares) ** counts, axis=1)
+        assert_allclose(law.sum(), 1)
+        truth = shares.cumsum()
+        held, jointly = ((ends.low <= truth[:-1] + 1e-9) & (truth[:-1] - 1e-9 <= ends.high) for ends in (each, band))
+        assert (law @ held >= 0.9 - 1e-9).all()
+        assert law @ jointly.all(axis=1) >= 0.9 - 1e-9
+        for tau, (first, last) in ((tau, ends.T) for tau, ends in places.items()):
+            place = int(np.argmax(truth >= tau - 1e-9))
+            assert law @ ((first <= place) & (place <= last)) >= 0.9 - 1e-9
+
+
+def test_half_lines_show_in_the_reports_with_their_cut_off() -> None:
+    design = CutoffResponse([0, 1, 5, 20], odds=(3, 1))
+    counts = np.array([[2, 5, 20, 30, 70, 60]])
+    result = estimate(Tally(design, counts[0]))
+    cumulative = result.interval(cumulative=True)
+    assert cumulative.method == "clopper_pearson"
+    assert not cumulative.approximate
+    # 20 of the 50 who were asked about 5 said no, each with probability 1/4 + F/2.
+    alone = estimate(Tally(CutoffResponse(["less", "more"], odds=(3, 1)), counts[0, 2:4])).interval("less")
+    below, above, listed = result.interval(below=5), result.interval(above=1), result.interval([5, 20])
+    for low, high in ((cumulative.low[1], cumulative.high[1]), (below.low, below.high)):
+        assert_allclose((low, high), (alone.low, alone.high))
+    for other in (above, listed):
+        assert_allclose((other.low, other.high), (1 - alone.high, 1 - alone.low))
+        assert not other.approximate
+    assert result.median().method == "clopper_pearson"
+    # Of these very people, of an answer and of a stretch in the middle, no count is binomial.
+    assert result.interval(below=5, target="realised").method == "linear"
+    for answers in (0, 20, [1, 5]):
+        assert result.interval(answers).method == "linear"
+    for place, answer in ((0, 0), (3, 20)):
+        assert_allclose(result.interval(answer).low, result.interval().low[place])
 
 
 def test_scores_are_those_of_least_variance() -> None:

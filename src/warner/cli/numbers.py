@@ -33,7 +33,10 @@ def number_grid(lower: str | None, upper: str | None, step: str | None) -> Domai
         raise ValueError("answers that are numbers need --from and --to, and --step if it is not 1")
     from warner import grid
 
-    return grid(lower, upper, "1" if step is None else step)
+    try:
+        return grid(lower, upper, "1" if step is None else step)
+    except ValueError as error:
+        raise ValueError(str(error).replace(" lower plus", " --from plus")) from None
 
 
 def values_from_text(text: str, domain: Labels) -> dict[Any, str] | str:

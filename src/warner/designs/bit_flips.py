@@ -50,7 +50,7 @@ from warner.designs.bits import Incidence
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.draws import Compared, bernoulli, selection, selections
 from warner.designs.exact import odds_as_given, odds_from_epsilon, refuse_wide
-from warner.designs.facts import Alike, Bounds, ChannelOperator, Fuzzy, Readout, Sums, sizes_of, summed
+from warner.designs.facts import NOBODY, Alike, Bounds, ChannelOperator, Fuzzy, Readout, Sums, sizes_of, summed
 from warner.designs.labels import first_and_last
 from warner.designs.odds import FromOdds, NumberReader
 from warner.designs.report_forms import AskedBitForm
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
-
-NOBODY = 1e-9  # people who are taken to be asked about an answer that nobody was asked about: intervals are 0 to 1
 
 
 @dataclass(frozen=True, init=False, repr=False)

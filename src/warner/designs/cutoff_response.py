@@ -293,6 +293,16 @@ class CutoffResponse(OrderedDesign):
                 return BinomialReports(np.arange(2 * (self.k - 1)) % 2 == says, self.q, self.p - self.q)
         return None
 
+    def _binomial_among_some(self, membership: Array) -> BinomialReports | None:
+        """Give the yeses to the cut-off from which on all answers belong to the set, or the noes if all before do."""
+        steps = np.diff(membership)
+        (places,) = steps.nonzero()
+        if places.size != 1 or abs(steps[places[0]]) != 1:
+            return None
+        columns = np.arange(2 * (self.k - 1))
+        reports = columns == 2 * places[0] + (steps[places[0]] > 0)
+        return BinomialReports(reports, self.q, self.p - self.q, among=columns // 2 == places[0])
+
     # Words and files
 
     def _happens(self) -> str:

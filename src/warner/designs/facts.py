@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets
 
 
+NOBODY = 1e-9  # people who are taken to be asked about what nobody was asked about: intervals are 0 to 1
+
+
 class Alike(NamedTuple):
     r"""All answers are alike, each with a count of its own: that of the reports that speak for it, among those asked.
 
@@ -143,11 +146,15 @@ class Readout:
 
 
 class BinomialReports(NamedTuple):
-    """Reports whose number is binomial in a share, also of a fuzzy set: which, with probability base + gain share."""
+    """Reports whose number is binomial in a share, also of a fuzzy set: which, with probability base + gain share.
+
+    It is binomial `among` some reports, which come as often whatever is true; among all if None.
+    """
 
     reports: Mask
     base: float
     gain: float
+    among: Mask | None = None
 
 
 class Bounds(NamedTuple):

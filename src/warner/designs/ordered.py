@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from warner.designs.facts import Fuzzy, Readout, memberships
+from warner.designs.facts import NOBODY, Fuzzy, Prefixes, Readout, memberships
 from warner.designs.grids import nearest, refuse_unordered
 from warner.designs.labels import grid_to_json
 from warner.designs.odds import FromOdds
@@ -76,6 +76,10 @@ class OrderedDesign(FromOdds):
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
         """Give reports whose number is binomial in the sum with these memberships; None if there are none."""
+        return None
+
+    def _binomial_among_some(self, membership: Array) -> BinomialReports | None:
+        """Give reports whose number among some of them is binomial in the share of a set; None if there are none."""
         return None
 
     # What follows from it
@@ -140,13 +144,13 @@ class OrderedDesign(FromOdds):
     ) -> Readout:
         """Say how shares show: in a binomial count where there is one, else in the mean of scores."""
         parts = [
-            self._part(counts, n, rows, target, fuzzy=isinstance(sets, Fuzzy), apart=minus is not None)
+            self._part(counts, n, rows, sets, target, apart=minus is not None)
             for rows in self._differences(sets, minus)
         ]
-        count, base, gain, exact_, error, least, most = (
-            np.concatenate([part[place] for part in parts], axis=-1) for place in range(7)
+        count, trials, base, gain, exact_, error, least, most = (
+            np.concatenate([part[place] for part in parts], axis=-1) for place in range(8)
         )
-        return Readout(count, n, base, gain, exact_, error, None if minus is not None else (least, most))
+        return Readout(count, trials, base, gain, exact_, error, None if minus is not None else (least, most))
 
     def _differences(self, sets: Sets | None, minus: Sets | None) -> Iterator[Array]:
         if minus is None:
@@ -156,9 +160,9 @@ class OrderedDesign(FromOdds):
                 yield first - second
 
     def _part(
-        self, counts: Counts, n: Array, rows: Array, target: str, *, fuzzy: bool, apart: bool
+        self, counts: Counts, n: Array, rows: Array, sets: Sets | None, target: str, *, apart: bool
     ) -> tuple[Array, ...]:
-        """Give what a readout holds, of some sets: count, base, gain, exact, error, and the least and most score."""
+        """Give what a readout holds, of some sets: count to error, and the least and most score."""
         scores = self._scores(rows)
         observed = counts.astype(np.float64, copy=False)
         count = np.asarray(observed @ scores.T)
@@ -174,17 +178,35 @@ class OrderedDesign(FromOdds):
         known = first**2
         if target != "population":  # the scores vary around u_i, given the answer i
             squares = rows**2
-            known = mean(self._scores(squares)) if fuzzy or apart else first
+            known = mean(self._scores(squares)) if apart or isinstance(sets, Fuzzy) else first
             # The mean of u^2 is between that of the best guess of its range, and the square of the mean of u.
             known = np.clip(known, np.minimum(np.clip(first, rows.min(axis=1), rows.max(axis=1)) ** 2, 1), 1)
         error = np.sqrt(np.maximum(second - known, 0) / n)
-        base, gain = np.zeros(len(rows)), np.ones(len(rows))
-        binomials = [None] * len(rows) if apart else [self._binomial(row) for row in rows]
-        if fuzzy and target != "population":  # how many of these very people are counted is no binomial sum then
-            binomials = [None] * len(rows)
+        base, gain, trials = np.zeros(len(rows)), np.ones(len(rows)), np.broadcast_to(n, count.shape).copy()
+        binomials = [None if apart else self._count_of(row, sets, target) for row in rows]
         exact_ = np.array([known is not None for known in binomials], dtype=bool)
         for place, found in enumerate(binomials):
-            if found is not None:
-                count[:, place] = counts[:, found.reports].sum(axis=-1)
-                base[place], gain[place] = found.base, found.gain
-        return count, base, gain, exact_, error, least, most
+            if found is None:
+                continue
+            count[:, place] = counts[:, found.reports].sum(axis=-1)
+            base[place], gain[place] = found.base, found.gain
+            if found.among is not None:
+                asked = counts[:, found.among].sum(axis=-1)
+                middle = found.base + found.gain * rows[place].mean()
+                trials[:, place] = np.where(asked > 0, asked, NOBODY)
+                count[:, place] = np.where(asked > 0, count[:, place], NOBODY * middle)
+        return count, trials, base, gain, exact_, error, least, most
+
+    def _count_of(self, membership: Array, sets: Sets | None, target: str) -> BinomialReports | None:
+        """Give the binomial count in which one of these sets shows, with the law that limits are found by.
+
+        Of these very people that law is for memberships of 0 and 1, and for a count of all of them: how many are
+        counted is no sum of two binomial numbers otherwise. Shares of single answers all show in scores, so that they
+        fit together; a share of all answers up to one shows in the reports that ask for it.
+        """
+        fuzzy, realised = isinstance(sets, Fuzzy), target != "population"
+        found = None if fuzzy and realised else self._binomial(membership)
+        single = sets is None or (not isinstance(sets, Prefixes) and membership.sum() == 1)
+        if found is not None or single or fuzzy or realised:
+            return found
+        return self._binomial_among_some(membership)
