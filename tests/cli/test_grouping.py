@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.shell import fails, succeeds
-from warner import RandomizedResponse, estimate_groups, tally
+from warner import Memoized, RandomizedResponse, estimate_groups, tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,12 +26,16 @@ WEEKS = (*GROUPS[:-1], "week")
 def folder(tmp_path: Path) -> Path:
     """Give a folder with a design, 600 reports of six regions and weeks, and covariates of the regions."""
     SURVEY.save(tmp_path / "survey.json")
+    Memoized.response(["yes", "no"], eps_infinity=2, eps_first=1).save(tmp_path / "memoized.json")
     lines = ["region,week,answer"]
     for week, (region, yes) in enumerate(YES.items(), 1):
         lines += [f"{region},{week},{'yes' if i < yes else 'no'}" for i in range(100)]
     (tmp_path / "reports.csv").write_text("\n".join(lines) + "\n")
-    income = [f"{region},{10 * place + place**2},{place % 2},x" for place, region in enumerate(YES)]
-    (tmp_path / "regions.csv").write_text("\n".join(["region,income,rural,note", *income]) + "\n")
+    income = [
+        f"{region},{10 * place + place**2},{place % 2},x,{place**3},{place == 3:d},{place**4}"
+        for place, region in enumerate(YES)
+    ]
+    (tmp_path / "regions.csv").write_text("\n".join(["region,income,rural,note,a,b,c", *income]) + "\n")
     return tmp_path
 
 
@@ -71,6 +75,13 @@ def test_a_trend_from_the_shell(folder: Path) -> None:
     assert succeeds(folder, *WEEKS, "--along", "week") == estimate_groups(weeks, along="week").text() + "\n"
 
 
+def test_one_group_says_that_there_is_nothing_to_pool(folder: Path) -> None:
+    (folder / "one.csv").write_text("region,answer\n" + "A,yes\n" * 45 + "A,no\n" * 55)
+    said = succeeds(folder, "groups", "one.csv", *GROUPS[2:])
+    assert said.splitlines()[2].split()[:5] == ["A", "yes", "100", "100", "%"]
+    assert said.endswith("warning: there is one group with reports, and nothing to pool: its share is its own\n")
+
+
 def test_estimate_points_to_it_where_it_is_closer(folder: Path) -> None:
     said = succeeds(folder, "estimate", *GROUPS[1:])
     assert said.endswith("% of each share from the other groups\n")
@@ -87,6 +98,8 @@ def test_estimate_points_to_it_where_it_is_closer(folder: Path) -> None:
         ((*GROUPS, "--level", "95"), "level must be between 0 and 1"),
         ((*GROUPS, "--along", "week"), "along must be a column of by"),
         ((*GROUPS, "--along", "region"), "no order that can be read"),
+        ((*GROUPS, "--on", "regions.csv:income,rural,a,b,c"), "--on must have fewer covariates than there are groups"),
+        ((*WEEKS[:5], "memoized.json", "--by", "week", "--along", "week"), "--along must be left out for a memoized"),
         ((*GROUPS, "--on", "nowhere.csv"), "--on must be FILE:COLUMN"),
         ((*GROUPS, "--on", "regions.csv:incom"), "there is no column 'incom'; did you mean 'income'?"),
         ((*GROUPS, "--on", "regions.csv:note"), "'note' holds texts"),

@@ -280,6 +280,14 @@ def test_what_is_no_tally_is_refused() -> None:
         estimate_groups(cast("Any", [[1, 2]]))
 
 
+def test_one_group_is_its_own() -> None:
+    one = estimate_groups(Tally(COIN, [[45, 55], [0, 0]], by=("g",), groups=NAMES[:2]))
+    assert_allclose(one.shares[:, 0], 0.4)
+    assert one.own[:, 0].tolist() == [1, 0]
+    assert one.spread == 0
+    assert one.doubts() == ["there is one group with reports, and nothing to pool: its share is its own"]
+
+
 def test_a_memoized_design_has_no_trend_unless_people_differ() -> None:
     design = Memoized.response(["yes", "no"], eps_infinity=2, eps_first=1)
     weeks = Tally(design, COUNTS[:6], by=("week",), groups=tuple((i,) for i in range(6)))

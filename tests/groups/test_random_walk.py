@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.special import gammaincc
+from scipy.stats import chi2
 
 from cases import COIN
 from references import reference
 from warner import Tally
-from warner.groups.direct_estimates import direct_estimates
+from warner.groups.direct_estimates import DirectEstimates, direct_estimates
 from warner.groups.random_walk import RandomWalks, ordered_series, smoothed
 
 
@@ -124,3 +126,37 @@ def test_the_interval_of_the_step_agrees_with_its_statistic() -> None:
     alike = RandomWalks(weeks([40] * 8, [100] * 8), walks.series)
     assert alike.limits(0.95)[0] == 0
     assert alike.likelihood_ratio() == pytest.approx(0, abs=1e-9)
+
+
+def steps_found(surveys: int, length: int, series: int, rng: Any) -> Any:
+    """Give the likelihood ratios of surveys in which nothing changes, and the chance of a step."""
+    ratios = np.empty(surveys)
+    for survey in range(surveys):
+        y = rng.normal(0.4, 0.05, length * series)
+        order = ordered_series(np.tile(np.arange(float(length)), series), np.repeat(np.arange(series), length))
+        walks = RandomWalks(DirectEstimates.known(y, np.full(y.size, 0.05**2)), order)
+        ratios[survey] = walks.likelihood_ratio()
+    return ratios, walks.chance_of_a_step()
+
+
+def test_a_constant_share_seldom_has_a_step() -> None:
+    """A step is found in 0.355 of 20,000 surveys: in 300, within four standard errors of 0.0276."""
+    ratios, chance = steps_found(300, 8, 1, np.random.default_rng(31))
+    assert chance == pytest.approx(gammaincc(0.6125, 0.6125), rel=1e-5)
+    assert abs((ratios > 1e-6).mean() - 0.355) < 0.11  # and not 1/2, that of a boundary alone
+    assert (chance * chi2.sf(ratios, 1) < 0.05).mean() < 0.05 + 4 * 0.0126
+
+
+def test_many_series_have_the_chance_of_a_boundary() -> None:
+    direct = DirectEstimates.known(np.full(800, 0.4), np.full(800, 0.01))
+    series = ordered_series(np.tile(np.arange(2.0), 400), np.repeat(np.arange(400), 2))
+    assert 0.48 < RandomWalks(direct, series).chance_of_a_step() < 0.5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("length", "series"), [(4, 1), (26, 1), (8, 3)])
+def test_the_test_of_a_trend_has_its_size(length: int, series: int) -> None:
+    """At 5 % about 4.3 % of 2,000 surveys are called a trend: four standard errors are 1.8 % (6e-5); half is 2.8 %."""
+    ratios, chance = steps_found(2000, length, series, np.random.default_rng(32))
+    assert abs((chance * chi2.sf(ratios, 1) < 0.05).mean() - 0.043) < 0.018
+    assert (chance * chi2.sf(ratios, 1) < 0.05).mean() > (0.5 * chi2.sf(ratios, 1) < 0.05).mean()

@@ -9,6 +9,7 @@ Its files::
     group_estimates    estimate_groups, GroupEstimates
     direct_estimates   the unbiased share of each group, and its sampling variance
     fay_herriot        partial pooling, averaged over the spread between groups
+    nonparametric      any law of the shares: clusters and groups that lie far out
     random_walk        trends: groups in an order
     heterogeneity      whether groups differ, and by how much
     heterogeneity_tests  their test, for one answer or for all

@@ -115,12 +115,12 @@ def partially_pooled(direct: DirectEstimates, covariates: Array, limit: float | 
     def likelihood(spreads: Array) -> Array:
         return np.concatenate([fit.log_likelihood for _, fit in _in_blocks(direct, covariates, spreads, start)])
 
-    spreads = np.linspace(0, largest, SPREADS)
-    if int(direct.informative.sum()) <= covariates.shape[1]:  # the reports say nothing of the spread
-        values = np.zeros(SPREADS)
-    else:
-        spreads = likely_range(likelihood, largest * np.linspace(0, 1, SPREADS_TRIED) ** 2, SPREADS, NEGLIGIBLE_NATS)
-        values = likelihood(spreads)
+    if int(direct.informative.sum()) <= covariates.shape[1]:  # all shares are their own, and say nothing of the spread
+        spreads, weights = np.linspace(0, largest, SPREADS), trapezoid(np.zeros(SPREADS))
+        share, error, _, centre = _averaged(direct, covariates, spreads, weights, start)
+        return Pooled(share, error, direct.informative.astype(float), centre, 0.0, start, spreads, weights)
+    spreads = likely_range(likelihood, largest * np.linspace(0, 1, SPREADS_TRIED) ** 2, SPREADS, NEGLIGIBLE_NATS)
+    values = likelihood(spreads)
     weights = trapezoid(values)
     averaged = _averaged(direct, covariates, spreads, weights, start)
     spread = refined_maximum(likelihood, spreads, values)

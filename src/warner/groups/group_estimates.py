@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import chdtrc
 
 from warner.arrays import objects
 from warner.designs.labels import all_labels
@@ -16,9 +17,17 @@ from warner.estimators.projections import nearest_shares
 from warner.groups.direct_estimates import direct_estimates
 from warner.groups.fay_herriot import Pooled, all_partially_pooled, partially_pooled
 from warner.groups.group_covariates import Covariates, group_covariates, no_covariates
-from warner.groups.group_intervals import COVERAGE_WORDS, INTERVAL_HEADINGS, GroupIntervals, exact_limits
+from warner.groups.group_intervals import (
+    COVERAGE_WORDS,
+    INTERVAL_HEADINGS,
+    GroupIntervals,
+    NotBinomialError,
+    binomial_counts,
+    exact_limits,
+)
 from warner.groups.heterogeneity import q_profile
 from warner.groups.heterogeneity_tests import GroupTest, cochran_test, squared_correlations, summed_cochran_test
+from warner.groups.nonparametric import FEWEST_GROUPS_FOR_ANY_LAW, shares_under_any_law
 from warner.groups.ordered_groups import axis_of_values
 from warner.groups.random_walk import RandomWalks, Series, ordered_series
 from warner.groups.ranks import GroupRanks, expected_ranks
@@ -72,6 +81,9 @@ class GroupEstimates(Result):
         The covariates.
     along : str or None
         The column along which the shares follow a random walk.
+    law : {"normal", "any"}
+        The law of the shares between groups: "normal", or "any" where a hundred groups or more form clusters or lie far
+        out, so that the most likely law of all is much more likely than a beta law. Shares are then means under it.
     """
 
     tally: Collected
@@ -84,6 +96,7 @@ class GroupEstimates(Result):
     along: str | None
     covariates: Covariates
     series: Series | None
+    law: str = "normal"
 
     @cached_property
     def direct(self) -> list[DirectEstimates]:
@@ -280,7 +293,7 @@ class GroupEstimates(Result):
         if self.tally.answered.sum() < 2:
             return [*said, "there is one group with reports, and nothing to pool: its share is its own"]
         weight = np.nan_to_num(self.shares * self.own).sum() / max(float(np.nan_to_num(self.shares).sum()), 1e-12)
-        if weight > ENOUGH:
+        if weight > ENOUGH and self.law == "normal":
             said.append(
                 f"groups have enough reports of their own ({100 * weight:.0f} % of each share comes from them): "
                 "separate estimates are as good (warner.estimate)"
@@ -351,6 +364,7 @@ class GroupEstimates(Result):
             "by": list(tally.by),
             "on": list(self.on),
             "along": self.along,
+            "law": self.law,
             "level": level,
             "kind": kind,
             "holds": COVERAGE_WORDS[kind],
@@ -450,6 +464,9 @@ def estimate_groups(
     Intervals hold *on average over the groups*. A group that is unlike the others is drawn to them, and its interval
     with it: for a claim about one group use `warner.estimate`, or ``kind="each"``.
 
+    Where a hundred groups or more form clusters, or some lie far out, and there are two answers, the law of the shares
+    is estimated as well (`GroupEstimates.law`), and shares are drawn to the clusters rather than to the mean of all.
+
     Parameters
     ----------
     tally : Tally or Pool
@@ -508,8 +525,12 @@ def estimate_groups(
         means[told] = nearest_shares(means[told], complete=complete)
     shares, errors, own = np.full((3, len(tally.groups), len(answers)), np.nan)
     spread = np.full(len(answers), np.nan)
+    law = "normal"
     for place, pooled in _all_pooled(answers, joined.matrix, series, means):
         shares[:, place], errors[:, place], own[:, place], spread[place] = *pooled[:3], pooled.spread
+        if mirrored and on is None and series is None:
+            clustered = _under_any_law(tally, answers[0], pooled)
+            shares[:, place], law = (shares[:, place], law) if clustered is None else (clustered, "any")
     if mirrored:
         first = np.clip(shares, 0, 1)
         shares, errors, own = np.hstack([first, 1 - first]), np.hstack([errors] * 2), np.hstack([own] * 2)
@@ -518,7 +539,17 @@ def estimate_groups(
         told = np.isfinite(shares).all(axis=1)
         shares[told] = nearest_shares(shares[told], complete=complete)
     result = GroupEstimates(
-        tally, shares, errors, own, means, float(spread[0]) if mirrored else spread, joined.names, along, joined, series
+        tally,
+        shares,
+        errors,
+        own,
+        means,
+        float(spread[0]) if mirrored else spread,
+        joined.names,
+        along,
+        joined,
+        series,
+        law,
     )
     result.__dict__["direct"] = answers  # as they are known
     return result
@@ -530,6 +561,8 @@ def advice(tally: Collected) -> str:
     if not int(tally.answered.sum()) >= GROUPS_ADVISED or cells > CELLS_ADVISED:
         return ""
     together = estimate_groups(tally)
+    if together.law == "any":
+        return "groups form clusters, or some lie far out, which it would draw each share to"
     shares = np.nan_to_num(together.shares)[tally.answered]
     own = float((shares * np.nan_to_num(together.own)[tally.answered]).sum() / shares.sum())
     if own >= ENOUGH:
@@ -578,6 +611,17 @@ def _pooled(direct: DirectEstimates, covariates: Array, series: Series | None) -
     return partially_pooled(direct, covariates) if series is None else RandomWalks(direct, series).pooled()
 
 
+def _under_any_law(tally: Collected, direct: DirectEstimates, pooled: Pooled) -> Array | None:
+    """Give the shares of the first of two answers under any law; None where it is not needed, or counts do not tell."""
+    if not tally.simple or len(tally.groups) < FEWEST_GROUPS_FOR_ANY_LAW:
+        return None
+    try:
+        counts = binomial_counts(tally, [[0]], 0)
+    except NotBinomialError:
+        return None
+    return shares_under_any_law(counts, direct, pooled)
+
+
 def _all_pooled(
     answers: list[DirectEstimates], covariates: Array, series: Series | None, means: Array
 ) -> Iterator[tuple[int, Pooled]]:
@@ -591,10 +635,9 @@ def _all_pooled(
 
 def _walk_test(walks: list[RandomWalks]) -> GroupTest:
     """Test whether nothing changes along an order, by the likelihood ratio; over many answers, by Bonferroni's rule."""
-    from scipy.special import chdtrc
-
-    told = [walk.likelihood_ratio() for walk in walks if walk.direct.informative.any()]
-    statistic = max(told)
-    tail = float(chdtrc(1, statistic)) if statistic > 0 else 1.0
-    several = max(len(told), 1)
-    return GroupTest(statistic, 1, min(1.0, several * tail), min(1.0, several * tail / 2), "likelihood ratio")
+    told = [walk for walk in walks if walk.direct.informative.any()]
+    statistic = max(walk.likelihood_ratio() for walk in told)
+    # The printed one is that of the interval of the step, which is drawn as if 0 were no boundary.
+    printed = float(chdtrc(1, statistic))
+    one_sided = printed * max(walk.chance_of_a_step() for walk in told) if statistic > 0 else 1.0
+    return GroupTest(statistic, 1, min(1.0, len(told) * printed), min(1.0, len(told) * one_sided), "likelihood ratio")

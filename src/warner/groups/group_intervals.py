@@ -96,7 +96,7 @@ def exact_limits(
     """Give the FAB limits of one set of answers; from 0 to 1 for a group without reports."""
     if along is not None:
         raise ValueError('kind must be "average" along an order: limits for each group are not known there')
-    counts = _binomial(tally, sets, place)
+    counts = binomial_counts(tally, sets, place)
     some = np.isfinite(counts.count)
     prior = from_the_others(direct, covariates)
     low, high = np.zeros(some.size), np.ones(some.size)
@@ -105,7 +105,11 @@ def exact_limits(
     return low, high
 
 
-def _binomial(tally: Collected, sets: Sets | None, place: int) -> Binomial:
+class NotBinomialError(ValueError):
+    """Shares do not show in one binomial count of each group."""
+
+
+def binomial_counts(tally: Collected, sets: Sets | None, place: int) -> Binomial:
     """Give the binomial counts that show the share of a set, NaN for groups without reports."""
     result = Binomial(*np.full((4, len(tally.groups)), np.nan))
     for part in tally.parts:
@@ -114,12 +118,12 @@ def _binomial(tally: Collected, sets: Sets | None, place: int) -> Binomial:
             continue
         readout = part.readout(groups, sets)
         if not np.broadcast_to(readout.exact, readout.count.shape)[:, place].all():
-            raise ValueError(
+            raise NotBinomialError(
                 'kind must be "average" under a design whose shares do not show in binomial counts; for limits of one '
                 "group see warner.estimate"
             )
         if np.isfinite(result.count[groups]).any():
-            raise ValueError(
+            raise NotBinomialError(
                 'kind must be "average" where a group has reports under several designs; for limits of one group see '
                 "warner.estimate"
             )

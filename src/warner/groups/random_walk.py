@@ -11,9 +11,19 @@ is a constant. Shares are averaged over :math:`\tau` as in `fay_herriot`. Severa
 The weight of a week's own reports is the derivative of its smoothed share in :math:`y_t`, which is
 :math:`\operatorname{Var}(\theta_t \mid y) / v_t`.
 
+**Whether anything changes.** Under a constant share the most likely step is 0 more often than half of the time, as the
+boundary alone would have it [2]_. In a long series of equal weeks the likelihood rises from 0 if
+:math:`\sum_k Z_k^2 / (\pi k)^2` exceeds its mean 1/6, a law of Cramer and von Mises: with probability 0.34. Over S
+series these add up. A gamma law with the same skewness has the shape 0.6125 S, and exceeds its mean with a probability
+that rises from 0.33 to 1/2 as S grows. The likelihood ratio is referred to chi-squared with one degree of freedom times
+that probability: its size at 5 % was 3.5 to 5.1 % (3 to 52 weeks, 1 to 20 series), that of half of chi-squared 2.4 to
+4.8 %, and least for one series.
+
 References
 ----------
 .. [1] J. Durbin, S. J. Koopman, "Time Series Analysis by State Space Methods", 2nd edition, Oxford 2012, chapter 2.
+.. [2] N. G. Shephard, A. C. Harvey, "On the probability of estimating a deterministic component in the local level
+   model", J. Time Ser. Anal. 11 (1990), 339-347.
 """
 
 from __future__ import annotations
@@ -23,7 +33,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import chdtri
+from scipy.special import chdtri, gammaincc
 
 from warner.groups.fay_herriot import Pooled, largest_spread, likely_range, refined_maximum, trapezoid
 from warner.searching import bisected
@@ -37,6 +47,8 @@ STEPS_TRIED, STEPS_AVERAGED = (
     33,
 )  # of the grid on which the likelihood is looked for, and of that which is averaged over
 NEGLIGIBLE_WALK_NATS = 12.0  # nats below the maximum of the likelihood
+# Of a gamma law with the skewness of Cramer's and von Mises's statistic, whose cumulants are 1/6, 1/45, 8/945.
+SCORE_SHAPE = 4 * (1 / 45) ** 3 / (8 / 945) ** 2
 WALK_TOLERANCE = 1e-7  # how near an end of the interval of a step is found
 REGULAR = 0.11  # months have 28 to 31 days: distances so near to whole steps are whole
 
@@ -188,6 +200,11 @@ class RandomWalks:
     def likelihood_ratio(self) -> float:
         """Give the likelihood-ratio statistic of a constant share: twice what the best step gains over none."""
         return 2 * max(self.most_likely[1] - float(self.likelihood(np.zeros(1))[0]), 0.0)
+
+    def chance_of_a_step(self) -> float:
+        """Give the probability that the most likely step is not 0 although nothing changes."""
+        shape = SCORE_SHAPE * max(int((self.observed.sum(axis=0) > 1).sum()), 1)
+        return float(gammaincc(shape, shape))
 
     def limits(self, level: float) -> tuple[float, float]:
         """Give the profile-likelihood interval of the step; it begins at 0 where the statistic of no step is small."""

@@ -24,6 +24,10 @@ POOLED = (
     "Each share is the unbiased share of the group, drawn towards the others by the model of Fay and Herriot, with the "
     "noise that the design tells, and averaged over the spread between groups."
 )
+ANY = (
+    "Each share is the posterior mean of the group under the law of the shares that makes the counts most likely, "
+    "whatever it is (Kiefer and Wolfowitz). Standard errors are those of the model of Fay and Herriot."
+)
 WALKED = (
     "Each share follows a random walk, smoothed by Kalman's filter with the noise that the design tells, and averaged "
     "over the size of a step."
@@ -56,6 +60,7 @@ def _page(estimates: GroupEstimates, level: float, kind: str, title: str | None,
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     said = "".join(f"<li>{escape(sentence(remark))}</li>" for remark in remarks(estimates, level, kind))
     drawn = f"Shares of {quoted(tally.domain[common])} by group; the numbers are in the table"
+    computed = WALKED if estimates.along else ANY if estimates.law == "any" else POOLED
     sections = [
         f"<h1>{escape(name)}</h1>\n<p class='facts'>{escape(heading(estimates))}</p>\n{asked}",
         f"<figure role='img' aria-label='{escape(drawn, quote=True)}'>{pictures}</figure>",
@@ -63,7 +68,7 @@ def _page(estimates: GroupEstimates, level: float, kind: str, title: str | None,
         f"<h2>How to read the table</h2><ul>{said}</ul>",
         f"<h2>How answers were randomized</h2>{design_section(tally)}",
         f"<h2>Rows left out</h2>{left_out_section(tally)}",
-        f"<h2>How it was computed</h2><p>{WALKED if estimates.along else POOLED}</p>",
+        f"<h2>How it was computed</h2><p>{computed}</p>",
     ]
     return whole_page(name, sections)
 

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 ANSWERS_TOLD = 5  # whose spreads are told in a line
 OWN = "own: how much of a share comes from the group's own reports; the rest comes from the other groups"
 
+ANY_LAW = (
+    "groups form clusters, or some lie far out: shares are drawn to the most likely law of the shares, whatever it is "
+    "(nonparametric maximum likelihood), not to their mean; own and the widths of intervals are those of a normal law"
+)
+
 
 def groups_text(estimates: GroupEstimates, level: float, kind: str, rows: int) -> str:
     """Write the table for people: groups in their order, and what is to be known of all of them."""
@@ -83,7 +88,13 @@ def remarks(estimates: GroupEstimates, level: float, kind: str) -> list[str]:
     said = [remainder(estimates.tally.domain)] * (
         estimates.of_interest(level, kind)["value"].size == len(estimates.tally.groups)
     )
-    said += [OWN, spread_told(estimates, level), test_told(estimates), estimates.explanation(level, kind)]
+    said += [
+        OWN,
+        *[ANY_LAW] * (estimates.law == "any"),
+        spread_told(estimates, level),
+        test_told(estimates),
+        estimates.explanation(level, kind),
+    ]
     return [*said, *(f"warning: {doubt}" for doubt in estimates.doubts())]
 
 
