@@ -18,7 +18,8 @@ NAMES = ["a", "b", "c"]
 
 
 def sampling(cluster: list[int] | None, stratum: list[int] | None) -> Sampling:
-    return Sampling(False, *(None if numbers is None else np.array(numbers) for numbers in (cluster, stratum)))
+    numbers = [None if given is None else np.array(given) for given in (cluster, stratum)]
+    return Sampling(False, numbers[0], numbers[1])
 
 
 def test_clusters_less_strata_are_the_degrees_of_freedom() -> None:
@@ -32,8 +33,9 @@ def test_clusters_less_strata_are_the_degrees_of_freedom() -> None:
 
 def test_a_simple_random_sample_has_none_of_the_features() -> None:
     assert SIMPLE_RANDOM.simple
-    assert SIMPLE_RANDOM.features == (False, False, False)
-    for place, other in enumerate((Sampling(True), sampling([0, 1], None), sampling(None, [0, 0]))):
+    assert SIMPLE_RANDOM.features == (False, False, False, False)
+    finite = Sampling(sampled=np.array([0.5]))
+    for place, other in enumerate((Sampling(True), sampling([0, 1], None), sampling(None, [0, 0]), finite)):
         assert not other.simple
         assert [feature for feature, there in enumerate(other.features) if there] == [place]
 

@@ -11,7 +11,20 @@ import typer
 from warner.cli.delivering import Outcome, Table, refuse_overwriting
 from warner.cli.messages import warn, warnings_in_one_line
 from warner.cli.numbers import values_from_text
-from warner.cli.options import Columns, Counts, Level, Plot, Reading, Reports, Weights
+from warner.cli.options import (
+    Clusters,
+    Columns,
+    Counts,
+    Level,
+    Plot,
+    Reading,
+    Reports,
+    Sampled,
+    Strata,
+    Weights,
+    Whole,
+    number_or_column,
+)
 from warner.cli.sources import Source, merged, named_files, saved_in
 from warner.designs import load_listed_design
 from warner.designs.labels import from_text
@@ -74,8 +87,10 @@ def regress(
     ] = None,
     weights: Weights = None,
     counts: Counts = None,
-    clusters: Annotated[str | None, typer.Option(help="The column that names clusters, such as households.")] = None,
-    strata: Annotated[str | None, typer.Option(help="The column that names strata.")] = None,
+    clusters: Clusters = None,
+    strata: Strata = None,
+    sampled: Sampled = None,
+    whole: Whole = False,
     intercepts: Annotated[
         str | None,
         typer.Option(
@@ -161,6 +176,8 @@ def regress(
         counts=counts,
         clusters=clusters,
         strata=strata,
+        sampled=number_or_column(sampled),
+        whole=whole,
         intercepts=intercepts,
         errors=errors,
         penalty=penalty,

@@ -411,6 +411,10 @@ def _errors(fit: Regression) -> str:
         said += f"; people of one cluster ({sampling.clusters.number:,} of them) may be alike"
     if sampling.stratum is not None:
         said += f"; {counted(sampling.strata, 'stratum', 'strata')}"
+    if sampling.sampled is not None:
+        low, high = (f"{100 * part:.3g}" for part in (sampling.sampled.min(), sampling.sampled.max()))
+        of = "clusters" if sampling.cluster is not None else "people"
+        said += f"; for a finite population, {low if low == high else f'{low} to {high}'} % of whose {of} were sampled"
     if sampling.weighted:
         said += "; people are weighted by their sampling weights, so likelihood ratios say nothing here"
     return f"{said}."

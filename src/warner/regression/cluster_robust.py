@@ -22,6 +22,8 @@ of the information. Of q contrasts at once, V is like a Wishart matrix with as m
 :math:`\eta` as give its entries the same total variance, and :math:`\frac{\eta-q+1}{\eta q}W` is F with q and
 :math:`\eta-q+1` degrees of freedom [2]_.
 
+Of a finite population the terms of a stratum count less, and others are added: see `finite_populations`.
+
 What it cannot do: how much clusters differ is seen only from clusters like them. If one has most of the information, or
 very few determine a contrast, that is said; if one alone does, there is no standard error.
 
@@ -42,6 +44,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.regression.finite_populations import remaining
 from warner.words import enumerated
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers, Mask
     from warner.regression.data import Observations
+    from warner.regression.finite_populations import Device, Remaining
     from warner.reports.sampling import Clusters
 
 LEAST_INFORMATION_LEFT = 1e-6  # of a direction without one cluster: with less, this cluster alone determines it
@@ -117,6 +121,10 @@ class ClusterRobust:
     leverage : array of shape (clusters, r, r), or None
         J: the part of all information that each cluster has. None where these matrices would be too large: then errors
         are those of the plain sandwich, with as many degrees of freedom as there are clusters less strata.
+    kept : array of shape (clusters,), or None
+        The part of each cluster's stratum that was not sampled; None where that is not known, and counts as all.
+    remaining : Remaining or None
+        What a finite population does not take away, in the same coordinates.
     """
 
     clusters: Clusters
@@ -124,12 +132,26 @@ class ClusterRobust:
     scores: Array
     unit: Array
     leverage: Array | None
+    kept: Array | None = None
+    remaining: Remaining | None = None
 
     @cached_property
     def _sizes(self) -> Array:
         """The number h of clusters in the stratum of each cluster."""
         stratum = self.clusters.stratum
         return np.bincount(stratum)[stratum].astype(np.float64)
+
+    @cached_property
+    def _factors(self) -> Array:
+        """The roots of h/(h - 1), and of the part of the stratum that was not sampled, (clusters, 1)."""
+        kept = 1.0 if self.kept is None else self.kept
+        return np.asarray(np.sqrt(kept * self._sizes / (self._sizes - 1))[:, np.newaxis])
+
+    @cached_property
+    def _remaining_covariance(self) -> Array:
+        """The covariances of scores that a finite population does not take away."""
+        width = self.effect.shape[1]
+        return np.zeros((width, width)) if self.remaining is None else self.remaining.matrix()
 
     @cached_property
     def _strata(self) -> list[Integers]:
@@ -175,20 +197,20 @@ class ClusterRobust:
     @cached_property
     def _adjusted(self) -> Array:
         """The scores after adjustment, whose squares and products add up to the covariances."""
-        scores = self.scores * np.sqrt(self._sizes / (self._sizes - 1))[:, np.newaxis]
+        scores = self.scores * self._factors
         return scores if self.leverage is None else np.asarray(np.einsum("gij,gj->gi", self._roots, scores))
 
     @cached_property
     def covariance(self) -> Array:
         """The covariances of the coefficients."""
         half = self._adjusted @ self.effect.T
-        return np.asarray(half.T @ half)
+        return np.asarray(half.T @ half + self.effect @ self._remaining_covariance @ self.effect.T)
 
     @property
     def sandwich(self) -> Array:
         """The covariances by the plain sandwich, without regard to leverage: those of most programs for surveys."""
-        half = self.scores * np.sqrt(self._sizes / (self._sizes - 1))[:, np.newaxis] @ self.effect.T
-        return np.asarray(half.T @ half)
+        half = self.scores * self._factors @ self.effect.T
+        return np.asarray(half.T @ half + self.effect @ self._remaining_covariance @ self.effect.T)
 
     @property
     def known_covariance(self) -> Array:
@@ -221,9 +243,11 @@ class ClusterRobust:
 
     def accuracy(self, contrasts: Array) -> Accuracy:
         """Give standard errors and degrees of freedom of contrasts, (..., coefficients)."""
-        variance = ((contrasts @ self.effect @ self._adjusted.T) ** 2).sum(axis=-1)
+        along = contrasts @ self.effect
+        between = ((along @ self._adjusted.T) ** 2).sum(axis=-1)
+        variance = between + ((along @ self._remaining_covariance) * along).sum(axis=-1)
         errors = np.where(self.unknown(contrasts), np.nan, np.sqrt(variance))
-        freedom = self._freedom_of_each(contrasts.reshape(-1, contrasts.shape[-1]) @ self.effect)
+        freedom = self._freedom_of_each(along.reshape(-1, along.shape[-1]))
         return Accuracy(np.asarray(errors), freedom.reshape(errors.shape))
 
     def _freedom_of_each(self, along: Array) -> Array:
@@ -243,14 +267,14 @@ class ClusterRobust:
     def _weights(self, along: Array) -> tuple[Array, Array]:
         """Give w and a of `_Squares` for contrasts along the columns of an array (r, q)."""
         assert self.leverage is not None
-        w = np.sqrt(self._sizes / (self._sizes - 1))[:, np.newaxis, np.newaxis] * (self._roots @ along)
+        w = self._factors[:, np.newaxis] * (self._roots @ along)
         return w, self.leverage @ w
 
     def of(self, slopes: Array) -> ClusterRobust:
         """Give the errors of what has these derivatives in the coefficients, (quantities, coefficients)."""
         return replace(self, effect=slopes @ self.effect, unit=slopes @ self.unit)
 
-    def with_mean(self, slopes: Array, sums: Array, parts: Array, variance: float) -> ClusterRobust:
+    def with_mean(self, slopes: Array, sums: Array, parts: Array, variance: float, own: Array) -> ClusterRobust:
         """Add the sampling of a mean over people to a quantity with these derivatives in the coefficients.
 
         Parameters
@@ -261,6 +285,8 @@ class ClusterRobust:
             What the values of each cluster's people add to the error of the mean, and their part of all weight.
         variance : float
             That of the mean if people were independent of each other and of the errors of the coefficients.
+        own : array of shape (n,)
+            What one person of each row adds to the error of the mean, of which `sums` are the weighted sums.
         """
         clusters, width, deviation = self.clusters, self.scores.shape[1], np.sqrt(variance)
         centred = (sums - means_by_stratum(clusters, sums)[clusters.stratum]) / (deviation or 1.0)
@@ -269,7 +295,9 @@ class ClusterRobust:
             leverage = np.zeros((clusters.number, width + 1, width + 1))
             leverage[:, :width, :width], leverage[:, width, width] = self.leverage, parts
         effect, unit = (np.append(slopes @ matrix, deviation)[np.newaxis] for matrix in (self.effect, self.unit))
-        return ClusterRobust(clusters, effect, np.column_stack([self.scores, centred]), unit, leverage)
+        left = None if self.remaining is None else self.remaining.with_column(own / (deviation or 1.0))
+        scores = np.column_stack([self.scores, centred])
+        return ClusterRobust(clusters, effect, scores, unit, leverage, self.kept, left)
 
     def freedom(self, contrasts: Array) -> float:
         """Give the degrees of freedom of the law of q contrasts at once, the columns of an array (coefficients, q)."""
@@ -320,7 +348,12 @@ class ClusterRobust:
 
 
 def cluster_robust(
-    rows: Observations, clusters: Clusters, scores: Array, information: Array | None, inverse: Array
+    rows: Observations,
+    clusters: Clusters,
+    scores: Array,
+    information: Array | None,
+    inverse: Array,
+    device: Device | None = None,
 ) -> ClusterRobust:
     """Make the errors of an estimate.
 
@@ -336,10 +369,17 @@ def cluster_robust(
         Of each cluster; a positive matrix.
     inverse : array of shape (coefficients, coefficients)
         That of the derivative of the sum of all scores.
+    device : function, optional
+        The noise of reports in scores, where the model tells it; for finite populations.
     """
     sums = np.zeros((clusters.number, scores.shape[1]))
     np.add.at(sums, clusters.cluster, scores * rows.weight[:, np.newaxis])
-    return of_sums(clusters, sums, information, inverse)
+    robust, left = of_sums(clusters, sums, information, inverse), remaining(rows, scores, device)
+    if left is None or rows.sampling.sampled is None:
+        return robust
+    if robust.leverage is not None:
+        left = left._replace(scores=scores @ robust.unit, device=robust.unit.T @ left.device @ robust.unit)
+    return replace(robust, kept=1 - rows.sampling.sampled[clusters.stratum], remaining=left)
 
 
 def of_sums(clusters: Clusters, sums: Array, information: Array | None, inverse: Array) -> ClusterRobust:

@@ -10,7 +10,7 @@ different rows of L. People who are alike in covariates, design and report are o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,8 @@ from warner.reports.dialects import PLAIN
 from warner.reports.loading import Wanted, column_names, load, opened, refuse_rule, refuse_two_amounts
 from warner.reports.pools import Pool
 from warner.reports.queries import INSIDE
-from warner.reports.sampling import SIMPLE_RANDOM, Sampling
+from warner.reports.sample_cells import SampleAsked
+from warner.reports.sampling import SIMPLE_RANDOM, Sampling, parts_by_stratum, refuse_parts
 from warner.reports.tallies import Tally
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from warner.reports.loading import Loaded
     from warner.reports.queries import Table
 
-INTERCEPTS = "intercepts"
+INTERCEPTS, SAMPLED = "intercepts", "sampled"
 FEWEST_GROUPS = 5  # groups of random intercepts
 MOST_COEFFICIENTS = 500  # coefficients, up to which their information is a matrix of bearable size
 
@@ -110,6 +111,16 @@ class Observations:
             return self.likelihood[first[seen]], weights[seen].astype(np.float64)
         distinct, place = np.unique(self.likelihood, axis=0, return_inverse=True)
         return distinct, np.bincount(place.ravel(), self.weight, minlength=len(distinct)).astype(np.float64)
+
+
+class FinitePopulation(NamedTuple):
+    """The part of every stratum that was sampled, if that is one number; whether all of a cluster's people were asked.
+
+    Where parts differ between strata, a column has them.
+    """
+
+    sampled: float | None
+    whole: bool
 
 
 class Groups(NamedTuple):
@@ -184,6 +195,8 @@ def model_data(
     counts: str | None = None,
     clusters: str | None = None,
     strata: str | None = None,
+    sampled: str | float | None = None,
+    whole: bool = False,
     intercepts: str | None = None,
     intercept: bool = True,
     unknown: str = "error",
@@ -214,6 +227,10 @@ def model_data(
         A column that says for how many people each row stands.
     clusters, strata : str, optional
         Columns that name what people were sampled in.
+    sampled : str or float, optional
+        The part of a stratum's clusters (without clusters: of its people) that was sampled: a column, or a number.
+    whole : bool
+        Whether all people of the sampled clusters were asked.
     intercepts : str, optional
         The column that names the groups of random intercepts, as a term ``(1 | school)`` of the formula does.
     intercept : bool
@@ -238,12 +255,16 @@ def model_data(
     """
     refuse_rule(unknown)
     refuse_two_amounts(weights, counts)
+    SampleAsked(strata, clusters, sampled, whole).refuse_contradictions(weights)
     response, right = sides(formula or "")
     right, named = intercepts_apart(right)
     intercepts = _intercepts(formula, named, intercepts)
     terms = _terms_given(formula, right, on, X, intercept=intercept)
-    roles = ("clusters", clusters), ("strata", strata), (INTERCEPTS, intercepts)
+    part, number = (sampled, None) if isinstance(sampled, str) else (None, sampled)
+    refuse_parts([] if number is None else [number])
+    roles = ("clusters", clusters), ("strata", strata), (INTERCEPTS, intercepts), (SAMPLED, part)
     grouped_by = {role: name for role, name in roles if name is not None}
+    finite = FinitePopulation(number, whole)
     if isinstance(data, Tally | Pool):
         for argument, value in {"by": by, "X": X, "weights": weights, "counts": counts}.items():
             if value is not None:
@@ -255,7 +276,7 @@ def model_data(
         assert terms is not None
         scored = None if values is None else values_of(data.domain, values)
         loaded, reports = rows_of_tally(data, (*terms.variables(data.by), *grouped_by.values()), scored)
-        return _assembled(loaded, reports, "", terms, grouped_by)
+        return _assembled(loaded, reports, "", terms, grouped_by, finite)
     if not response:
         raise ValueError(f'formula must name the column of reports, as in "answer ~ age", but got {formula!r}')
     designs, labels = named_designs(design, by)
@@ -272,7 +293,7 @@ def model_data(
     reports = report_likelihoods(
         loaded, response, designs, labels, by, people=people, drop=unknown == "drop", values=scored
     )
-    return _assembled(loaded, reports, response, terms, grouped_by)
+    return _assembled(loaded, reports, response, terms, grouped_by, finite)
 
 
 def _intercepts(formula: str | None, named: str | None, given: str | None) -> str | None:
@@ -339,14 +360,17 @@ def _assembled(
     response: str,
     given: Formula | TermList,
     grouped_by: Mapping[str, str],
+    finite: FinitePopulation,
 ) -> ModelData:
     """Leave out whom too little is known of, and make the terms and the rows of all others."""
     known = {name: loaded.column(name) for name in given.variables(loaded.columns)}
     sampling = {role: loaded.column(name, as_written=True) for role, name in grouped_by.items()}
     people, outside = _people(loaded), reports.status == OUTSIDE
     keep: Mask = (reports.status == INSIDE) & (people > 0)
-    for column in (*known.values(), *sampling.values()):
+    for column in (*known.values(), *(column for role, column in sampling.items() if role != SAMPLED)):
         keep &= ~column.missing
+    if SAMPLED in sampling and sampling[SAMPLED].missing[keep].any():
+        refuse_parts([None])
     left_out = (
         loaded.left_out[0] + int(people[~keep & ~outside].sum()),
         loaded.left_out[1] + int(people[outside].sum()),
@@ -363,7 +387,7 @@ def _assembled(
     alike = (reports.design[keep], reports.report[keep], *(code for code, _ in codes.values()))
     place, first = _alike(pattern, alike)
     x = terms.evaluate(covariates)[pattern[first]]
-    observations = _observations(loaded, reports, keep, place, first, x, codes)
+    observations = _observations(loaded, reports, keep, place, first, x, codes, finite)
     names = response, reports.labels
     groups = None
     if INTERCEPTS in codes:
@@ -408,6 +432,7 @@ def _observations(
     first: Integers,
     x: Array,
     codes: Mapping[str, tuple[Integers, Values]],
+    finite: FinitePopulation,
 ) -> Observations:
     """Add up the rows that are kept and have the same place, of which `first` is the first."""
     people = _people(loaded)
@@ -419,6 +444,7 @@ def _observations(
 
     numbers = {role: code[first] for role, (code, _) in codes.items()}
     sampling = Sampling(loaded.weight is not None, numbers.get("clusters"), numbers.get("strata"))
+    sampling = replace(sampling, sampled=_sampled(sampling, codes, finite, first), whole=finite.whole)
     sampling.refuse_unidentified(added(people), codes["clusters"][1].tolist() if "clusters" in codes else ())
     some = np.flatnonzero(keep)[first]
     return Observations(
@@ -434,6 +460,23 @@ def _observations(
         sampling=sampling,
         scores=reports.scored(some),
     )
+
+
+def _sampled(
+    sampling: Sampling, codes: Mapping[str, tuple[Integers, Values]], finite: FinitePopulation, first: Integers
+) -> Array | None:
+    """Give the part of each stratum that was sampled, from one number or from a column; None where it is not known."""
+    if finite.sampled is not None:
+        return np.full(sampling.strata, float(finite.sampled))
+    if SAMPLED not in codes:
+        return None
+    code, distinct = codes[SAMPLED]
+    parts = distinct.tolist()
+    names = codes["strata"][1].tolist() if sampling.stratum is not None else [None]
+    stratum = np.zeros(len(first), dtype=np.int64) if sampling.stratum is None else sampling.stratum
+    pairs = np.unique(np.column_stack([stratum, code[first]]), axis=0).tolist()
+    found = parts_by_stratum((names[of], parts[part]) for of, part in pairs)
+    return np.array([found[name] for name in names])
 
 
 # Errors

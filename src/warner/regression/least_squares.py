@@ -6,16 +6,19 @@ number that answers stand for (`linear_means`).
 
 Residuals tell how much z varies, and where few people speak they can tell too little: twenty people who all report the
 same leave none at all. Yet randomization alone makes z vary, by how much the design knows. So without clusters errors
-are never below those of randomization alone.
+are never below those of randomization alone. Of a finite population, this noise is what is left: `finite_populations`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from warner.regression.cluster_robust import ClusterRobust, cluster_robust, information_by_cluster
+from warner.regression.finite_populations import noise_of_people, refuse_drawn_alone
 from warner.regression.linear_means import debiased_numbers
 from warner.regression.linear_probability import debiased_answers
 from warner.regression.standard_errors import score_covariance
@@ -32,13 +35,14 @@ class LeastSquares(NamedTuple):
     """Coefficients of each outcome, one after the other, with their covariances.
 
     `influence`, of shape (n, coefficients), is what one person of each row adds to the errors of the coefficients.
-    `clustered` are the errors where people are clustered.
+    `clustered` are the errors where people are clustered, `noise` what a finite population leaves where they are not.
     """
 
     coefficients: Array
     covariance: Array
     influence: Array
     clustered: ClusterRobust | None = None
+    noise: Array | None = None
 
 
 def least_squares(rows: Observations, specification: Specification) -> LeastSquares:
@@ -46,11 +50,15 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
 
     Without clusters, errors are at least those that randomization alone makes.
     """
+    sampling, x, weight, root = rows.sampling, rows.x, rows.weight, np.sqrt(rows.weight)[:, np.newaxis]
+    kept = sampling.kept[0] if sampling.stratum is None else sampling.kept[sampling.stratum]
+    not_sampled = replace(rows, square=rows.square * kept)
+    shares = specification.values is None
     if specification.values is None:
-        z, randomized = debiased_answers(rows, specification.reference_place)
+        z, randomized = debiased_answers(not_sampled, specification.reference_place)
     else:
-        z, randomized = debiased_numbers(rows, specification.values)
-    x, weight, root = rows.x, rows.weight, np.sqrt(rows.weight)[:, np.newaxis]
+        refuse_drawn_alone(rows)
+        z, randomized = debiased_numbers(not_sampled, specification.values)
     # In orthogonal columns: products of columns that are far from 0, such as times of a day, would lose all digits.
     orthogonal, triangle = np.linalg.qr(root * x)
     back = np.linalg.inv(triangle)
@@ -59,17 +67,31 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
     scores = (residuals[:, :, np.newaxis] * columns[:, np.newaxis]).reshape(len(x), -1)
     coefficients = np.asarray(np.kron(np.eye(z.shape[1]), back))  # of the columns, from those of the orthogonal ones
     influence = scores @ coefficients.T
-    if rows.sampling.cluster is not None:
-        clusters = rows.sampling.clusters
+    device = partial(_noise, z, columns)
+    if sampling.cluster is not None:
+        clusters, told = sampling.clusters, device if shares else None
         information = information_by_cluster(clusters, columns, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
-        robust = cluster_robust(rows, clusters, scores, information, np.eye(len(coefficients))).of(coefficients)
+        robust = cluster_robust(rows, clusters, scores, information, np.eye(len(coefficients)), told).of(coefficients)
         return LeastSquares(matrix.T.ravel(), robust.covariance, influence, robust)
     covariance = score_covariance(rows, influence)
-    if rows.sampling.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
+    if sampling.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
         covariance = covariance * (rows.n - 1) / (rows.n - x.shape[1])
     bread = coefficients @ coefficients.T
     least = bread @ randomized(x @ matrix) @ bread
-    return LeastSquares(matrix.T.ravel(), larger(covariance, least), influence)
+    covariance, noise = larger(covariance, least), noise_of_people(rows, device)
+    if noise is None:
+        return LeastSquares(matrix.T.ravel(), covariance, influence)
+    noise = coefficients @ noise @ coefficients.T
+    return LeastSquares(matrix.T.ravel(), covariance + noise, influence, noise=noise)
+
+
+def _noise(z: Array, columns: Array, weights: Array) -> Array:
+    """Add up what is unbiased for the noise of reports in the scores of linear shares: debiased z times columns."""
+    (_, f), width = z.shape, columns.shape[1]
+    total = np.empty((f, width, f, width))
+    for k, m in np.ndindex(f, f):
+        total[k, :, m] = (columns.T * (weights * (z[:, k] * z[:, m] - (k == m) * z[:, k]))) @ columns
+    return total.reshape(f * width, f * width)
 
 
 def larger(first: Array, second: Array) -> Array:

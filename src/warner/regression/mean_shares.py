@@ -113,6 +113,9 @@ def accuracy_of(fit: Regression, mean: MeanShares, target: str) -> Accuracy:
     if fit.clustered is not None:
         return _of_clusters(fit.clustered, rows, mean.slopes, own)
     variance = np.diagonal(score_covariance(rows, own + influence(fit) @ mean.slopes.T))
+    noise = least_squares(rows, fit.specification).noise if fit.log_likelihood is None else None
+    if noise is not None:
+        variance = variance + np.einsum("...i,ij,...j->...", mean.slopes, noise, mean.slopes)
     # However alike the reports are, a population is never known better than these people are.
     least = fit.accuracy(mean.slopes).errors if fit.log_likelihood is None else 0.0
     return Accuracy(np.maximum(np.sqrt(np.maximum(variance, 0.0)), least), None)
@@ -125,7 +128,7 @@ def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: 
     parts = np.bincount(robust.clusters.cluster, rows.weight) / rows.weight.sum()
     variances = (rows.square @ own**2).tolist()
     each = [
-        robust.with_mean(slopes[k], sums[:, k], parts, variance).accuracy(np.ones(1))
+        robust.with_mean(slopes[k], sums[:, k], parts, variance, own[:, k]).accuracy(np.ones(1))
         for k, variance in enumerate(variances)
     ]
     freedom = [one.freedom for one in each if one.freedom is not None]

@@ -16,6 +16,7 @@ import numpy as np
 from warner.inference.means import values_of
 from warner.regression.cluster_robust import Accuracy
 from warner.regression.data import model_data
+from warner.regression.finite_populations import refuse_drawn_alone
 from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
 from warner.regression.infinite_estimates import infinite_estimates
 from warner.regression.intervals import coefficient_limits, warn_of_better_optimum
@@ -471,6 +472,8 @@ def regress(
     counts: str | None = None,
     clusters: str | None = None,
     strata: str | None = None,
+    sampled: str | float | None = None,
+    whole: bool = False,
     intercepts: str | None = None,
     errors: str | None = None,
     penalty: str | None = None,
@@ -508,6 +511,11 @@ def regress(
         The answer that the others are compared with; the last one if not given.
     weights, counts, clusters, strata : str, optional
         Columns: sampling weights; for how many people a row stands; what people were sampled in.
+    sampled : str or float, optional
+        The part of a stratum's clusters that was sampled, a column or a number: errors are then those for a finite
+        population. Without clusters it is the part of the people; for that, and with `whole`, shares must be linear.
+    whole : bool
+        Whether all people of the sampled clusters were asked.
     intercepts : str, optional
         A column of groups, such as schools, that have an effect each: random intercepts, for two answers or ordered
         ones. A formula names it by a term, ``"cheated ~ age + (1 | school)"``.
@@ -552,6 +560,8 @@ def regress(
         counts=counts,
         clusters=clusters,
         strata=strata,
+        sampled=sampled,
+        whole=whole,
         intercepts=intercepts,
         unknown=unknown,
         sheet=sheet,
@@ -591,6 +601,7 @@ def fitted(
     """Fit a model by maximum likelihood, from all starts and from some more; or with a penalty."""
     kind = default_errors(data.observations) if errors is None else errors
     check_errors(kind, data.observations)
+    refuse_drawn_alone(data.observations)
     refuse_too_few(data.observations, len(specification.coefficients))
     refuse_dependent(data.observations, data.terms.names)
     if penalty is not None:

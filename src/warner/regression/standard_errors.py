@@ -2,7 +2,8 @@ r"""Standard errors: observed and expected information, outer products of scores
 
 `observed` is the inverse of I, minus the second derivative; `expected` that of F, its mean; `opg` that of G, the sum of
 outer products of the scores. `robust` is :math:`I^{-1} B I^{-1}` with :math:`B = \frac{n}{n-1}\sum_n w_n^2 s_n s_n'`;
-with strata, the same about the mean within each stratum, added up. Clusters are in `cluster_robust`.
+with strata, the same about the mean within each stratum, added up. Clusters are in `cluster_robust`; what a part
+sampled takes away, and what it leaves, is in `finite_populations`.
 """
 
 from __future__ import annotations
@@ -95,12 +96,12 @@ def inverse_information(information: Array, likelihood: Objective, *, flat: bool
 def score_covariance(rows: Observations, scores: Array) -> Array:
     """Give B: the covariances of the sum of weighted scores, from a person's of each row, (n, coefficients).
 
-    People must not be clustered.
+    People must not be clustered. Of a finite population this is the part that was not sampled.
     """
     if rows.sampling.stratum is not None:
         return _within_strata(rows, scores)
     n = rows.n
-    return np.asarray(n / (n - 1) * (scores.T * rows.square) @ scores)
+    return np.asarray(rows.sampling.kept[0] * n / (n - 1) * (scores.T * rows.square) @ scores)
 
 
 def _within_strata(rows: Observations, scores: Array) -> Array:
@@ -112,5 +113,6 @@ def _within_strata(rows: Observations, scores: Array) -> Array:
         n = float(rows.people[chosen].sum())
         part = scores[chosen]
         mean = rows.weight[chosen] @ part / n
-        total += n / (n - 1) * ((part.T * rows.square[chosen]) @ part - n * np.outer(mean, mean))
+        scatter = (part.T * rows.square[chosen]) @ part - n * np.outer(mean, mean)
+        total += rows.sampling.kept[which] * n / (n - 1) * scatter
     return total

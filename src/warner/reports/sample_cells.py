@@ -14,7 +14,7 @@ import numpy as np
 
 from warner.reports.complex_samples import CLUSTER, REPLICATE, STRATUM, ClusterSample
 from warner.reports.replicate_weights import ReplicateSample, refuse_scale
-from warner.reports.sampling import refuse_parts
+from warner.reports.sampling import parts_by_stratum, refuse_parts
 from warner.reports.tallies import Tally
 
 if TYPE_CHECKING:
@@ -136,14 +136,7 @@ class SampleAsked(NamedTuple):
         """Take the parts sampled off the keys of cells: one for each stratum."""
         place = cells.by.index(PART_SAMPLED)
         stratum = cells.by.index(STRATUM) if STRATUM in cells.by else None
-        parts: dict[Any, float] = {}
-        for key in cells.groups:
-            part = _as_number(key[place])
-            refuse_parts([part])
-            name = None if stratum is None else key[stratum]
-            if parts.setdefault(name, part) != part:
-                of = "" if stratum is None else f", but that of {name!r} has {parts[name]:g} and {part:g}"
-                raise ValueError(f"sampled must be the same for all people of a stratum{of}")
+        parts = parts_by_stratum((None if stratum is None else key[stratum], key[place]) for key in cells.groups)
         groups = tuple(key[:place] + key[place + 1 :] for key in cells.groups)
         return parts, replace(cells, by=cells.by[:place] + cells.by[place + 1 :], groups=groups)
 
@@ -169,14 +162,6 @@ class SampleAsked(NamedTuple):
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number)
-
-
-def _as_number(value: Any) -> Any:
-    """Give the number that a text file has as a text."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return value
 
 
 def _title(given: Any, otherwise: str) -> str | None:

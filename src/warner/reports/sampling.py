@@ -24,7 +24,7 @@ from warner.words import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from warner.arrays import Counts, Integers, PerGroup
+    from warner.arrays import Array, Counts, Integers, PerGroup
 
 
 class Clusters(NamedTuple):
@@ -54,16 +54,22 @@ class Sampling:
         Whether people have sampling weights, and not only counts.
     cluster, stratum : arrays of shape (n,), optional
         The numbers of the cluster and the stratum of each row, counted from 0.
+    sampled : array of shape (strata,), optional
+        The part of each stratum's clusters, or people, that was sampled.
+    whole : bool
+        Whether all people of every sampled cluster were asked.
     """
 
     weighted: bool = False
     cluster: Integers | None = None
     stratum: Integers | None = None
+    sampled: Array | None = None
+    whole: bool = False
 
     @property
-    def features(self) -> tuple[bool, bool, bool]:
-        """Whether people are weighted, clustered and stratified."""
-        return self.weighted, self.cluster is not None, self.stratum is not None
+    def features(self) -> tuple[bool, bool, bool, bool]:
+        """Whether people are weighted, clustered, stratified, and of a finite population."""
+        return self.weighted, self.cluster is not None, self.stratum is not None, self.sampled is not None
 
     @property
     def simple(self) -> bool:
@@ -74,6 +80,11 @@ class Sampling:
     def strata(self) -> int:
         """The number of strata; without any, all people are in one."""
         return 1 if self.stratum is None else int(self.stratum.max()) + 1
+
+    @property
+    def kept(self) -> Array:
+        """The part of each stratum that was not sampled, (strata,); all where that is not known."""
+        return np.ones(self.strata) if self.sampled is None else 1 - self.sampled
 
     @cached_property
     def clusters(self) -> Clusters:
@@ -125,6 +136,26 @@ def refuse_parts(sampled: Iterable[Any]) -> None:
                 "sampled must be the part of a stratum's clusters (or people) that was sampled, above 0 and at most 1, "
                 f"but got {shown}"
             )
+
+
+def parts_by_stratum(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, float]:
+    """Give the part of each stratum that was sampled, from strata (None without any) and parts of people."""
+    parts: dict[Any, float] = {}
+    for name, given in pairs:
+        part = _as_number(given)
+        refuse_parts([part])
+        if parts.setdefault(name, part) != part:
+            of = "" if name is None else f", but that of {name!r} has {parts[name]:g} and {part:g}"
+            raise ValueError(f"sampled must be the same for all people of a stratum{of}")
+    return parts
+
+
+def _as_number(value: Any) -> Any:
+    """Give the number that a text file has as a text."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return value
 
 
 SIMPLE_RANDOM = Sampling()
