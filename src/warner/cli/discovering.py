@@ -9,7 +9,7 @@ import typer
 
 from warner.cli.delivering import Outcome, Table, refuse_overwriting
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import Columns, HtmlReport, Level, Plot, Reading, Reports, Title, Wording, labels_in
+from warner.cli.options import Columns, DesignFile, HtmlReport, Level, Plot, Reading, Reports, Title, Wording, labels_in
 from warner.cli.sources import DesignGiven, Source
 from warner.designs.open.values import WholeNumbers
 from warner.discovery.discoveries import discover as discovered
@@ -19,7 +19,7 @@ from warner.results import formulas_in
 def discover(
     files: Reports,
     *,
-    given: DesignGiven,
+    design: DesignFile = None,
     columns: Columns,
     level: Level = 0.95,
     above: Annotated[float, typer.Option(help="Name only values whose share in the population is above this.")] = 0.0,
@@ -46,8 +46,9 @@ def discover(
     comes with its share, and an interval that holds given that the value was found.
     """
     table.refuse_contradictions("")
-    inputs = {"the reports": files, "the design": given.files, "the expected values": expected}
+    inputs = {"the reports": files, "the design": design, "the expected values": expected}
     refuse_overwriting(inputs, {"--output": table.output, "--plot": plot, "--report": report})
+    given = DesignGiven(None if design is None else [str(design)])
     with working("searching reports"):
         tally = Source(files, columns, reading).open_tally(given.open_design())
         if tally is None:
