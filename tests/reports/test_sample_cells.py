@@ -319,3 +319,10 @@ def test_totals_are_so_many_times_the_shares() -> None:
     result = warner.estimate(warner.tally(answers, SURVEY, **ASKED))
     totals = result.totals()
     assert_allclose(totals.value[0], [0, sum(answers["w"])])
+
+
+def test_a_damaged_sample_is_said_to_be_damaged_once() -> None:
+    fields = json.loads(warner.tally(pupils(), SURVEY, **ASKED).to_json())
+    del fields["sample"]["cells"]["squares"]
+    with pytest.raises(ValueError, match=r"^this tally is damaged: counts must be whole numbers, or come with"):
+        Tally.from_dict(fields)

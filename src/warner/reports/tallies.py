@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 FORMAT = "warner tally"
 VERSION = 1
+DAMAGED_TALLY = "this tally is damaged: "
 RESULTS = {"value", "reports", "share", "people", "se", "low", "high", "outside"}  # columns of Estimate.table
 COUNTS_IN_REPR = 4  # counts in a repr
 NUMERIC = re.compile(r"[-+]?\d{1,15}(\.\d+)?")  # a text that is a number
@@ -434,7 +435,8 @@ class Tally:
             read = cls(design_from_dict(fields["design"]), **grouping_from_json(fields), **numbers, sample=sample)
             return read if sample is None else refuse_other_sums(sample, read)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"this tally is damaged: {error}") from None
+            reason = str(error).removeprefix(DAMAGED_TALLY)  # that of the cells of a sample says so already
+            raise ValueError(f"{DAMAGED_TALLY}{reason}") from None
 
     @classmethod
     def from_json(cls, text: str) -> Tally | Pool:
