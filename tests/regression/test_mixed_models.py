@@ -327,7 +327,7 @@ def test_effects_where_the_likelihood_is_flat_at_no_spread() -> None:
         logs.append(values[0.0])
         means.append(mean[0.0])
         squares.append(spread**2 * (parts[0.0] @ EFFECTS**2) / parts[0.0].sum(axis=1) + along)
-    chance = np.exp(np.array(logs) - max(logs))
+    chance = np.linspace(0, 1, 400) * np.exp(np.array(logs) - max(logs))  # the prior is flat in the variance
     chance /= chance.sum()
     effect = chance @ np.array(means)
     found = fit.effects()

@@ -52,18 +52,19 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
     """
     sampling, x, weight, root = rows.sampling, rows.x, rows.weight, np.sqrt(rows.weight)[:, np.newaxis]
     kept = sampling.kept[0] if sampling.stratum is None else sampling.kept[sampling.stratum]
-    not_sampled = replace(rows, square=rows.square * kept)
+    # In orthogonal columns: products of columns that are far from 0, such as times of a day, would lose all digits.
+    orthogonal, triangle = np.linalg.qr(root * x)
+    back, columns = np.linalg.inv(triangle), orthogonal / root
+    not_sampled = replace(rows, x=columns, square=rows.square * kept)
     shares = specification.values is None
     if specification.values is None:
         z, randomized = debiased_answers(not_sampled, specification.reference_place)
     else:
         refuse_drawn_alone(rows)
         z, randomized = debiased_numbers(not_sampled, specification.values)
-    # In orthogonal columns: products of columns that are far from 0, such as times of a day, would lose all digits.
-    orthogonal, triangle = np.linalg.qr(root * x)
-    back = np.linalg.inv(triangle)
     matrix = back @ (orthogonal.T @ (root * z))  # (P, f)
-    residuals, columns = z - x @ matrix, orthogonal / root
+    fitted = columns @ (orthogonal.T @ (root * z))
+    residuals = z - fitted
     scores = (residuals[:, :, np.newaxis] * columns[:, np.newaxis]).reshape(len(x), -1)
     coefficients = np.asarray(np.kron(np.eye(z.shape[1]), back))  # of the columns, from those of the orthogonal ones
     influence = scores @ coefficients.T
@@ -73,12 +74,11 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
         information = information_by_cluster(clusters, columns, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
         robust = cluster_robust(rows, clusters, scores, information, np.eye(len(coefficients)), told).of(coefficients)
         return LeastSquares(matrix.T.ravel(), robust.covariance, influence, robust)
-    covariance = score_covariance(rows, influence)
+    covariance = score_covariance(rows, scores)
     if sampling.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
         covariance = covariance * (rows.n - 1) / (rows.n - x.shape[1])
-    bread = coefficients @ coefficients.T
-    least = bread @ randomized(x @ matrix) @ bread
-    covariance, noise = larger(covariance, least), noise_of_people(rows, device)
+    covariance = coefficients @ larger(covariance, randomized(fitted)) @ coefficients.T
+    noise = noise_of_people(rows, device)
     if noise is None:
         return LeastSquares(matrix.T.ravel(), covariance, influence)
     noise = coefficients @ noise @ coefficients.T
