@@ -314,11 +314,13 @@ def test_a_pattern_of_replicates_leaves_out_the_weights_of_the_whole_sample() ->
     assert warner.tally(replicates, SURVEY, **asked, replicates="w*") == listed
 
 
-def test_totals_are_so_many_times_the_shares() -> None:
+def test_totals_lie_between_none_and_all_and_in_their_intervals() -> None:
     answers = pupils() | {"answer": ["no"] * 115 + ["yes"] * 5}  # fewer than noise alone explains
     result = warner.estimate(warner.tally(answers, SURVEY, **ASKED))
     totals = result.totals()
     assert_allclose(totals.value[0], [0, sum(answers["w"])])
+    assert (totals.low <= totals.value).all()
+    assert (totals.value <= totals.high).all()
 
 
 def test_a_damaged_sample_is_said_to_be_damaged_once() -> None:

@@ -129,7 +129,7 @@ def totals(tally: Collected, shares: Array, population: Any, values: Any, confid
     answers = () if values is not None else tuple(all_labels(tally.domain).tolist())
     groups = tally.groups if tally.by else ()
     if population is None:
-        numbers, source = _expanded(tally, shares, values, confidence), EXPANDED
+        numbers, source = _expanded(tally, values, confidence), EXPANDED
     else:
         numbers, source = _of_population(tally, shares, _number_of_people(tally, population), values, confidence), KNOWN
     drawn = "" if tally.sample is None else tally.sample.described()
@@ -163,7 +163,7 @@ def _of_population(
     return tuple(people * np.reshape(part, (-1, 1)) for part in (found.value, found.se, found.low, found.high))
 
 
-def _expanded(tally: Collected, shares: Array, values: Any, confidence: Confidence) -> tuple[Array, ...]:
+def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[Array, ...]:
     """Give Horvitz and Thompson's totals of a complex sample with weights."""
     if tally.sample is None or not tally.weighted:
         raise ValueError(
@@ -189,8 +189,9 @@ def _expanded(tally: Collected, shares: Array, values: Any, confidence: Confiden
     tail = confidence.tail(1)
     low, high = normal_limits(value, student_error(error, freedom, tail), tail, span=(-np.inf, np.inf))
     rows = []
-    if x is None:  # a number of people is never negative where a share is not
-        value = shares.reshape(len(answered), -1)[answered] * n[answered, np.newaxis]
+    if x is None:  # of people there are neither fewer than none nor more than all; wider limits hold as well
+        value = np.clip(value, 0, n[answered, np.newaxis])
+        low, high = np.minimum(low, value), np.maximum(high, value)
     for numbers in (value, error, np.maximum(low, least), np.maximum(high, least)):
         everywhere = np.full((len(answered), value.shape[1]), np.nan)
         everywhere[answered] = numbers
