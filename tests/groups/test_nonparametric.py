@@ -77,7 +77,7 @@ def test_values_are_neighbours_with_weight() -> None:
 
 
 def test_groups_in_clusters_are_drawn_to_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twelve surveys: the sum of squared errors is at most half (0.07 to 0.45 of it in 60 others)."""
+    """Twelve surveys: the sum of squared errors is at most half of that under the normal law."""
     rng = np.random.default_rng(20)
     errors = np.zeros((2, 12))
     for survey in range(12):
