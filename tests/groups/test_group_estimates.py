@@ -342,6 +342,18 @@ def test_squared_error_and_coverage_on_fresh_laws(shape: Any, bound: Any) -> Non
     assert covered.mean() > 0.95 - 4 * np.std(covered, ddof=1) / np.sqrt(200)
 
 
+def test_a_group_without_a_place_along_the_order_has_no_share_and_is_named() -> None:
+    counts = [[30, 30], [35, 25], [20, 40], [31, 29]]
+    weeks = Tally(
+        RandomizedResponse(["yes", "no"], odds=(3, 1)), counts, by=("week",), groups=((1,), (2,), (3,), (None,))
+    )
+    together = estimate_groups(weeks, along="week")
+    assert np.isnan(together.shares[3]).all()
+    assert np.isfinite(together.shares[:3]).all()
+    assert together.doubts() == ["groups without a value of 'week' have no place along it, and no share here"]
+    assert "nan" not in together.text()
+
+
 @pytest.mark.long
 def test_trends_are_closer_than_separate_weeks_and_cover() -> None:
     rng = np.random.default_rng(9)

@@ -28,7 +28,7 @@ from warner.groups.group_intervals import (
 from warner.groups.heterogeneity import q_profile
 from warner.groups.heterogeneity_tests import GroupTest, cochran_test, squared_correlations, summed_cochran_test
 from warner.groups.nonparametric import FEWEST_GROUPS_FOR_ANY_LAW, shares_under_any_law
-from warner.groups.ordered_groups import axis_of_values
+from warner.groups.ordered_groups import axis_of_values, has_place, without_place
 from warner.groups.random_walk import RandomWalks, Series, ordered_series
 from warner.groups.ranks import GroupRanks, expected_ranks
 from warner.inference.intervals import mirrored, positions_of
@@ -289,7 +289,7 @@ class GroupEstimates(Result):
 
     @cached_property
     def _doubts(self) -> list[str]:
-        said = [*filter(None, (part.left_out() for part in self.tally.parts))]
+        said = [*filter(None, (*(part.left_out() for part in self.tally.parts), without_place(self.tally, self.along)))]
         if self.tally.answered.sum() < 2:
             return [*said, "there is one group with reports, and nothing to pool: its share is its own"]
         weight = np.nan_to_num(self.shares * self.own).sum() / max(float(np.nan_to_num(self.shares).sum()), 1e-12)
@@ -303,7 +303,7 @@ class GroupEstimates(Result):
                 "shares go with the size of groups, so that small groups are drawn to large ones that are unlike them; "
                 "put the logarithm of the size among the covariates"
             )
-        if np.isnan(self.shares).any():
+        if np.isnan(self.shares[has_place(self.tally, self.along)]).any():
             said.append("some shares cannot be told: no group has reports that depend on them")
         return said
 

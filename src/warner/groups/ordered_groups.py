@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from warner.arrays import Array
+    from warner.arrays import Array, Mask
+    from warner.reports.pools import Collected
 
 EPOCH = date(1970, 1, 1)
 NUMBER_AS_TEXT = re.compile(r"[-+]?\d{1,15}(\.\d+)?")
@@ -51,6 +52,19 @@ def axis_of_values(values: Sequence[object]) -> Axis | None:
             positions = [np.nan if value is None else places[value] for value in values]
             return Axis(np.array(positions, dtype=np.float64), dates)
     return None
+
+
+def has_place(tally: Collected, along: str | None) -> Mask:
+    """Tell which groups have a place along a column: those that have a value of it; all where there is no order."""
+    if along is None:
+        return np.ones(len(tally.groups), dtype=bool)
+    return np.array([group[tally.by.index(along)] is not None for group in tally.groups])
+
+
+def without_place(tally: Collected, along: str | None) -> str:
+    """Say that some groups have no place along a column; nothing where all have."""
+    all_placed = has_place(tally, along).all()
+    return "" if all_placed else f"groups without a value of {along!r} have no place along it, and no share here"
 
 
 def _number(value: object) -> float | None:

@@ -47,9 +47,9 @@ def groups_text(estimates: GroupEstimates, level: float, kind: str, rows: int) -
     columns |= {
         "reports": [amount(number) for number in table["reports"][shown].tolist()],
         "own": [_percent(own) for own in table["own"][shown]],
-        "share": [f"{100 * share:.2f}%" for share in table["share"][shown]],
+        "share": ["-" if np.isnan(share) else f"{100 * share:.2f}%" for share in table["share"][shown]],
         estimates.interval_name(level, kind): [
-            f"{100 * low:.2f} to {100 * high:6.2f} %"
+            "-" if np.isnan(low) else f"{100 * low:.2f} to {100 * high:6.2f} %"
             for low, high in zip(table["low"][shown], table["high"][shown], strict=True)
         ],
     }
