@@ -297,12 +297,14 @@ def test_sets_and_single_answers_are_read_alike(design: Any, target: str) -> Non
         interval(reports, [design.domain[0]], confidence),
         interval(reports, None, confidence, cumulative=True),
     )
+    # Under a cut-off response a cumulative share is exact among those with its cut-off, and a single answer is not.
+    among_some = (
+        isinstance(design, warner.CutoffResponse) and cumulative.methods == ("clopper_pearson",) != every.methods
+    )
+    doors = [one, a_set] if among_some else [one, a_set, cumulative]
     for name in ("low", "high"):
-        assert_allclose(
-            [getattr(one, name), getattr(a_set, name), getattr(cumulative, name)[0]],
-            getattr(every, name)[0],
-            atol=1e-12,
-        )
+        first = [np.ravel(getattr(door, name))[0] for door in doors]
+        assert_allclose(first, getattr(every, name)[0], atol=1e-12)
     several = interval(reports, design.domain[: design.k - 1], confidence)
     assert_allclose([cumulative.low[-2], cumulative.high[-2]], [several.low, several.high], atol=1e-12)
     # Never empty, never outside, wider at a higher level.

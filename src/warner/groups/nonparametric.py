@@ -32,7 +32,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import betainc, expit, logit, xlog1py, xlogy
 
 from warner.arrays import SMALLEST
@@ -136,6 +135,8 @@ def values_with_weight(law: Array) -> int:
 
 def best_beta_likelihood(likelihood: Array, grid: Array, many: Array, pooled: Pooled) -> float:
     """Give the log-likelihood of the most likely beta law, in the cells of the grid."""
+    from scipy.optimize import minimize  # which takes longer to load than all of our modules
+
     edges = np.concatenate([[0], (grid[1:] + grid[:-1]) / 2, [1]])
 
     def law(mean_and_size: Array) -> Array:
