@@ -96,7 +96,7 @@ def test_estimate_points_to_it_where_it_is_closer(folder: Path) -> None:
         (GROUPS[:-2], "--by must name the column"),
         ((*GROUPS, "--kind", "all"), "kind must be 'average' or 'each'"),
         ((*GROUPS, "--level", "95"), "level must be between 0 and 1"),
-        ((*GROUPS, "--along", "week"), "along must be a column of by"),
+        ((*GROUPS, "--along", "week"), "--along must name groups, as 'region' does, but got 'week'"),
         ((*GROUPS, "--along", "region"), "no order that can be read"),
         ((*GROUPS, "--on", "regions.csv:income,rural,a,b,c"), "--on must have fewer covariates than there are groups"),
         ((*WEEKS[:5], "memoized.json", "--by", "week", "--along", "week"), "--along must be left out for a memoized"),

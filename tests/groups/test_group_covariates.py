@@ -82,3 +82,10 @@ def test_what_cannot_be_joined_is_refused_in_one_line(on: Any, words: Any) -> No
 def test_no_frame_at_all_is_refused() -> None:
     with pytest.raises(TypeError, match="on must be a data frame or a mapping"):
         estimate_groups(REGIONS, on=3)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-8, 1e8, 1e300])
+def test_the_unit_of_a_covariate_changes_nothing(unit: float) -> None:
+    numbers = np.array([1.0, 2.0, 4.0, 3.0, 7.0])
+    one, other = (group_covariates(REGIONS, {"region": list("ABCDE"), "x": factor * numbers}) for factor in (1.0, unit))
+    assert_allclose(other.matrix, one.matrix, rtol=1e-9)

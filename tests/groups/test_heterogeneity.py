@@ -1,7 +1,4 @@
-"""Cochran's Q and the Q-profile interval: published, exact, and at their level.
-
-It tests groups/heterogeneity_tests.py as well.
-"""
+"""Cochran's Q and the Q-profile interval: published, exact, and at their level."""
 
 from __future__ import annotations
 
@@ -17,8 +14,7 @@ from groups.test_fay_herriot import bcg, direct_of, ones
 from references import reference
 from warner import Tally
 from warner.groups.direct_estimates import direct_estimates
-from warner.groups.heterogeneity import cochran_q, q_profile
-from warner.groups.heterogeneity_tests import squared_correlations, summed_cochran_test
+from warner.groups.heterogeneity import cochran_q, q_profile, squared_correlations, summed_cochran_test
 
 REFERENCE = reference("groups")
 

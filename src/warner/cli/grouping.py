@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from warner.cli.delivering import Outcome, Table, refuse_overwriting
+from warner.cli.delivering import Delivery, TableForms, refuse_overwriting
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import Columns, HtmlReport, Level, Plot, Reading, Reports, SampleDesign, Title, Wording
+from warner.cli.options import ColumnOptions, HtmlReport, Level, Plot, Reading, Reports, SampleDesign, Title, Wording
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.groups.group_estimates import estimate_groups
 from warner.inference.ranking import answer_columns
@@ -24,7 +24,7 @@ def groups(
     files: Reports,
     *,
     given: DesignGiven,
-    columns: Columns,
+    columns: ColumnOptions,
     sample: SampleDesign,
     on: Annotated[
         str | None,
@@ -52,7 +52,7 @@ def groups(
     answer: Annotated[str | None, typer.Option(help="The answer to draw with --plot; of two the first.")] = None,
     rows: Annotated[int, typer.Option(help="The number of groups to show.", min=1)] = 20,
     reading: Reading,
-    table: Table,
+    table: TableForms,
     plot: Plot = None,
     report: HtmlReport = None,
     title: Title = None,
@@ -80,7 +80,7 @@ def groups(
         result = estimate_groups(tally, on=known, along=along, different_people=different_people)
         options: Document = {"level": level, "kind": kind}
         drawn = None if plot is None else result.tally.domain[result.place_of(_label(answer, result.tally.domain))]
-        text = table.written(Outcome(result, options, rows=rows))
+        text = table.written(Delivery(result, options, rows=rows))
         if plot is not None:
             result.save_plot(plot, drawn, title=title, **options)
         if report is not None:

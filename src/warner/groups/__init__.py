@@ -11,8 +11,7 @@ Its files::
     fay_herriot        partial pooling, averaged over the spread between groups
     nonparametric      any law of the shares: clusters and groups that lie far out
     random_walk        trends: groups in an order
-    heterogeneity      whether groups differ, and by how much
-    heterogeneity_tests  their test, for one answer or for all
+    heterogeneity      whether groups differ, and by how much: Cochran's Q and its tests, the Q-profile interval
     group_intervals    what intervals hold for; the exact ones
     fab_intervals      limits that are exact for every group
     ranks              expected ranks

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.arrays import SMALLEST
+from warner.inference.normal import ADDED_REPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
-LEAST_REPORT_VARIANCE = 1e-12  # of one debiased report: direct answers of people who all agree have none
+LEAST_REPORT_VARIANCE = 1e-12  # of one debiased report, where reports are so many that they tell it
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,9 @@ class DirectEstimates:
         and tau^2 their variance between groups.
     informative : ndarray of bool of shape (groups,)
         Which groups tell the share: those with reports, under a design that is not silent.
+    least : float
+        The variance that one report has at least, within and between groups together: direct answers of people who all
+        agree would have none, as if it were certain that nobody else differs.
     """
 
     share: Array
@@ -62,6 +66,7 @@ class DirectEstimates:
     curvature: Array
     between: Array
     informative: Mask
+    least: float = LEAST_REPORT_VARIANCE
 
     @classmethod
     def known(cls, share: Array, variance: Array) -> DirectEstimates:
@@ -71,15 +76,16 @@ class DirectEstimates:
 
     def sampling_variance(self, mean: Numbers, between: Numbers) -> Array:
         """Give the variances at a mean share and a variance between groups; arrays that broadcast with the groups."""
-        one = self.base + mean * (self.slope - mean * self.curvature) - between * self.between
-        return np.asarray(self.per_report * np.maximum(one, LEAST_REPORT_VARIANCE))
+        whole = np.maximum(self.base + mean * (self.slope - mean * self.curvature), self.least)
+        return np.asarray(self.per_report * np.maximum(whole - between * self.between, LEAST_REPORT_VARIANCE))
 
     def select(self, groups: Mask) -> DirectEstimates:
         """Give those of some groups."""
         coefficients = (self.base, self.slope, self.curvature, self.between)
         base, slope, curvature, between = (part if part.size == 1 else part[groups] for part in coefficients)
         share, per_report = self.share[groups], self.per_report[groups]
-        return DirectEstimates(share, per_report, base, slope, curvature, between, self.informative[groups])
+        informative = self.informative[groups]
+        return DirectEstimates(share, per_report, base, slope, curvature, between, informative, self.least)
 
     def overall(self) -> float:
         """Give the mean share, each group weighted by the precision that it has if all are alike."""
@@ -175,7 +181,7 @@ def _joined(parts: list[Collection]) -> DirectEstimates:
     if len(parts) == 1:
         share, n, base, slope, curvature, informative = parts[0]
         each = np.divide(1, n, out=np.zeros_like(share), where=informative)
-        return DirectEstimates(share, each, base, slope, curvature, np.ones(1), informative)
+        return DirectEstimates(share, each, base, slope, curvature, np.ones(1), informative, _least_variance(parts))
     overall = _overall(parts)
     precision = np.stack([part.precision(overall) for part in parts])
     weight = precision / np.maximum(precision.sum(axis=0), SMALLEST)
@@ -190,7 +196,14 @@ def _joined(parts: list[Collection]) -> DirectEstimates:
 
     coefficients = (averaged([getattr(part, name) for part in parts]) for name in ("base", "slope", "curvature"))
     base, slope, curvature = coefficients
-    return DirectEstimates(share, total, base, slope, curvature, np.ones(1), total > 0)
+    return DirectEstimates(share, total, base, slope, curvature, np.ones(1), total > 0, _least_variance(parts))
+
+
+def _least_variance(parts: list[Collection]) -> float:
+    """Give the least variance of one report, s (1 - s) at the share s of a few reports that would say otherwise."""
+    reports = sum(float(part.n[part.informative].sum()) for part in parts)
+    share = ADDED_REPORTS / (max(reports, ADDED_REPORTS) + ADDED_REPORTS)
+    return max(share * (1 - share), LEAST_REPORT_VARIANCE)
 
 
 def _overall(parts: list[Collection]) -> float:

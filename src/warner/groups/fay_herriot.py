@@ -132,10 +132,15 @@ def largest_spread(direct: DirectEstimates, overall: float) -> float:
 
     So the spread is not known to be 0 where the mean is estimated as 0.
     """
-    precision = 1 / np.maximum(direct.select(direct.informative).sampling_variance(overall, 0.0), SMALLEST)
-    error = 1 / np.sqrt(precision.sum())
+    error = error_of_overall(direct, overall)
     nearest = min(max(0.5, overall - 2 * error), overall + 2 * error)  # to one half
     return float(np.sqrt(max(nearest * (1 - nearest), LEAST_GRID_SPREAD**2)))
+
+
+def error_of_overall(direct: DirectEstimates, overall: float) -> float:
+    """Give the standard error of the mean share, if all groups are alike."""
+    precision = 1 / np.maximum(direct.select(direct.informative).sampling_variance(overall, 0.0), SMALLEST)
+    return float(1 / np.sqrt(precision.sum()))
 
 
 def likely_range(likelihood: Callable[[Array], Array], tried: Array, points: int, negligible: float) -> Array:
@@ -211,11 +216,14 @@ def matched(weights: Array, spreads: Array) -> Array:
 def all_partially_pooled(answers: Sequence[DirectEstimates], covariates: Array, means: Array) -> Iterator[Pooled]:
     """Pool the shares of many answers one by one, whose relative spreads are draws from one unknown law.
 
-    `means` are the overall shares of the answers, a distribution.
+    `means` are the overall shares of the answers, a distribution. A spread is relative to the largest that shares with
+    this mean can have; a mean that is estimated as 0, or as 1, may well be a standard error away from there.
     """
     k = len(answers)
     means = np.maximum(means, SMALLEST_MEAN / k)
-    units = np.sqrt(means * (1 - means))
+    errors = np.array([error_of_overall(*pair) for pair in zip(answers, means.tolist(), strict=True)])
+    inside = np.clip(means, np.minimum(errors, 0.5), 1 - np.minimum(errors, 0.5))
+    units = np.sqrt(inside * (1 - inside))
     roots = np.linspace(0, 1, RELATIVE_SPREADS)
     relative = roots**2
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from warner.arrays import SMALLEST
 from warner.lazy import on_first_use
 from warner.regression.covariates import kind
 from warner.reports.columns import column
@@ -142,6 +143,7 @@ def _with_groups(tally: Collected, more: list[Group]) -> Collected:
 
 def _orthonormal(values: Array, told: Any, names: tuple[str, ...]) -> Array:
     """Give a basis of intercept and covariates that is orthonormal over the groups with reports."""
+    values = values / np.maximum(np.abs(values).max(axis=0), SMALLEST)  # so that squares are numbers
     centre, scale = values[told].mean(axis=0), values[told].std(axis=0)
     if (scale == 0).any():
         raise ValueError(f"on must vary between groups, but {names[int((scale == 0).argmax())]!r} is the same in all")

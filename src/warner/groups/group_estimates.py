@@ -25,8 +25,7 @@ from warner.groups.group_intervals import (
     binomial_counts,
     exact_limits,
 )
-from warner.groups.heterogeneity import q_profile
-from warner.groups.heterogeneity_tests import GroupTest, cochran_test, squared_correlations, summed_cochran_test
+from warner.groups.heterogeneity import GroupTest, cochran_test, q_profile, squared_correlations, summed_cochran_test
 from warner.groups.nonparametric import FEWEST_GROUPS_FOR_ANY_LAW, shares_under_any_law
 from warner.groups.ordered_groups import axis_of_values, has_place, without_place
 from warner.groups.random_walk import RandomWalks, Series, ordered_series
@@ -583,7 +582,7 @@ def _refuse(tally: Collected, on: Any, along: str | None, *, different_people: b
     if along is None:
         return
     if along not in tally.by:
-        raise ValueError(f"along must be a column of by ({enumerated(list(map(repr, tally.by)))}), but got {along!r}")
+        raise ValueError(f"along must name groups, as {enumerated([*map(repr, tally.by)])} does, but got {along!r}")
     if on is not None:
         raise ValueError("give on, for a regression on covariates, or along, for a trend, not both")
     if any(part.design.repeatable for part in tally.parts) and not different_people:

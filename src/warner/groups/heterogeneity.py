@@ -1,10 +1,15 @@
-r"""Do groups differ, and by how much: Cochran's Q, and the Q-profile interval of the spread.
+r"""Heterogeneity of groups: Cochran's Q, its test for one answer or for many, and the Q-profile interval of the spread.
 
 If all groups have the same share (or lie on the regression), :math:`Q(0) = \sum (y_g - \mu_g)^2 / v_g` is chi-squared
 with as many degrees of freedom as there are groups that tell the share, less the number of coefficients [1]_. Under
 randomization counts are nearly normal, and the noise is known from the design, so that this holds down to groups of
 five reports. With the spread :math:`\tau`, :math:`Q(\tau) = \sum (y_g - \mu_g)^2 / (v_g + \tau^2)` has that law; all
 spreads at which it is neither improbably large nor improbably small are the interval [2]_, which may begin at 0.
+
+The statistics of K answers are not independent. With the correlation matrix R of their unbiased shares in one group,
+and d degrees of freedom each, the sum has the mean Kd and the variance :math:`2 d \lVert R \rVert^2`, so that it is
+about a multiple of chi-squared with :math:`d K^2 / \lVert R \rVert^2` degrees of freedom (Satterthwaite). R is that of
+surveys drawn from the overall distribution.
 
 References
 ----------
@@ -15,19 +20,33 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
+from warner.groups.direct_estimates import direct_estimates
 from warner.groups.fay_herriot import fits, largest_spread
+from warner.inference.ranking import reports_in_papers
+from warner.reports.pools import Pool
+from warner.reports.tallies import Tally
+from warner.results import Result
 from warner.searching import bisected
+from warner.typesetting import Printed, cells, p_value_cells
+from warner.words import p_value
 
 if TYPE_CHECKING:
-    from warner.arrays import Array
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Counts
+    from warner.documents import Document
     from warner.groups.direct_estimates import DirectEstimates
+    from warner.reports.pools import Collected
 
 HETEROGENEITY_TOLERANCE = 1e-9  # how near an end of the interval is found
+SURVEYS_DRAWN = 2_000  # drawn for the correlations between answers
+PEOPLE = 20  # in each of them, at most: correlations do not depend on their number
 
 
 class Q(NamedTuple):
@@ -80,3 +99,104 @@ def _q(direct: DirectEstimates, covariates: Array, spreads: Array, overall: floa
     some = direct.informative
     total = np.where(some, fit.sampling_variance + spreads[:, np.newaxis] ** 2, 1.0)
     return np.asarray((some * (direct.share - fit.mean) ** 2 / total).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupTest(Result):
+    """The test that all groups are alike (or lie on the regression; along an order, that nothing changes).
+
+    Attributes
+    ----------
+    statistic : float
+        Cochran's Q, its sum over the answers, or the likelihood-ratio statistic of a random walk.
+    freedom : float
+        The degrees of freedom of its chi-squared law.
+    p_value : float
+        The p-value that is printed. For one share it is the smallest level at which the interval of the spread leaves
+        out 0: twice the tail, as that interval has two sides. For many answers it is the tail itself.
+    one_sided : float
+        The probability of such a statistic, or a larger one, if all groups are alike: the test by itself.
+    method : str
+        ``Cochran``, ``sum of Cochran`` or ``likelihood ratio``.
+    tally : Tally or Pool, optional
+        The reports.
+    """
+
+    statistic: float
+    freedom: float
+    p_value: float
+    one_sided: float
+    method: str
+    tally: Collected | None = None
+
+    def printed(self, **_: Any) -> Printed:
+        """Give a table for a paper: the statistic, its degrees of freedom and both p-values."""
+        columns = {
+            name: cells(column) for name, column in self.table().items() if not name.endswith(("_value", "_sided"))
+        }
+        columns |= {
+            "p": p_value_cells(np.array([self.p_value])),
+            "p (one-sided)": p_value_cells(np.array([self.one_sided])),
+        }
+        notes = () if self.tally is None else (f"{reports_in_papers(self.tally)}.",)
+        return Printed(columns, "Test that all groups are alike", notes)
+
+    def table(self) -> dict[str, Counts]:
+        """Give the test as columns with one row."""
+        return {name: np.array([value]) for name, value in self.to_dict().items()}
+
+    def to_dict(self) -> Document:
+        """Give the test as what JSON can hold."""
+        names = ("method", "statistic", "freedom", "p_value", "one_sided")
+        return {name: getattr(self, name) for name in names}
+
+    def text(self) -> str:
+        """Say it in a line."""
+        name = {"Cochran": "Cochran's Q", "sum of Cochran": "the sum of Cochran's Q"}.get(self.method, self.method)
+        return (
+            f"That all groups are alike: {p_value(self.p_value)} ({name} {self.statistic:.4g} on {self.freedom:.4g} "
+            f"{'degree' if self.freedom == 1 else 'degrees'} of freedom, one-sided {p_value(self.one_sided)})"
+        )
+
+
+def cochran_test(direct: DirectEstimates, covariates: Array) -> GroupTest:
+    """Test one answer."""
+    q = cochran_q(direct, covariates)
+    return GroupTest(q.statistic, q.freedom, min(1.0, 2 * q.p_value), q.p_value, "Cochran")
+
+
+def summed_cochran_test(answers: Sequence[DirectEstimates], covariates: Array, squared: float) -> GroupTest:
+    """Test all answers at once; the `squared` correlations between their unbiased shares sum to this."""
+    each = [cochran_q(direct, covariates) for direct in answers]
+    statistic, expected = sum(q.statistic for q in each), sum(q.freedom for q in each)
+    if expected <= 0:
+        return GroupTest(statistic, 0, 1.0, 1.0, "sum of Cochran")
+    freedom = expected * len(each) / squared
+    tail = float(chdtrc(freedom, statistic * freedom / expected))
+    return GroupTest(statistic, freedom, tail, tail, "sum of Cochran")
+
+
+def squared_correlations(tally: Collected, told: list[int], means: Array, rng: np.random.Generator) -> float:
+    """Give the sum of the squared correlations between the unbiased shares of these answers, K if there are none."""
+    numbers = [float(np.sum(part.effective)) for part in tally.parts]
+    people = [max(1, round(min(PEOPLE, sum(numbers)) * number / sum(numbers))) if number else 0 for number in numbers]
+    groups = tuple((survey,) for survey in range(SURVEYS_DRAWN))
+    parts = [
+        Tally(
+            part.design,
+            part.design.simulate(means, n, rng=rng, size=SURVEYS_DRAWN),
+            n=np.full(SURVEYS_DRAWN, n),
+            by=("survey",),
+            groups=groups,
+        )
+        for part, n in zip(tally.parts, people, strict=True)
+    ]
+    drawn = direct_estimates(Pool(tuple(parts)) if len(parts) > 1 else parts[0])
+    shares = np.stack([drawn[place].share for place in told])
+    deviation = shares - shares.mean(axis=1, keepdims=True)
+    size = np.linalg.norm(deviation, axis=1, keepdims=True)
+    scores = deviation[size[:, 0] > 0] / size[size[:, 0] > 0]
+    # The products of rows, or of columns, whichever are fewer, have the same sum of squares.
+    products = scores @ scores.T if len(scores) <= SURVEYS_DRAWN else scores.T @ scores
+    chance = len(scores) * (len(scores) - 1) / SURVEYS_DRAWN  # what correlations of draws add
+    return max(float(np.square(products).sum()) - chance, float(len(scores)), 1.0)
