@@ -102,7 +102,6 @@ def test_totals_are_those_of_the_library(folder: Path) -> None:
         ("--population", "9"): "--population needs --totals",
         ("--totals", "--population", "0"): "--population must be the number of all people, above 0, but got 0",
         ("--totals", "--population", "9", "--by", "sex"): "--population must be one number for each group",
-        ("--totals", "--population", "9", "--csv"): "--totals are answered in the printed table and in JSON only",
     }.items():
         assert message in fails(folder, "estimate", "wave.csv", *DESIGN, *options)
 

@@ -169,7 +169,7 @@ def test_infinity_is_flagged_exactly_where_a_share_is_on_the_boundary() -> None:
     # One factor: the fit is the most likely share of each group, and coefficients are differences of their logits.
     rng = np.random.default_rng(4)
     seen = 0
-    for _ in range(250):
+    for _ in range(100):
         groups = int(rng.integers(2, 4))
         n = rng.integers(5, 60, groups)
         counts = rng.binomial(n, 1 / 6 + 2 / 3 * np.maximum(0, rng.uniform(-0.1, 0.6, groups)))
@@ -190,7 +190,7 @@ def test_infinity_is_flagged_exactly_where_a_share_is_on_the_boundary() -> None:
         else:
             assert result.infinity is not None
             np.testing.assert_array_equal(result.infinity.signs, np.where(np.isfinite(coefficients), 0, coefficients))
-    assert seen > 50
+    assert seen > 20
 
 
 def test_jeffreys_penalty_to_the_reference() -> None:

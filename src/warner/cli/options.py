@@ -126,7 +126,7 @@ Title = Annotated[str | None, typer.Option(help="The headline of --report, and t
 Wording = Annotated[str | None, typer.Option(help="The question that people were asked, word for word, for --report.")]
 
 
-class Columns(NamedTuple):
+class ColumnOptions(NamedTuple):
     """The columns that hold reports and what belongs to them."""
 
     question: Question = None

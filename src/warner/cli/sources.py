@@ -10,9 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from warner.cli.options import Columns, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, SampleDesign, Truth
+from warner.cli.options import ColumnOptions, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, SampleDesign, Truth
 from warner.designs import OpenDomain, RandomizedResponse, listed_design, load_design
 from warner.documents import is_pipe, named_as_given, resolved
+from warner.reports.complex_samples.sample_columns import SampleAsked
 from warner.reports.counting import Asked, is_survey, tallied, tallied_open
 from warner.reports.files import DUCKDB, SQLITE, Files, Head, standard_input
 from warner.reports.formats import PIPED
@@ -21,7 +22,6 @@ from warner.reports.open_tallies import FORMAT as OPEN_FORMAT
 from warner.reports.open_tallies import OpenTally
 from warner.reports.paths import REMOTE
 from warner.reports.pools import POOL_FORMAT, pool
-from warner.reports.sample_cells import SampleAsked
 from warner.reports.tallies import FORMAT, Tally
 from warner.words import not_installed
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from warner.designs import Design
     from warner.reports.pools import Pool
 
-ALL_COLUMNS, AS_WRITTEN, DRAWN_ALONE = Columns(), Reading(), SampleDesign()  # where no option says more
+ALL_COLUMNS, AS_WRITTEN, DRAWN_ALONE = ColumnOptions(), Reading(), SampleDesign()  # where no option says more
 NO_LIST = (
     "which has no list of answers: warner discover finds its frequent values; for answers that are known, "
     "warner design ANSWER..."
@@ -117,7 +117,7 @@ class Source:
     """Where reports are, and how they are to be read."""
 
     files: list[str]
-    columns: Columns = ALL_COLUMNS
+    columns: ColumnOptions = ALL_COLUMNS
     reading: Reading = AS_WRITTEN
     sample: SampleDesign = DRAWN_ALONE
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import Columns, Output, Reading, Reports, SampleDesign
+from warner.cli.options import ColumnOptions, Output, Reading, Reports, SampleDesign
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 
 
@@ -14,7 +14,7 @@ def tally(
     files: Reports,
     *,
     given: DesignGiven,
-    columns: Columns,
+    columns: ColumnOptions,
     sample: SampleDesign,
     reading: Reading,
     output: Output = None,

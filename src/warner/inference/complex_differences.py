@@ -2,8 +2,8 @@
 
 Groups of a complex sample share clusters. Where a school raises a share in both of them, their difference varies less
 than two independent shares would, and where it raises one and lowers the other, more. So the scores of the difference
-are added up by cluster (`warner.reports.linearisation`), and the difference has Student's t with their degrees of
-freedom.
+are added up by cluster (`warner.reports.complex_samples.linearisation`), and the difference has Student's t with
+their degrees of freedom.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.special import ndtri, stdtrit
 from warner.inference.differences import Difference, ratio_limits
 from warner.inference.intervals import Confidence, limits
 from warner.inference.normal import normal_limits, ratio_to_error
-from warner.reports.linear_scores import Question
+from warner.reports.complex_samples.linear_scores import LinearScores
 from warner.results import p_values
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def domains_apart(tally: Tally, sets: Sets, rows: list[int]) -> Apart:
     """Compare the share of one set between two groups."""
     assert tally.sample is not None
     found = tally.readout(rows, sets)
-    question = Question(tally.design, sets)
+    question = LinearScores(tally.design, sets)
     counts, n = tally.rows()
     frequency = question.frequencies(counts[rows], n[rows, np.newaxis].astype(np.float64))
     gain = np.broadcast_to(np.asarray(found.gain, dtype=np.float64), frequency.shape[1:])

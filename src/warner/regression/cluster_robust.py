@@ -97,7 +97,7 @@ def information_by_cluster(
     return square if mapping is None else np.asarray(mapping.T @ square @ mapping)
 
 
-class Accuracy(NamedTuple):
+class StandardErrors(NamedTuple):
     """Standard errors of some quantities, and the degrees of freedom of Student's t for each; None for a normal law."""
 
     errors: Array
@@ -241,14 +241,14 @@ class ClusterRobust:
         lost = ((along @ self._alone.T) ** 2).sum(axis=-1)
         return np.asarray(lost > LEAST_INFORMATION_LEFT * (along**2).sum(axis=-1))
 
-    def accuracy(self, contrasts: Array) -> Accuracy:
+    def accuracy(self, contrasts: Array) -> StandardErrors:
         """Give standard errors and degrees of freedom of contrasts, (..., coefficients)."""
         along = contrasts @ self.effect
         between = ((along @ self._adjusted.T) ** 2).sum(axis=-1)
         variance = between + ((along @ self._remaining_covariance) * along).sum(axis=-1)
         errors = np.where(self.unknown(contrasts), np.nan, np.sqrt(variance))
         freedom = self._freedom_of_each(along.reshape(-1, along.shape[-1]))
-        return Accuracy(np.asarray(errors), freedom.reshape(errors.shape))
+        return StandardErrors(np.asarray(errors), freedom.reshape(errors.shape))
 
     def _freedom_of_each(self, along: Array) -> Array:
         """Give the degrees of freedom of each of some contrasts, (contrasts, r), many at a time."""

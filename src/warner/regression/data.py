@@ -22,11 +22,11 @@ from warner.regression.formulas import Formula, intercepts_apart, sides
 from warner.regression.reports import named_designs, report_likelihoods
 from warner.regression.tallied import rows_of_tally
 from warner.regression.terms import TermList, by_name, written
+from warner.reports.complex_samples.sample_columns import SampleAsked
 from warner.reports.dialects import PLAIN
 from warner.reports.loading import Wanted, column_names, load, opened, refuse_rule, refuse_two_amounts
 from warner.reports.pools import Pool
 from warner.reports.queries import INSIDE
-from warner.reports.sample_cells import SampleAsked
 from warner.reports.sampling import SIMPLE_RANDOM, Sampling, parts_by_stratum, refuse_parts
 from warner.reports.tallies import Tally
 

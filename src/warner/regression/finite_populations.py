@@ -1,8 +1,9 @@
 r"""Finite populations: what is left of the variance of estimating equations where a large part of all was sampled.
 
 The score of an estimating equation is a debiased report times what is known of the person, so the rules of shares
-(`warner.reports.linearisation`) hold for sums of scores. With :math:`f_h` the part of the clusters of stratum h that
-was sampled, weighted scores :math:`u_i` and their sums :math:`U_{hc}` by cluster, their sum has the variance
+(`warner.reports.complex_samples.linearisation`) hold for sums of scores. With :math:`f_h` the part of the clusters of
+stratum h that was sampled, weighted scores :math:`u_i` and their sums :math:`U_{hc}` by cluster, their sum has the
+variance
 
 .. math:: \sum_h (1 - f_h) \frac{m_h}{m_h - 1} \sum_c (U_{hc} - \bar U_h)(U_{hc} - \bar U_h)'
           + \sum_h f_h \sum_c \frac{b_c}{b_c - 1} \sum_{i \in c} (u_i - \bar u_c)(u_i - \bar u_c)'.

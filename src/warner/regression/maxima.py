@@ -111,10 +111,11 @@ def maximise(
     for _ in range(START_ROUNDS):
         for start in starts:
             tried += 1
-            best_start = max(best_start, likelihood.value(start.coefficients))
             maximum = newton_ascent(likelihood, start.coefficients, known=[one for one, _ in maxima])
-            if maximum.converged:
+            if maximum.converged:  # no lower than its start
                 _add(likelihood, maxima, maximum)
+            else:
+                best_start = max(best_start, likelihood.value(start.coefficients))
         highest = max((one for one, _ in maxima), key=lambda one: one.value, default=None)
         if further is None or highest is None or highest.value < before + BETTER_MAXIMUM_NATS:
             break

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.designs.facts import check_target
-from warner.regression.cluster_robust import Accuracy
+from warner.regression.cluster_robust import StandardErrors
 from warner.regression.covariates import number_of_rows
 from warner.regression.intervals import (
     BETTER_OPTIMA,
@@ -103,7 +103,7 @@ def influence(fit: Regression) -> Array:
     return np.asarray(fit.likelihood.scores(fit.finite_coefficients) @ bread)
 
 
-def accuracy_of(fit: Regression, mean: MeanShares, target: str) -> Accuracy:
+def accuracy_of(fit: Regression, mean: MeanShares, target: str) -> StandardErrors:
     """Give the standard errors of a mean, for these people or for the population, with degrees of freedom."""
     check_target(target)
     if target == "realised":
@@ -118,10 +118,10 @@ def accuracy_of(fit: Regression, mean: MeanShares, target: str) -> Accuracy:
         variance = variance + np.einsum("...i,ij,...j->...", mean.slopes, noise, mean.slopes)
     # However alike the reports are, a population is never known better than these people are.
     least = fit.accuracy(mean.slopes).errors if fit.log_likelihood is None else 0.0
-    return Accuracy(np.maximum(np.sqrt(np.maximum(variance, 0.0)), least), None)
+    return StandardErrors(np.maximum(np.sqrt(np.maximum(variance, 0.0)), least), None)
 
 
-def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: Array) -> Accuracy:
+def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: Array) -> StandardErrors:
     """Add to the errors of the coefficients those of a mean over clusters of people: `own`, (n, k), of each person."""
     sums = np.zeros((robust.clusters.number, own.shape[1]))
     np.add.at(sums, robust.clusters.cluster, own * rows.weight[:, np.newaxis])
@@ -132,7 +132,7 @@ def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: 
         for k, variance in enumerate(variances)
     ]
     freedom = [one.freedom for one in each if one.freedom is not None]
-    return Accuracy(np.array([float(one.errors) for one in each]), np.array(freedom, dtype=np.float64))
+    return StandardErrors(np.array([float(one.errors) for one in each]), np.array(freedom, dtype=np.float64))
 
 
 # Intervals

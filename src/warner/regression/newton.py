@@ -130,8 +130,10 @@ def newton_ascent(
                     return maximum
         # Where a share goes to 0 by a logit, the log-likelihood is an exponential in its predictor, and all steps are
         # the same: then ever longer ones are taken.
-        factor = 2 * factor if _repeated(likelihood, step, last_step) else 1.0
-        longest = min(factor, longest_step / max(float(np.abs(likelihood.predictor_change(step)).max()), 1e-300))
+        moved = _largest_change(likelihood, step)
+        repeated = _largest_change(likelihood, step - last_step) < REPEATED_STEP * moved
+        factor = 2 * factor if repeated else 1.0
+        longest = min(factor, longest_step / max(moved, 1e-300))
         length, there = _line_search(likelihood, b, here, step, 2 * gain, longest)
         last_step = step
         # On the way to infinity all steps are as long as allowed: then ever longer ones are.
@@ -143,18 +145,17 @@ def newton_ascent(
     return LocalMaximum(b, here.value, gain, converged=False)
 
 
-def _repeated(likelihood: Objective, step: Array, last_step: Array) -> bool:
-    """Tell whether a step moves predictors as the one before did."""
-    moved = np.abs(likelihood.predictor_change(step)).max()
-    return bool(np.abs(likelihood.predictor_change(step - last_step)).max() < REPEATED_STEP * moved)
+def _largest_change(likelihood: Objective, direction: Array) -> float:
+    """Give the most that any predictor changes along a direction."""
+    return float(np.abs(likelihood.predictor_change(direction)).max())
 
 
 def _close(likelihood: Objective, first: Array, second: Array) -> bool:
-    return bool(np.abs(likelihood.predictor_change(first - second)).max() < KNOWN_MAXIMUM_DISTANCE)
+    return _largest_change(likelihood, first - second) < KNOWN_MAXIMUM_DISTANCE
 
 
 def _step_off_a_saddle(likelihood: Objective, b: Array, direction: Array) -> Array:
-    step = direction / max(float(np.abs(likelihood.predictor_change(direction)).max()), np.finfo(float).tiny)
+    step = direction / max(_largest_change(likelihood, direction), np.finfo(float).tiny)
     return max((step, -step), key=lambda way: likelihood.value(b + way))
 
 

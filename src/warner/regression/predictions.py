@@ -21,7 +21,7 @@ from scipy.special import expit, logit
 from warner.arrays import objects
 from warner.designs.facts import check_target
 from warner.inference.two_answers import answers_of_interest, remainder
-from warner.regression.cluster_robust import Accuracy
+from warner.regression.cluster_robust import StandardErrors
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import BOUNDARY_SHARE, Binary, Cumulative, Softmax
 from warner.regression.intervals import (
@@ -270,7 +270,7 @@ class PredictedShares(NamedTuple):
 
     shares: Array
     gradients: Array
-    accuracy: Accuracy
+    accuracy: StandardErrors
     limits: list[ShareLimits]
 
 
@@ -283,7 +283,7 @@ def means(fit: Regression, given: Columns, target: str, level: float, method: st
     return PredictedShares(
         np.array([mean.shares for mean in averages]),
         np.array([mean.slopes[0] for mean in averages]),
-        Accuracy(np.array([one.errors for one in limits]), freedom),
+        StandardErrors(np.array([one.errors for one in limits]), freedom),
         [ShareLimits(one.low, one.high, one.methods) for one in limits],
     )
 
@@ -304,7 +304,7 @@ def for_profiles(fit: Regression, x: Array, level: float, method: str) -> Predic
         start = None if method == "wald" else profile_start(fit, float(critical_value(level)) ** 2)
         intervals = _ProfileIntervals(fit, start, wald_where_confirmed=method == "either")
         limits = [intervals.limits(*row) for row in zip(x, low, high, quantiles, strict=True)]
-    return PredictedShares(shares, gradients[:, 0], Accuracy(errors, freedom), limits)
+    return PredictedShares(shares, gradients[:, 0], StandardErrors(errors, freedom), limits)
 
 
 def _wald(fit: Regression, shares: Array, errors: Array, quantiles: Array) -> tuple[Array, Array]:

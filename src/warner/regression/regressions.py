@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.inference.means import values_of
-from warner.regression.cluster_robust import Accuracy
+from warner.regression.cluster_robust import StandardErrors
 from warner.regression.data import model_data
 from warner.regression.finite_populations import refuse_drawn_alone
 from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
@@ -176,12 +176,12 @@ class Regression(Result):
             return told
         return (*told, *self.clustered.notes(coefficient_names(self), np.isfinite(self.coefficients)))
 
-    def accuracy(self, slopes: Array) -> Accuracy:
+    def accuracy(self, slopes: Array) -> StandardErrors:
         """Give errors and degrees of freedom of what has these derivatives in the coefficients, (..., coefficients)."""
         if self.clustered is not None:
             return self.clustered.accuracy(slopes)
         variance = np.einsum("...i,ij,...j->...", slopes, self.finite_covariance, slopes)
-        return Accuracy(np.sqrt(np.maximum(variance, 0.0)), None)
+        return StandardErrors(np.sqrt(np.maximum(variance, 0.0)), None)
 
     @cached_property
     def finite_covariance(self) -> Array:

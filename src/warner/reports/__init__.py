@@ -29,13 +29,7 @@ Its files::
     tallies            Tally: counts with their design
     open_tallies       OpenTally: reports of an open domain, by level
     sampling           how people were sampled: weights, clusters, strata and their degrees of freedom
-    complex_samples    counts by cluster and stratum, and their variances
-    linear_scores      what reports add to the sum that a share is read from, under any design
-    design_based       readouts of complex samples: standard errors, effective numbers of reports
-    replicate_weights  samples with replicate weights
-    sample_documents   complex samples in files
-    linearisation      variances of complex samples: strata, clusters, finite populations; jackknife
-    sample_cells       columns of strata, clusters and replicate weights to complex samples
+    complex_samples/   samples by strata, clusters or replicate weights: ClusterSample, ReplicateSample, variances
     stored             reports that are gone through again, for their likelihood
     pools              Pool: several tallies of different designs
 """

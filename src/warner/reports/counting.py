@@ -15,7 +15,8 @@ import numpy as np
 
 from warner.designs.open.open_domain import OpenDomain
 from warner.reports.amounts import refuse_bad_amounts
-from warner.reports.complex_samples import STRATUM
+from warner.reports.complex_samples.cluster_samples import STRATUM
+from warner.reports.complex_samples.sample_columns import SampleAsked
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import PLAIN, dialect
 from warner.reports.files import Files
@@ -37,7 +38,6 @@ from warner.reports.open_tallies import OpenTally, open_tally
 from warner.reports.paths import are_places
 from warner.reports.pools import Pool, pool
 from warner.reports.queries import Table, columns_among
-from warner.reports.sample_cells import SampleAsked
 from warner.reports.stored import StoredReports
 from warner.reports.subtotals import Rows, added, grouped, subtotal
 from warner.reports.tallies import Tally, refuse_design

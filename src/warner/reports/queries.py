@@ -367,6 +367,8 @@ def refuse_types(source: Table, columns: Columns, form: Form, *, codes: bool) ->
         wanted, fits = "hexadecimal strings or bytes, as the reports are", text or dtype == nw.Binary
     elif form.holds == "hashes":
         wanted, fits = "strings such as 12:0:3, or lists of integers", text or isinstance(dtype, nw.List | nw.Array)
+    elif form.holds == "open hashes":
+        wanted, fits = "strings or bytes such as 2:01f:1, as the reports are", text or dtype == nw.Binary
     elif codes or form.holds == "integers":
         wanted, fits = "integers, as the domain does", dtype.is_integer() or dtype.is_float()  # whole ones
     else:

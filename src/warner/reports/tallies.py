@@ -24,6 +24,9 @@ from warner.designs.contract import Design
 from warner.designs.device import Device
 from warner.designs.facts import Fuzzy
 from warner.documents import Document, checked, document, loaded, parsed, save_text
+from warner.reports.complex_samples.design_based import design_based, smallest_effective
+from warner.reports.complex_samples.linear_scores import LinearScores
+from warner.reports.complex_samples.sample_documents import refuse_other_sums, sample_from_dict
 from warner.reports.counts import (
     LONG_ROW,
     Histograms,
@@ -34,21 +37,19 @@ from warner.reports.counts import (
     refuse_other_total,
     refuse_squares,
 )
-from warner.reports.design_based import design_based, smallest_effective
 from warner.reports.invalid_values import left_out, together
-from warner.reports.linear_scores import Question
-from warner.reports.sample_documents import refuse_other_sums, sample_from_dict
 from warner.reports.sampling import effective_number
 from warner.words import amount, counted, group_name, printable, reports_counted
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from warner.arrays import Array, Counts, Integers, Mask, PerGroup, Sets
     from warner.designs.facts import Readout
     from warner.designs.labels import Labels
-    from warner.reports.complex_samples import ComplexSample
+    from warner.reports.complex_samples.cluster_samples import ComplexSample
     from warner.reports.counts import Block
     from warner.reports.pools import Pool
     from warner.reports.stored import StoredReports
@@ -293,7 +294,7 @@ class Tally:
     ) -> Readout:
         """Say how shares show in the reports of these groups, of all if None; see `Design.readout`."""
         if self.sample is not None:
-            found = design_based(self, Question(self.design, sets, minus), groups, target)
+            found = design_based(self, LinearScores(self.design, sets, minus), groups, target)
             return replace(found, fuzzy=isinstance(sets, Fuzzy))
         counts, n = self.scaled()
         histogram = self.scaled_histogram()
@@ -481,13 +482,13 @@ def grouping_from_json(fields: Document) -> dict[str, Any]:
     return {"by": tuple(by), "groups": tuple(map(tuple, groups))}
 
 
-def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...]) -> None:
-    """Refuse names and groups that could not be told apart, or that no file could hold."""
+def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...], columns: AbstractSet[str] = RESULTS) -> None:
+    """Refuse names and groups that could not be told apart, from `columns` of a result, or that no file could hold."""
     if not isinstance(by, tuple) or any(not isinstance(name, str) or not name for name in by):
         raise ValueError(f"by must be a tuple of names that are not empty, but got {by!r}")
     if twice := [name for place, name in enumerate(by) if name in by[:place]]:
         raise ValueError(f"by must name each column once, but {twice[0]!r} is there twice")
-    if clash := RESULTS & set(by):
+    if clash := columns & set(by):
         raise ValueError(f"by must not name a group {min(clash)!r}, which is a column of the result; rename it")
     if not isinstance(groups, tuple) or any(not isinstance(group, tuple) for group in groups):
         raise ValueError("groups must be a tuple of tuples, with one value for each name in by")

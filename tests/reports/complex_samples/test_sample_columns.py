@@ -1,6 +1,7 @@
 """Complex samples from any data: engines, arrays, replicate weights, adding, files, and what is refused.
 
-Also tests `reports/complex_samples.py`, `reports/replicate_weights.py` and `reports/sample_documents.py`.
+Also tests `reports/complex_samples/cluster_samples.py`, `reports/complex_samples/replicate_weights.py` and
+`reports/complex_samples/sample_documents.py`.
 """
 
 from __future__ import annotations

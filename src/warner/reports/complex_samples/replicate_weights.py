@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.reports.complex_samples import Accuracy, ComplexSample, cells_in_order
+from warner.reports.complex_samples.cluster_samples import Accuracy, ComplexSample, cells_in_order
 
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.documents import Document
-    from warner.reports.linear_scores import Question
+    from warner.reports.complex_samples.linear_scores import LinearScores
     from warner.reports.tallies import Group, Tally
 
 
@@ -40,31 +40,31 @@ class ReplicateSample(ComplexSample):
         cells = [self._cells_of.get(group, [0]) for group in groups]
         return np.array([[self.reports[places].max()] for places in cells], dtype=np.float64)
 
-    def _deviations(self, question: Question, frequency: Array, group: Group) -> Array:
+    def _deviations(self, question: LinearScores, frequency: Array, group: Group) -> Array:
         _, counts, n = self._rows(group)
         return np.asarray(question.frequencies(counts, n) - frequency)
 
     def _freedom(self, groups: int) -> Array:
         return np.full((groups, 1), float(self.replicates - 1))
 
-    def accuracy(self, question: Question, frequency: Array, groups: list[Group]) -> Accuracy:
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> Accuracy:
         rows = zip(frequency, groups, strict=True)
         moved = [(self._deviations(question, f, group) ** 2).sum(axis=0) for f, group in rows]
         return Accuracy(self.scale * np.array(moved), self._freedom(len(groups)))
 
-    def of_difference(self, question: Question, frequency: Array, gain: Array, pair: list[Group]) -> Accuracy:
+    def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Accuracy:
         one, two = (self._in_all(question, f, group) for f, group in zip(frequency, pair, strict=True))
         variance = self.scale * (((one - two) / gain) ** 2).sum(axis=0)
         return Accuracy(variance[np.newaxis], self._freedom(1))
 
-    def _in_all(self, question: Question, frequency: Array, group: Group) -> Array:
+    def _in_all(self, question: LinearScores, frequency: Array, group: Group) -> Array:
         """Give the deviations under every set of weights, zero under those that leave the group out."""
         result = np.zeros((self.replicates, frequency.size))
         numbers = [self.cells.groups[place][-1] for place in self._cells_of.get(group, [])]
         result[numbers] = self._deviations(question, frequency, group)
         return result
 
-    def of_totals(self, question: Question, totals: Array, groups: list[Group]) -> Accuracy:
+    def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
         variance = np.zeros(totals.shape)
         for row, (total, group) in enumerate(zip(totals, groups, strict=True)):
             _, counts, n = self._rows(group)

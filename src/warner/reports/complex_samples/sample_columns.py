@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.reports.complex_samples import CLUSTER, REPLICATE, STRATUM, ClusterSample
-from warner.reports.replicate_weights import ReplicateSample, refuse_scale
+from warner.reports.complex_samples.cluster_samples import CLUSTER, REPLICATE, STRATUM, ClusterSample
+from warner.reports.complex_samples.replicate_weights import ReplicateSample, refuse_scale
 from warner.reports.sampling import parts_by_stratum, refuse_parts
 from warner.reports.tallies import Tally
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SCORES_AT_ONCE = 2**22  # numbers in the scores of kinds of reports that are held at a time
 
 
-class Question(NamedTuple):
+class LinearScores(NamedTuple):
     """Which shares are asked for: those of sets of answers, less those of others; of every answer if None."""
 
     design: Design
@@ -41,6 +41,12 @@ class Question(NamedTuple):
         trials = np.broadcast_to(found.trials, found.count.shape)
         return np.divide(found.count, trials, out=np.zeros(trials.shape), where=trials > 0)
 
+    def counted_parts(self, counts: Counts, n: Array) -> Array:
+        """Give the part of all people that each share is read from, of shape (sets,): those who were asked about it."""
+        found = self.readout(counts, n)
+        asked = np.broadcast_to(found.trials, found.count.shape).sum(axis=0) / max(float(np.sum(n)), 1e-300)
+        return np.asarray(self.design.counted_part * np.minimum(asked, 1.0))
+
     def squared_sums(self, counts: Counts, sums: Array, exact: Any) -> Array:
         """Give the sums of squared scores: scores of 0 and 1 are their own squares; NaN where counts do not tell."""
         exact = np.broadcast_to(exact, sums.shape[1:])
@@ -57,13 +63,22 @@ class Question(NamedTuple):
         return result
 
     def squared_shares(self, counts: Counts, n: Array) -> Array:
-        """Give unbiased sums of squares of what people hold: memberships, or differences of these."""
+        """Give unbiased sums of squares of what people hold: memberships, or differences of these.
+
+        Memberships are those of the people that the share is read from. Differences are read from all, so that the
+        memberships of those who were asked about one answer stand for all.
+        """
         k = self.design.k
         if self.minus is None and not isinstance(self.sets, Fuzzy):
             asked = [self]
         elif self.minus is None:
             asked = [self._replace(sets=Fuzzy(memberships(self.sets, k) ** 2))]
         else:
-            asked = [Question(self.design, self.sets), Question(self.design, self.minus)]
-        found = [one.readout(counts, n) for one in asked]
-        return np.asarray(sum((one.count - one.base * one.trials) / one.gain for one in found))
+            asked = [LinearScores(self.design, self.sets), LinearScores(self.design, self.minus)]
+        total: Any = 0
+        for one in asked:
+            found = one.readout(counts, n)
+            held = (found.count - found.base * found.trials) / found.gain
+            part = one.counted_parts(counts, n) / self.design.counted_part if self.minus is not None else 1.0
+            total = total + held / np.where(part > 0, part, 1.0)
+        return np.asarray(total)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.reports.complex_samples import CLUSTER, REPLICATE, STRATUM, ClusterSample, numbers_of_cells
-from warner.reports.replicate_weights import ReplicateSample
+from warner.reports.complex_samples.cluster_samples import CLUSTER, REPLICATE, STRATUM, ClusterSample, numbers_of_cells
+from warner.reports.complex_samples.replicate_weights import ReplicateSample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from warner.arrays import Integers
     from warner.documents import Document
-    from warner.reports.complex_samples import ComplexSample
+    from warner.reports.complex_samples.cluster_samples import ComplexSample
     from warner.reports.tallies import Tally
 
 CLUSTER_FIELDS = frozenset({"strata", "clusters", "sampled", "whole", "variance", "cells"})

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.reports.linearisation import fewer_people
+from warner.reports.complex_samples.linearisation import fewer_people
 from warner.reports.sampling import effective_number
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Integers
     from warner.designs.facts import Readout
-    from warner.reports.linear_scores import Question
+    from warner.reports.complex_samples.linear_scores import LinearScores
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
 USUAL_TAIL = 0.025  # of the intervals that a single effective number is for
 
 
-def design_based(tally: Tally, question: Question, groups: Any, target: str) -> Readout:
+def design_based(tally: Tally, question: LinearScores, groups: Any, target: str) -> Readout:
     """Say how shares show in groups of a complex sample, with design-based standard errors; see `Readout`."""
     refuse_realised(tally, target)
     assert tally.sample is not None

@@ -1,0 +1,426 @@
+"""Complex samples: counts by primary sampling unit, and how sure they make the frequencies of reports.
+
+A tally of a complex sample has one more index: beside the counts of each group, which are its sums, it keeps the counts
+of each *cell*, the reports of one group in one cluster and stratum; or, where a survey comes with replicate weights,
+of one group under one set of these. A group is a domain: all clusters of the sample count for it, also those in which
+it has nobody. Cells add up as tallies do, so that a survey can be counted in parts. What a design says of counts is
+linear in them, so it is asked once more for each cell, and nothing here knows what kind of design it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from warner.reports.complex_samples.linearisation import Deviations, Moments, Units
+from warner.reports.sampling import refuse_few_units, refuse_parts, refuse_split_clusters
+from warner.words import counted, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from warner.arrays import Array, Counts, Integers
+    from warner.documents import Document
+    from warner.reports.complex_samples.linear_scores import LinearScores
+    from warner.reports.tallies import Group, Tally
+
+STRATUM, CLUSTER, REPLICATE = "(stratum)", "(cluster)", "(replicate)"  # the names of cells, apart from those of groups
+METHODS_OF_VARIANCE = ("linearised", "jackknife")
+RESULT_COLUMN = "sample"  # of a complex sample's estimate, which says what intervals rest on
+
+
+class Accuracy(NamedTuple):
+    """The variances of frequencies, (groups, sets), NaN where counts do not tell; degrees of freedom, (groups, 1)."""
+
+    variance: Array
+    freedom: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ComplexSample(ABC):
+    """Counts by cell; see the head of this module.
+
+    Attributes
+    ----------
+    cells : Tally
+        A tally by the names of groups and then by those of cells.
+    people : ndarray of shape (cells,), or None
+        With weights, the number of reports in each cell.
+    """
+
+    cells: Tally
+    people: Any = None
+
+    @abstractmethod
+    def described(self) -> str:
+        """Say what the sample consists of, such as 32 schools in 4 regions."""
+
+    @abstractmethod
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> Accuracy:
+        """Give the variances of the frequencies, (groups, sets), of some groups."""
+
+    @abstractmethod
+    def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Accuracy:
+        """Give the variance of the difference of the shares of two groups."""
+
+    @abstractmethod
+    def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
+        """Give the variances of these totals, (groups, sets): sums of weights times scores less their base."""
+
+    @abstractmethod
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+
+    @property
+    def finite(self) -> bool:
+        """Whether it is known which part of the population was sampled: then fewer people can be worth more."""
+        return False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of cells beside those of groups."""
+        return tuple(name for name in self.cells.by if name in {STRATUM, CLUSTER, REPLICATE})
+
+    @property
+    def depth(self) -> int:
+        """The number of values by which a cell's group is known."""
+        return len(self.cells.by) - len(self.names)
+
+    @cached_property
+    def _cells_of(self) -> dict[Group, list[int]]:
+        """The cells of each group that have reports."""
+        found: dict[Group, list[int]] = {}
+        for place, key in enumerate(self.cells.groups):
+            if self.cells.answered[place]:
+                found.setdefault(key[: self.depth], []).append(place)
+        return found
+
+    def _rows(self, group: Group) -> tuple[list[int], Counts, Array]:
+        """Give the cells of a group, their counts, and their sums of weights, of shape (cells, 1)."""
+        places = self._cells_of.get(group, [])
+        return places, self.cells.counts[places], np.asarray(self.cells.n)[places].astype(np.float64)[:, np.newaxis]
+
+    @cached_property
+    def reports(self) -> Counts:
+        """The number of reports of each cell, whatever their weights."""
+        return np.asarray(self.cells.n if self.people is None else self.people)
+
+    def people_of(self, groups: list[Group]) -> Array:
+        """Give the number of reports of each group, of shape (groups, 1)."""
+        return np.array([[self.reports[self._cells_of.get(group, [])].sum()] for group in groups], dtype=np.float64)
+
+    def summed(self, by: tuple[str, ...], **more: Any) -> Tally:
+        """Give the tally of the groups, each the sum of its cells."""
+        from warner.reports.tallies import SUMMED, Tally, group_order
+
+        cells = self.cells
+        if RESULT_COLUMN in by:
+            raise ValueError(f"by must not name a group {RESULT_COLUMN!r}, which is a column of the result; rename it")
+        groups = tuple(sorted({key[: self.depth] for key in cells.groups}, key=group_order))
+        number = {group: place for place, group in enumerate(groups)}
+        place = [number[key[: self.depth]] for key in cells.groups]
+
+        def total(values: Counts) -> Any:
+            result = np.zeros((max(len(groups), 1), *values.shape[1:]), dtype=values.dtype)
+            np.add.at(result, place, values)
+            return result if by else result[0]
+
+        sums = {name: total(np.asarray(value)) for name in SUMMED if (value := getattr(cells, name)) is not None}
+        for follows, name in ((cells.design.sufficient == "histogram", "counts"), (cells.design.exclusive, "n")):
+            if follows:
+                sums.pop(name, None)
+        kept = None if cells.kept is None else cells.kept.renumbered(place)
+        dropped, backend = cells.dropped, cells.backend
+        return Tally(
+            cells.design,
+            by=by,
+            groups=groups if by else (),
+            dropped=dropped,
+            backend=backend,
+            kept=kept,
+            sample=self,
+            **{**sums, **more},
+        )
+
+    def _cells_document(self) -> Document:
+        fields = self.cells.to_dict()
+        names = ("counts", "n", "histogram", "missing", "unknown", "groups", "squares")
+        people = {} if self.people is None else {"people": np.asarray(self.people).tolist()}
+        return {name: fields[name] for name in names if name in fields} | people
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSample(ComplexSample):
+    """People who were drawn in strata, in clusters or alone.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (cells, columns), or None
+        With weights, the sums of their squares for each kind of report.
+    strata, clusters : str or None
+        What strata and clusters are called; None where there are none.
+    sampled : tuple of float, or None
+        The part of the clusters of each stratum that was sampled, in the order of the strata.
+    whole : bool
+        Whether all people of every sampled cluster were asked.
+    method : {"linearised", "jackknife"}
+        How variances are computed.
+    """
+
+    squares: Any = None
+    strata: str | None = None
+    clusters: str | None = None
+    sampled: tuple[float, ...] | None = None
+    whole: bool = False
+    method: str = "linearised"
+
+    # Units
+
+    @cached_property
+    def _cell_keys(self) -> list[tuple[Any, Any]]:
+        """The stratum and the cluster of each cell."""
+        names = self.cells.by
+        stratum, cluster = (names.index(name) if name in names else None for name in (STRATUM, CLUSTER))
+        return [
+            (None if stratum is None else key[stratum], None if cluster is None else key[cluster])
+            for key in self.cells.groups
+        ]
+
+    @cached_property
+    def _keys(self) -> list[tuple[Any, Any]]:
+        """The stratum and the cluster of each unit, in a fixed order."""
+        from warner.reports.tallies import group_order
+
+        return sorted(dict.fromkeys(self._cell_keys), key=group_order)
+
+    @cached_property
+    def strata_keys(self) -> list[Any]:
+        """The names of the strata."""
+        return list(dict.fromkeys(stratum for stratum, _ in self._keys))
+
+    @cached_property
+    def _unit(self) -> Integers:
+        """The unit of each cell."""
+        number = {key: place for place, key in enumerate(self._keys)}
+        return np.array([number[key] for key in self._cell_keys], dtype=np.int64)
+
+    @cached_property
+    def units(self) -> Units:
+        """The units of all groups."""
+        number = {key: place for place, key in enumerate(self.strata_keys)}
+        stratum = np.array([number[stratum] for stratum, _ in self._keys], dtype=np.int64)
+        people = np.bincount(self._unit, self.reports.astype(np.float64), minlength=len(self._keys))
+        if self.clusters is None:
+            refuse_few_units(np.bincount(stratum, people), "people")
+        else:
+            strata_of = Counter(cluster for _, cluster in self._keys)
+            refuse_split_clusters([name for name, times in strata_of.items() if times > 1])
+            refuse_few_units(np.bincount(stratum), "clusters")
+        sampled = None if self.sampled is None else np.array(self.sampled)
+        return Units(stratum, people.astype(np.float64), self.clusters is None, sampled, self.whole)
+
+    @property
+    def finite(self) -> bool:
+        return self.sampled is not None
+
+    def described(self) -> str:
+        units = self.units
+        drawn = counted(units.number, "person", "people")
+        if self.clusters is not None:
+            drawn = _named(units.number, self.clusters, "cluster", "clusters")
+        inside = "" if self.strata is None else f" in {_named(units.strata, self.strata, 'stratum', 'strata')}"
+        return drawn + inside
+
+    # Variances
+
+    def _moments(self, question: LinearScores, frequency: Array, group: Group) -> Moments:
+        """Give what the reports of a group add up to in each unit."""
+        places, counts, n = self._rows(group)
+        units, unit = self.units, self._unit[places]
+
+        def in_units(values: Array) -> Array:
+            result = np.zeros((len(units.stratum), values.shape[1]))
+            result[unit] = values
+            return result
+
+        found = question.readout(counts, n)
+        sums = np.asarray(found.count, dtype=np.float64)
+        weight, everybody = np.broadcast_to(found.trials, sums.shape), in_units(n)[:, 0]
+        if not units.needs_squares:
+            return Moments(in_units(sums), in_units(weight), everybody)
+        squared = counts if self.squares is None else np.asarray(self.squares)[places]
+        total = n if self.cells.squares is None else np.asarray(self.cells.squares)[places][:, np.newaxis]
+        once, asked = question.sums(squared, total), question.readout(squared, total).trials
+        twice = question.squared_sums(squared, once, found.exact)
+        about = twice - 2 * frequency * once + frequency**2 * asked
+        device = twice - 2 * found.base * once + np.square(found.base) * asked
+        device = device - np.square(found.gain) * question.squared_shares(squared, total)
+        # Whom the device asks is its chance, too: that of a random part of the people, about their mean.
+        part = question.counted_parts(counts, n)
+        device = part * device + (1 - part) * about
+        return Moments(in_units(sums), in_units(weight), everybody, in_units(about), in_units(device))
+
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> Accuracy:
+        variance, freedom = np.empty(frequency.shape), np.empty((len(groups), 1))
+        for row, group in enumerate(groups):
+            moments = self._moments(question, frequency[row], group)
+            deviations, freedom[row] = self.units.deviations(moments, frequency[row])
+            if self.method == "jackknife":
+                variance[row] = (self.units.jackknife(moments, frequency[row]) ** 2).sum(axis=0)
+            else:
+                variance[row] = self.units.variance(deviations)
+        return Accuracy(variance, freedom)
+
+    def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Accuracy:
+        moments = [self._moments(question, f, group) for f, group in zip(frequency, pair, strict=True)]
+        both = [self.units.deviations(m, f) for m, f in zip(moments, frequency, strict=True)]
+        if self.method == "jackknife":
+            moved = [self.units.jackknife(m, f) / gain for m, f in zip(moments, frequency, strict=True)]
+            *each, variance = ((part**2).sum(axis=0) for part in (*moved, moved[0] - moved[1]))
+        else:
+            one, two = (deviations.scaled(1 / gain) for deviations, _ in both)
+            *each, variance = (self.units.variance(part) for part in (one, two, one.minus(two)))
+        freedom = self._freedom_of_difference(moments, each, [freedom for _, freedom in both])
+        return Accuracy(variance[np.newaxis], np.full((1, 1), freedom))
+
+    def _freedom_of_difference(self, moments: list[Moments], variances: list[Array], freedoms: list[float]) -> float:
+        """Give clusters less strata; where clusters are unequal, Welch's degrees of freedom, and no more than that."""
+        weights = [one.everybody for one in moments]
+        most = self.units.freedom_of(weights[0] + weights[1])
+        equal = all(freedom >= self.units.freedom_of(w) for freedom, w in zip(freedoms, weights, strict=True))
+        one, two = (float(np.max(variance)) for variance in variances)
+        if equal or not one + two > 0:
+            return most if equal else min(freedoms)
+        welch: float = (one + two) ** 2 / (one**2 / freedoms[0] + two**2 / freedoms[1])
+        return min(most, welch)
+
+    def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
+        rows, freedom = [], []
+        for group in groups:
+            _, counts, n = self._rows(group)
+            base = np.atleast_1d(np.asarray(question.readout(counts, n).base, dtype=np.float64))
+            moments = self._moments(question, base, group)
+            scores = moments.sums - base * moments.weight
+            centred = scores - self.units.means(scores)
+            rows.append(self.units.variance(Deviations(centred, scores, moments.squares, moments.device)))
+            freedom.append([self.units.freedom_of(moments.everybody)])
+        return Accuracy(np.array(rows), np.array(freedom))
+
+    # Values and files
+
+    def __add__(self, other: ComplexSample) -> ClusterSample:
+        if not isinstance(other, ClusterSample):
+            raise ValueError("tallies must have the same kind of sample to add up, but one has replicate weights")
+        for name in ("strata", "clusters", "whole", "method"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise ValueError(f"tallies must have the same {name} to add up, but got {mine!r} and {theirs!r}")
+        cells = self.cells + other.cells
+        for place, role in enumerate(("strata", "clusters")):
+            _refuse_lookalikes(role, [key[place] for key in self._keys + other._keys])
+        mine, theirs = (
+            [cells_in_order(values, one.cells.groups, cells.groups) for values in (one.people, one.squares)]
+            for one in (self, other)
+        )
+        people, squares = (None if a is None or b is None else a + b for a, b in zip(mine, theirs, strict=True))
+        return replace(self, cells=cells, people=people, squares=squares, sampled=self._sampled_together(other))
+
+    def _sampled_together(self, other: ClusterSample) -> tuple[float, ...] | None:
+        if self.sampled is None or other.sampled is None:
+            if self.sampled is not other.sampled:
+                raise ValueError("tallies must both have sampled, the part of each stratum, to add up, or neither")
+            return None
+        mine, theirs = (dict(zip(one.strata_keys, one.sampled or (), strict=True)) for one in (self, other))
+        differing = [key for key in mine if theirs.get(key, mine[key]) != mine[key]]
+        if differing:
+            raise ValueError(
+                f"tallies must agree on the part of each stratum that was sampled, but differ on {differing[0]!r}"
+            )
+        both = mine | theirs
+        return tuple(both[key] for key in _ordered(both))
+
+    def to_dict(self) -> Document:
+        return {
+            "strata": self.strata,
+            "clusters": self.clusters,
+            "sampled": None if self.sampled is None else list(self.sampled),
+            "whole": self.whole,
+            "variance": self.method,
+            "cells": self._cells_document()
+            | ({} if self.squares is None else {"kind_squares": np.asarray(self.squares).tolist()}),
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Document, cells: Tally, people: Any) -> ClusterSample:
+        """Read what `to_dict` gave, with the cells that were read already."""
+        squares = fields["cells"].get("kind_squares")
+        kinds = None if squares is None else numbers_of_cells("kind_squares", squares, cells.counts.shape)
+        sampled, method = fields["sampled"], fields["variance"]
+        for name in ("strata", "clusters"):
+            if fields[name] is not None and not isinstance(fields[name], str):
+                raise ValueError(f"{name} must be a name, or null, but is {fields[name]!r}")
+        if method not in METHODS_OF_VARIANCE or not isinstance(fields["whole"], bool):
+            raise ValueError("variance must be linearised or jackknife, and whole true or false")
+        sample = cls(cells, people, kinds, fields["strata"], fields["clusters"], None, fields["whole"], method)
+        if sampled is None:
+            return sample
+        if not isinstance(sampled, list) or len(sampled) != len(sample.strata_keys):
+            raise ValueError("sampled must be a list of numbers, one for each stratum")
+        refuse_parts(sampled)
+        return replace(sample, sampled=tuple(sampled))
+
+
+def _named(number: int, name: str, one: str, several: str) -> str:
+    """Count clusters or strata by what they are called: a word in small letters as such, any other name beside it.
+
+    >>> _named(32, "school", "cluster", "clusters"), _named(32, "PSU_ID", "cluster", "clusters")
+    ('32 schools', '32 clusters (PSU_ID)')
+    """
+    if name == one:
+        return counted(number, one, several)
+    if name.isascii() and name.isalpha() and name.islower() and len(name) > 2:
+        return counted(number, name, plural(name))
+    return f"{counted(number, one, several)} ({name})"
+
+
+def cells_in_order(values: Any, given: tuple[Group, ...], groups: tuple[Group, ...]) -> Any:
+    """Give the values of the cells that are given with other cells, in their order; those that are new have none."""
+    if values is None:
+        return None
+    order = {group: place for place, group in enumerate(groups)}
+    result = np.zeros((len(groups), *np.shape(values)[1:]), dtype=values.dtype)
+    result[[order[group] for group in given]] = values
+    return result
+
+
+def _refuse_lookalikes(role: str, names: Iterable[Any]) -> None:
+    """Refuse names that are the same but for their type: a text file has texts where a table has numbers."""
+    known: dict[str, Any] = {}
+    for name in names:
+        if known.setdefault(str(name), name) != name:
+            raise ValueError(
+                f"{role} of tallies that add up must be all numbers or all texts, but got {known[str(name)]!r} and "
+                f"{name!r}, which would count as two"
+            )
+
+
+def _ordered(keys: Any) -> list[Any]:
+    from warner.reports.tallies import group_order
+
+    return sorted(keys, key=lambda key: group_order((key,)))
+
+
+def numbers_of_cells(name: str, given: Any, shape: tuple[int, ...]) -> Array:
+    """Read numbers of a file, an array of this shape."""
+    try:
+        array = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers") from None
+    if array.shape != shape or not (array >= 0).all():
+        raise ValueError(f"{name} must be numbers of at least 0, of shape {shape}, but has shape {array.shape}")
+    return array
