@@ -236,6 +236,17 @@ def test_equal_estimates_give_equal_files(tmp_path: Path) -> None:
         assert (tmp_path / f"first.{ending}").read_bytes() == (tmp_path / f"second.{ending}").read_bytes()
 
 
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_a_picture_that_is_drawn_once_is_that_which_matplotlib_draws_twice(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once, twice = tmp_path / f"once.{ending}", tmp_path / f"twice.{ending}"
+    of_size(4).save_plot(once)
+    monkeypatch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine", bool)  # so that no layout is known as one
+    of_size(4).save_plot(twice)
+    assert once.read_bytes() == twice.read_bytes()
+
+
 def test_labels_that_no_font_or_svg_has(tmp_path: Path) -> None:
     design = RandomizedResponse(["多次", "line\nbreak\x01", "\ufffe", " "], epsilon=1)
     estimate(Tally(design, [5, 6, 7, 8])).save_plot(tmp_path / "picture.svg")

@@ -67,6 +67,13 @@ def page(result: Estimate, folder: Path, **options: Any) -> Page:
     return Page(path.read_text(encoding="utf-8"))
 
 
+@pytest.fixture
+def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warner.output.pages.svg", lambda *_, **__: "<svg></svg>")
+
+
+words_only = pytest.mark.usefixtures("_without_pictures")  # a page takes ten times as long to draw as to write
+
 LINEAR = Channel([["1/2", "3/8", "1/8"], ["1/4", "1/2", "1/4"], ["1/8", "1/4", "5/8"]], 3, 3)  # no binomial counts
 LABELS = ["<script>alert(1)</script>", "a & b", "\"quoted\" 'too'", "多次", "</td></table>"]
 
@@ -82,6 +89,7 @@ def grouped() -> Estimate:
     return estimate(Tally(design, [[50, 30, 20], [40, 40, 40], [0, 0, 0]], by=("<b>", "year"), groups=groups))
 
 
+@words_only
 @pytest.mark.parametrize("level", [0.95, 0.8])
 def test_numbers_are_those_of_the_table(level: float, tmp_path: Path) -> None:
     result = survey()
@@ -129,6 +137,7 @@ def test_the_page_loads_nothing(result: Estimate, tmp_path: Path) -> None:
             assert name not in {"href", "xlink:href"} or (value or "").startswith("#")
 
 
+@words_only
 def test_the_headline_names_the_leader_with_its_interval(tmp_path: Path) -> None:
     # Truth 3/4, so q = 1/8: (8/16 - 1/8) / (5/8) = 0.60, (5/16 - 1/8) / (5/8) = 0.30, and 0.10 remains
     result = estimate(Tally(RandomizedResponse(["so", "no", "yes"], truth="3/4"), [3000, 8000, 5000]))
@@ -142,12 +151,14 @@ def test_the_headline_names_the_leader_with_its_interval(tmp_path: Path) -> None
     assert "overlap" not in text
 
 
+@words_only
 def test_an_uncertain_or_level_lead_is_said(tmp_path: Path) -> None:
     design = RandomizedResponse(["yes", "no", "so"], truth="3/4")
     assert "Their intervals overlap" in page(estimate(Tally(design, [49, 51, 20])), tmp_path).text
     assert "1 other answer is tied with it" in page(estimate(Tally(design, [50, 50, 20])), tmp_path).text
 
 
+@words_only
 def test_the_design_is_told_in_its_own_sentences(tmp_path: Path) -> None:
     # odds 3 : 1 among 5: epsilon = ln 3 = 1.0986..., rounded up
     result = survey()
@@ -159,6 +170,7 @@ def test_the_design_is_told_in_its_own_sentences(tmp_path: Path) -> None:
     assert "A person who reports again on the same question spends it again." in text
 
 
+@words_only
 @pytest.mark.parametrize("odds", [(1, 0), (0, 1)])
 def test_designs_without_deniability_say_so(odds: tuple[int, int], tmp_path: Path) -> None:
     design = RandomizedResponse(["yes", "no", "so"], odds=odds)
@@ -167,6 +179,7 @@ def test_designs_without_deniability_say_so(odds: tuple[int, int], tmp_path: Pat
     assert "rounded up" not in text
 
 
+@words_only
 def test_the_direction_of_the_reports_follows_from_the_design(tmp_path: Path) -> None:
     def text(design: RandomizedResponse | Channel) -> str:
         return page(estimate(Tally(design, [40, 60, 50])), tmp_path).text
@@ -179,6 +192,7 @@ def test_the_direction_of_the_reports_follows_from_the_design(tmp_path: Path) ->
     assert not re.search("drawn towards|turned around", plain)
 
 
+@words_only
 def test_what_was_left_out_is_said(tmp_path: Path) -> None:
     assert "None: every row held a possible report." in page(survey(), tmp_path).text
     text = page(survey(missing=1234, unknown=5), tmp_path).text
@@ -187,6 +201,7 @@ def test_what_was_left_out_is_said(tmp_path: Path) -> None:
     assert "1 row without a value" in page(survey(missing=1), tmp_path).text
 
 
+@words_only
 def test_how_it_was_computed_is_said(tmp_path: Path) -> None:
     result = survey()
     text = page(result, tmp_path).text
@@ -204,6 +219,7 @@ def test_how_it_was_computed_is_said(tmp_path: Path) -> None:
     assert worse.certificate.gap <= float(bound[1]) <= 1.1 * worse.certificate.gap
 
 
+@words_only
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_told_in_words(method: str, tmp_path: Path) -> None:
     assert f"method{method}: {METHODS[method].sentence}" in page(survey(method), tmp_path).text
@@ -251,6 +267,7 @@ def test_a_long_table_is_cut_and_says_so(tmp_path: Path) -> None:
     assert "* marks a share outside its own interval" in seen.text
 
 
+@words_only
 def test_weights_are_told_to_be_approximate(tmp_path: Path) -> None:
     result = estimate(Tally(RandomizedResponse(3, epsilon=1), [10.5, 20.25, 0.0], squares=40.0))
     seen = page(result, tmp_path)
@@ -259,6 +276,7 @@ def test_weights_are_told_to_be_approximate(tmp_path: Path) -> None:
     assert seen.rows[1][1] == ("20.2", "20.25")
 
 
+@words_only
 def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> None:
     result = estimate(Tally(RandomizedResponse(["yes", "no", "so"], odds=(3, 1)), [400, 600, 500]))
     plain = page(result, tmp_path).text
@@ -279,6 +297,7 @@ def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> Non
     assert "Clopper" not in special
 
 
+@words_only
 @pytest.mark.filterwarnings("ignore:the reports do not seem to fit:UserWarning")
 def test_the_page_warns_of_reports_that_do_not_fit(tmp_path: Path) -> None:
     design = RandomizedResponse(["yes", "no"], odds=(3, 1))
@@ -286,6 +305,7 @@ def test_the_page_warns_of_reports_that_do_not_fit(tmp_path: Path) -> None:
     assert "Warning:" not in page(estimate(Tally(design, [400, 600])), tmp_path).text
 
 
+@words_only
 def test_the_page_says_what_auto_took(tmp_path: Path) -> None:
     result = estimate(Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [400, 600]), method="auto")
     text = page(result, tmp_path).text
@@ -321,6 +341,7 @@ def test_a_page_on_a_survey_design_tells_what_respondents_did(tmp_path: Path) ->
     assert "Channel from 2 answers" in seen
 
 
+@words_only
 def test_a_linear_interval_is_called_approximate_and_not_clopper_and_pearsons(tmp_path: Path) -> None:
     text = page(estimate(Tally(LINEAR, [330, 330, 340])), tmp_path).text
     assert "an unbiased linear combination of the observed shares" in text
@@ -329,6 +350,7 @@ def test_a_linear_interval_is_called_approximate_and_not_clopper_and_pearsons(tm
     assert "Clopper" not in text
 
 
+@words_only
 def test_methods_that_differ_by_answer_are_all_named(tmp_path: Path) -> None:
     # Answers 1 and 2 lead to report 0 equally often, so its number is binomial in the share of answer 0 alone.
     mixed = Channel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/8", "5/8"]], 3, 3)
@@ -352,6 +374,7 @@ def test_every_design_of_a_pool_is_told(tmp_path: Path) -> None:
     assert "by the sum of binomial laws (the level is at least 95 %)" in seen.text
 
 
+@words_only
 def test_reports_that_support_several_answers_are_explained(tmp_path: Path) -> None:
     result = estimate(Tally(SubsetSelection(5, odds=(3, 1), size=2), [500, 450, 400, 350, 300], n=1000))
     assert result.certificate is None

@@ -85,9 +85,20 @@ def _rendered(draw: Draw, size: Inches, ending: str, *, transparent: bool = Fals
     need_matplotlib()
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    class DrawnOnce(Figure):
+        """A figure that is only laid out where Matplotlib draws it for its layout, before it is drawn to be written."""
+
+        def draw(self, renderer: Any) -> None:
+            layout = self.get_layout_engine()
+            if isinstance(layout, ConstrainedLayoutEngine):
+                layout.execute(self)
+            else:  # there is no layout, or it is done
+                super().draw(renderer)
 
     # No pyplot: nothing to close, no display asked for. The salt and the missing date make equal pictures equal files.
-    figure: Figure = Figure(figsize=size, layout="constrained")
+    figure: Figure = DrawnOnce(figsize=size, layout="constrained")
     nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
     metadata: Document = {"svg": nothing, "pdf": {"CreationDate": None}, "png": {}}[ending]
     content = io.BytesIO()

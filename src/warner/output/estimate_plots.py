@@ -16,27 +16,7 @@ import numpy as np
 
 from warner.estimation import ANSWERS_DRAWN
 from warner.estimators.methods import BIAS
-from warner.output.canvas import (
-    FIGURE_INCHES,
-    GRID_COLOUR,
-    GROUP_WIDTH,
-    INK,
-    LABEL_WIDTH,
-    MARKERS,
-    MORE_LINES,
-    PALETTE,
-    POINT_ROWS_DRAWN,
-    REPORTED_POINT,
-    STRIPE,
-    Legend,
-    add_heading,
-    add_legend,
-    fitting,
-    logarithmic,
-    new_axes,
-    save_picture,
-    svg_element,
-)
+from warner.output import canvas
 from warner.output.ordered_plots import draw_curve, draw_distribution
 from warner.output.trend_plots import axis_of, draw_trend
 from warner.words import counted, printable, quoted, reports_counted, shortened, told_apart
@@ -55,7 +35,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 REPORTED_BAR = "#a6a6a6"
-TREND_SIZE = (FIGURE_INCHES, 5.0)  # inches
+TREND_SIZE = (canvas.FIGURE_INCHES, 5.0)  # inches
 AXIS_WIDTH = 60  # characters below an axis
 RANKS_DRAWN = 400  # ranks that are drawn; a line through a million would look the same
 LARGEST_AXIS_RATIO = 1e6  # how many times smaller than the largest share the end of a logarithmic axis may be
@@ -92,7 +72,7 @@ def plot(
     """Draw the estimated shares with their intervals, beside the shares that were reported; see `Estimate.plot`."""
     _check_rows(rows)
     picture = _Picture(estimate, confidence, _shown(estimate, confidence), rows, cumulative)
-    return picture.drawn(new_axes(picture.size()) if ax is None else ax, title)
+    return picture.drawn(canvas.new_axes(picture.size()) if ax is None else ax, title)
 
 
 def save_plot(
@@ -107,7 +87,7 @@ def save_plot(
     """Draw the estimate to a file, which is written whole or not at all; see `Estimate.save_plot`."""
     _check_rows(rows)
     picture = _Picture(estimate, confidence, _shown(estimate, confidence), rows, cumulative)
-    save_picture(lambda ax: picture.drawn(ax, title), picture.size(), path)
+    canvas.save_picture(lambda ax: picture.drawn(ax, title), picture.size(), path)
 
 
 def svg(
@@ -116,12 +96,12 @@ def svg(
     *,
     cumulative: bool = False,
     title: str | None = None,
-    width: float = FIGURE_INCHES,
+    width: float = canvas.FIGURE_INCHES,
 ) -> str:
     """Draw the estimate with these intervals as an SVG element for a web page, so many inches wide."""
     picture = _Picture(estimate, confidence, _shown(estimate, confidence), ANSWERS_DRAWN, cumulative)
-    height = picture.size()[1] + (0.0 if width == FIGURE_INCHES else MORE_LINES)
-    return svg_element(lambda ax: picture.drawn(ax, title), (width, height))
+    height = picture.size()[1] + (0.0 if width == canvas.FIGURE_INCHES else canvas.MORE_LINES)
+    return canvas.svg_element(lambda ax: picture.drawn(ax, title), (width, height))
 
 
 # What is drawn
@@ -173,11 +153,11 @@ class _Picture(NamedTuple):
         if self.cumulative or axis_of(tally) is not None:
             return TREND_SIZE
         if answers == 1:
-            return FIGURE_INCHES, 1.9 + 0.36 * min(len(self.shown.share), rows)
+            return canvas.FIGURE_INCHES, 1.9 + 0.36 * min(len(self.shown.share), rows)
         if tally.by:
-            groups = len(_largest_groups(self.estimate, len(PALETTE)))
-            return FIGURE_INCHES, 2.0 + _number_of_answers(answers, groups, rows) * (0.16 * groups + 0.14)
-        return (FIGURE_INCHES, 1.9 + 0.36 * answers) if answers <= rows else (FIGURE_INCHES, 5.0)
+            groups = len(_largest_groups(self.estimate, len(canvas.PALETTE)))
+            return canvas.FIGURE_INCHES, 2.0 + _number_of_answers(answers, groups, rows) * (0.16 * groups + 0.14)
+        return (canvas.FIGURE_INCHES, 1.9 + 0.36 * answers) if answers <= rows else (canvas.FIGURE_INCHES, 5.0)
 
     def drawn(self, ax: Axes, title: str | None) -> Axes:
         """Draw it, with its legend and heading."""
@@ -187,17 +167,17 @@ class _Picture(NamedTuple):
         facts = [reports_counted(tally.n, weighted=tally.weighted), f"ε {most}{tally.shown_epsilon()}"]
         facts += [f"{len(tally.parts)} designs"] * (len(tally.parts) > 1)
         facts += [f"method {self.estimate.name()}"]
-        facts += [f"by {shortened(printable(', '.join(tally.by)), LABEL_WIDTH)}"] * bool(tally.by)
-        above = add_legend(ax, legend)
-        add_heading(ax, [*facts, *legend.notes], DEFAULT_TITLE if title is None else title, above)
+        facts += [f"by {shortened(printable(', '.join(tally.by)), canvas.LABEL_WIDTH)}"] * bool(tally.by)
+        above = canvas.add_legend(ax, legend)
+        canvas.add_heading(ax, [*facts, *legend.notes], DEFAULT_TITLE if title is None else title, above)
         return ax
 
-    def _legend(self, ax: Axes) -> Legend:
+    def _legend(self, ax: Axes) -> canvas.Legend:
         """Draw all but the heading."""
         estimate, confidence, shown, rows, cumulative = self
         tally, answers = estimate.tally, shown.share.shape[1]
         if cumulative:
-            groups = _largest_groups(estimate, len(PALETTE)) if tally.by else np.zeros(1, dtype=np.int64)
+            groups = _largest_groups(estimate, len(canvas.PALETTE)) if tally.by else np.zeros(1, dtype=np.int64)
             legend = draw_distribution(ax, estimate, shown, confidence, groups)
             return legend._replace(notes=legend.notes + _groups_left_out(groups, np.atleast_1d(tally.n)))
         if (axis := axis_of(tally)) is not None:
@@ -212,7 +192,7 @@ class _Picture(NamedTuple):
         return _draw_bars(ax, estimate, shown.part(np.array([0]), order), [tally.domain[i] for i in order])
 
 
-def _draw_one_answer(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> Legend:
+def _draw_one_answer(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> canvas.Legend:
     groups = _largest_groups(estimate, most_rows)
     n, names = np.asarray(estimate.tally.n), estimate.tally.group_names()
     named = [names[group] if n[group] > 0 else f"{names[group]} (no reports)" for group in groups]
@@ -220,24 +200,24 @@ def _draw_one_answer(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int)
     return legend._replace(notes=_groups_left_out(groups, n) + legend.notes)
 
 
-def _draw_bars(ax: Axes, estimate: Estimate, shown: Shown, names: Sequence[object]) -> Legend:
+def _draw_bars(ax: Axes, estimate: Estimate, shown: Shown, names: Sequence[object]) -> canvas.Legend:
     rows = np.arange(len(names), dtype=np.float64)
     # Grey below blue, thinner: the reports are what came in, the estimate is the answer.
     middle = rows if shown.reported is None else rows - 0.12
-    estimated = ax.barh(middle, shown.share.ravel(), height=0.46, color=PALETTE[0])
-    whiskers = _whiskers(ax, shown.low.ravel(), shown.high.ravel(), middle, INK)
+    estimated = ax.barh(middle, shown.share.ravel(), height=0.46, color=canvas.PALETTE[0])
+    whiskers = _whiskers(ax, shown.low.ravel(), shown.high.ravel(), middle, canvas.INK)
     handles, labels = [estimated, whiskers], ["estimated", shown.interval_label]
     if shown.reported is not None:
         handles.append(ax.barh(rows + 0.24, shown.reported.ravel(), height=0.22, color=REPORTED_BAR))
         labels.append(shown.reports_label)
     _name_rows(ax, names)
     _percent_axis(ax, shown, bars=True)
-    return Legend(handles, labels, _bias_note(estimate, shown.outside))
+    return canvas.Legend(handles, labels, _bias_note(estimate, shown.outside))
 
 
-def _draw_groups(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> Legend:
+def _draw_groups(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> canvas.Legend:
     tally = estimate.tally
-    groups = _largest_groups(estimate, len(PALETTE))
+    groups = _largest_groups(estimate, len(canvas.PALETTE))
     n = np.asarray(tally.n, dtype=np.float64)
     number = _number_of_answers(tally.k, groups.size, most_rows)
     common = np.argsort(-(n @ np.nan_to_num(shown.share)), kind="stable")
@@ -246,28 +226,30 @@ def _draw_groups(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> 
     shown = shown.part(groups, order)
     rows = np.arange(number, dtype=np.float64)
     for row in rows[::2]:
-        ax.axhspan(row - 0.5, row + 0.5, color=STRIPE, linewidth=0, zorder=0)
-    names = told_apart([printable(tally.group_names()[group]) for group in groups], GROUP_WIDTH)
+        ax.axhspan(row - 0.5, row + 0.5, color=canvas.STRIPE, linewidth=0, zorder=0)
+    names = told_apart([printable(tally.group_names()[group]) for group in groups], canvas.GROUP_WIDTH)
     handles: list[Any] = []
     raw: list[Any] = []
     labels = []
     for place, group in enumerate(groups):
         y = rows + (place - (groups.size - 1) / 2) * 0.8 / groups.size
-        _whiskers(ax, shown.low[place], shown.high[place], y, PALETTE[place])
+        _whiskers(ax, shown.low[place], shown.high[place], y, canvas.PALETTE[place])
         if shown.reported is not None:
             reported = shown.reported[place]
-            raw = ax.plot(reported, y, "|", color=REPORTED_POINT, markersize=7, markeredgewidth=1.6, zorder=2)
-        handles += ax.plot(shown.share[place], y, MARKERS[place], color=PALETTE[place], markersize=5.5, zorder=3)
+            raw = ax.plot(reported, y, "|", color=canvas.REPORTED_POINT, markersize=7, markeredgewidth=1.6, zorder=2)
+        handles += ax.plot(
+            shown.share[place], y, canvas.MARKERS[place], color=canvas.PALETTE[place], markersize=5.5, zorder=3
+        )
         labels.append(names[place] if n[group] > 0 else f"{names[place]} (no reports)")
     _name_rows(ax, [tally.domain[i] for i in order])
     _percent_axis(ax, shown)
     notes = [f"lines: {shown.interval_label}", *_groups_left_out(groups, n)]
     notes += [f"the {number} most common of {tally.k:,} answers"] * (number < tally.k)
     handles, labels = [*handles, *raw], [*labels, *[shown.reports_label] * len(raw)]
-    return Legend(handles, labels, notes + _bias_note(estimate, shown.outside))
+    return canvas.Legend(handles, labels, notes + _bias_note(estimate, shown.outside))
 
 
-def _draw_ranks(ax: Axes, estimate: Estimate, shown: Shown) -> Legend:
+def _draw_ranks(ax: Axes, estimate: Estimate, shown: Shown) -> canvas.Legend:
     order = _by_share(shown)
     ranks = np.unique(np.geomspace(1, order.size, RANKS_DRAWN).round().astype(np.int64))
     drawn = order[ranks - 1]
@@ -278,26 +260,26 @@ def _draw_ranks(ax: Axes, estimate: Estimate, shown: Shown) -> Legend:
     bottom = max(values[values > 0].min() * 0.7, most / LARGEST_AXIS_RATIO)
     # A logarithmic axis has no zero: the band goes down to the axis, and shares of zero have no point.
     band = ax.fill_between(
-        ranks, np.maximum(low, bottom), np.maximum(high, bottom), color=PALETTE[0], alpha=0.2, linewidth=0
+        ranks, np.maximum(low, bottom), np.maximum(high, bottom), color=canvas.PALETTE[0], alpha=0.2, linewidth=0
     )
     raw = []
     if reported is not None:
-        raw = ax.plot(ranks[reported > 0], reported[reported > 0], ".", color=REPORTED_POINT, markersize=3.5)
-    (line,) = ax.plot(ranks[share > 0], share[share > 0], "o-", color=PALETTE[0], markersize=3, linewidth=1.2)
-    logarithmic(ax)
+        raw = ax.plot(ranks[reported > 0], reported[reported > 0], ".", color=canvas.REPORTED_POINT, markersize=3.5)
+    (line,) = ax.plot(ranks[share > 0], share[share > 0], "o-", color=canvas.PALETTE[0], markersize=3, linewidth=1.2)
+    canvas.logarithmic(ax)
     ax.set_xlim(0.9, order.size * 1.1)
     ax.set_ylim(bottom, min(most * 1.5, 130))
     label = f"rank of the answer, of {order.size:,} (1 = largest estimated share)"
-    ax.set_xlabel(textwrap.fill(label, fitting(ax, AXIS_WIDTH)))
+    ax.set_xlabel(textwrap.fill(label, canvas.fitting(ax, AXIS_WIDTH)))
     ax.set_ylabel(shown.axis_label)
     leaders = [i for i in order[:3] if shown.share[0, i] > 0]
-    names = ", ".join(shortened(printable(str(estimate.tally.domain[i])), GROUP_WIDTH) for i in leaders)
+    names = ", ".join(shortened(printable(str(estimate.tally.domain[i])), canvas.GROUP_WIDTH) for i in leaders)
     zeros, below = int((shown.share <= 0).sum()), bool((shown.share < 0).any())
     notes = [f"largest: {names}"] * bool(leaders)
     notes += [f"{counted(zeros, 'answer', 'answers')} at zero{' or below' * below}, not drawn"] * (zeros > 0)
     notes += _bias_note(estimate, shown.outside[:, drawn])
     labels = ["estimated", shown.interval_label, *([shown.reports_label] * len(raw))]
-    return Legend([line, band, *raw], labels, notes)
+    return canvas.Legend([line, band, *raw], labels, notes)
 
 
 def _by_share(shown: Shown) -> Places:
@@ -318,7 +300,7 @@ def _groups_left_out(groups: Places, n: Array) -> list[str]:
 
 
 def _number_of_answers(k: int, groups: int, rows: int) -> int:
-    return min(k, rows, max(POINT_ROWS_DRAWN // groups, 1))
+    return min(k, rows, max(canvas.POINT_ROWS_DRAWN // groups, 1))
 
 
 def _bias_note(estimate: Estimate, outside: Mask) -> list[str]:
@@ -338,7 +320,7 @@ def _whiskers(ax: Axes, low: Array, high: Array, rows: Array, colour: str) -> An
 
 
 def _name_rows(ax: Axes, answers: Sequence[object]) -> None:
-    labels = told_apart([printable(str(answer)) for answer in answers], fitting(ax, LABEL_WIDTH))
+    labels = told_apart([printable(str(answer)) for answer in answers], canvas.fitting(ax, canvas.LABEL_WIDTH))
     ax.set_yticks(np.arange(len(labels)), labels, parse_math=False)
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
@@ -351,7 +333,7 @@ def _percent_axis(ax: Axes, shown: Shown, *, bars: bool = False) -> None:
     # Bars stand on the zero line; points on it need room to be whole.
     ax.set_xlim(least - (0.0 if least == 0 and bars else room), most + room)
     if least < 0:
-        ax.axvline(0, color=INK, linewidth=0.8)
-    ax.grid(axis="x", color=GRID_COLOUR, linewidth=0.6)
+        ax.axvline(0, color=canvas.INK, linewidth=0.8)
+    ax.grid(axis="x", color=canvas.GRID_COLOUR, linewidth=0.6)
     ax.set_axisbelow(True)
-    ax.set_xlabel(textwrap.fill(shown.axis_label, fitting(ax, AXIS_WIDTH)), parse_math=False)
+    ax.set_xlabel(textwrap.fill(shown.axis_label, canvas.fitting(ax, AXIS_WIDTH)), parse_math=False)

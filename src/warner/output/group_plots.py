@@ -11,22 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.groups.ordered_groups import axis_of_values
-from warner.output.canvas import (
-    FIGURE_INCHES,
-    GRID_COLOUR,
-    INK,
-    LABEL_WIDTH,
-    LINE_STYLES,
-    PALETTE,
-    REPORTED_POINT,
-    Legend,
-    add_heading,
-    add_legend,
-    fitting,
-    new_axes,
-    save_picture,
-    svg_element,
-)
+from warner.output import canvas
 from warner.words import counted, group_name, printable, quoted, reports_counted, shortened, told_apart
 
 if TYPE_CHECKING:
@@ -39,7 +24,7 @@ if TYPE_CHECKING:
     from warner.groups.group_estimates import GroupEstimates
 
 GROUPS_NAMED = 60  # above, groups are thin lines without names
-SERIES_DRAWN = len(PALETTE)  # bands that can be told apart
+SERIES_DRAWN = len(canvas.PALETTE)  # bands that can be told apart
 TITLE = "Groups, estimated together"
 TREND_TITLE = "The trend, estimated together"
 
@@ -55,7 +40,7 @@ def plot_groups(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the shares of one answer; see `GroupEstimates.plot`."""
-    ax = new_axes(_size(estimates)) if ax is None else ax
+    ax = canvas.new_axes(_size(estimates)) if ax is None else ax
     return _drawn(ax, estimates, place, sort=sort, level=level, kind=kind, title=title)
 
 
@@ -71,20 +56,28 @@ def save_groups(
 ) -> None:
     """Draw to a file, which is written whole or not at all; see `GroupEstimates.save_plot`."""
     estimates.limits(level, kind)  # what is refused is refused before anything is drawn
-    save_picture(
+    canvas.save_picture(
         lambda ax: _drawn(ax, estimates, place, sort=sort, level=level, kind=kind, title=title), _size(estimates), path
     )
 
 
-def groups_svg(estimates: GroupEstimates, place: int, *, level: float, kind: str, width: float = FIGURE_INCHES) -> str:
+def groups_svg(
+    estimates: GroupEstimates, place: int, *, level: float, kind: str, width: float = canvas.FIGURE_INCHES
+) -> str:
     """Draw as an SVG element for a web page, this many inches wide."""
-    size = width, _size(estimates)[1] + (0.0 if width == FIGURE_INCHES else 1.2)
-    return svg_element(lambda ax: _drawn(ax, estimates, place, sort=True, level=level, kind=kind, title=None), size)
+    size = width, _size(estimates)[1] + (0.0 if width == canvas.FIGURE_INCHES else 1.2)
+    return canvas.svg_element(
+        lambda ax: _drawn(ax, estimates, place, sort=True, level=level, kind=kind, title=None), size
+    )
 
 
 def _size(estimates: GroupEstimates) -> tuple[float, float]:
     groups = len(estimates.tally.groups)
-    return (FIGURE_INCHES, 5.0) if estimates.along or groups > GROUPS_NAMED else (FIGURE_INCHES, 2.1 + 0.22 * groups)
+    return (
+        (canvas.FIGURE_INCHES, 5.0)
+        if estimates.along or groups > GROUPS_NAMED
+        else (canvas.FIGURE_INCHES, 2.1 + 0.22 * groups)
+    )
 
 
 def _drawn(
@@ -99,9 +92,9 @@ def _drawn(
     most = "at most " if len(tally.parts) > 1 else "= "
     facts = [reports_counted(tally.n, weighted=tally.weighted), f"ε {most}{tally.shown_epsilon()}"]
     facts.append(f"{counted(len(tally.groups), 'group', 'groups')} by {shortened(printable(', '.join(tally.by)), 40)}")
-    above = add_legend(ax, legend)
+    above = canvas.add_legend(ax, legend)
     default = TITLE if estimates.along is None else TREND_TITLE
-    add_heading(ax, [*facts, *legend.notes], default if title is None else title, above)
+    canvas.add_heading(ax, [*facts, *legend.notes], default if title is None else title, above)
     return ax
 
 
@@ -115,35 +108,41 @@ def separate_shares(estimates: GroupEstimates, place: int) -> Array:
 
 def _draw_caterpillar(
     ax: Axes, estimates: GroupEstimates, place: int, low: Array, high: Array, interval: str, sort: bool
-) -> Legend:
+) -> canvas.Legend:
     tally, share = estimates.tally, 100 * estimates.shares[:, place]
     order = np.argsort(-share, kind="stable") if sort else np.arange(share.size)
     row = np.arange(share.size)
     few = share.size <= GROUPS_NAMED
     alone = separate_shares(estimates, place)
-    ends = ax.hlines(row, low[order], high[order], color=PALETTE[0], linewidth=1.6 if few else 0.5, alpha=0.8)
-    dots = ax.plot(alone[order], row, ".", color=REPORTED_POINT, markersize=6 if few else 2, alpha=0.6, zorder=1.5)
-    points = ax.plot(share[order], row, "o", color=PALETTE[0], markersize=4.5 if few else 1.5, zorder=3)
+    ends = ax.hlines(row, low[order], high[order], color=canvas.PALETTE[0], linewidth=1.6 if few else 0.5, alpha=0.8)
+    dots = ax.plot(
+        alone[order], row, ".", color=canvas.REPORTED_POINT, markersize=6 if few else 2, alpha=0.6, zorder=1.5
+    )
+    points = ax.plot(share[order], row, "o", color=canvas.PALETTE[0], markersize=4.5 if few else 1.5, zorder=3)
     handles: list[Any] = [*points, ends, *dots]
     labels = ["estimated together", interval, "each group by itself"]
     if not estimates.on and np.isfinite(estimates.overall[place]):
-        handles.append(ax.axvline(100 * estimates.overall[place], color=INK, linewidth=0.9, linestyle="--", zorder=1))
+        handles.append(
+            ax.axvline(100 * estimates.overall[place], color=canvas.INK, linewidth=0.9, linestyle="--", zorder=1)
+        )
         labels.append("all groups")
     if few:
-        names = told_apart([printable(group_name(tally.groups[i])) for i in order], fitting(ax, LABEL_WIDTH))
+        names = told_apart(
+            [printable(group_name(tally.groups[i])) for i in order], canvas.fitting(ax, canvas.LABEL_WIDTH)
+        )
         ax.set_yticks(row, names, parse_math=False)
     else:
         ax.set_yticks([])
     ax.set_ylim(share.size - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color=GRID_COLOUR, linewidth=0.6)
+    ax.grid(axis="x", color=canvas.GRID_COLOUR, linewidth=0.6)
     ax.set_xlabel(f"share of people with the answer {quoted(tally.domain[place])} (%)", parse_math=False)
-    return Legend(handles, labels, [])
+    return canvas.Legend(handles, labels, [])
 
 
 def _draw_trends(
     ax: Axes, estimates: GroupEstimates, place: int, low: Array, high: Array, interval: str, _sort: bool
-) -> Legend:
+) -> canvas.Legend:
     assert estimates.series is not None
     assert estimates.along is not None
     tally, share = estimates.tally, 100 * estimates.shares[:, place]
@@ -161,15 +160,15 @@ def _draw_trends(
     dots: list[Any] = []
     for colour, number in enumerate(sorted(largest)):
         line: NDArray[np.intp] = series[number]
-        style = LINE_STYLES[colour % len(LINE_STYLES)]
-        ax.fill_between(x[line], low[line], high[line], color=PALETTE[colour], alpha=0.16, linewidth=0)
-        handles += ax.plot(x[line], share[line], color=PALETTE[colour], linestyle=style, linewidth=1.8, zorder=3)
-        dots = ax.plot(x[line], alone[line], ".", color=PALETTE[colour], markersize=4, alpha=0.35, zorder=2)
+        style = canvas.LINE_STYLES[colour % len(canvas.LINE_STYLES)]
+        ax.fill_between(x[line], low[line], high[line], color=canvas.PALETTE[colour], alpha=0.16, linewidth=0)
+        handles += ax.plot(x[line], share[line], color=canvas.PALETTE[colour], linestyle=style, linewidth=1.8, zorder=3)
+        dots = ax.plot(x[line], alone[line], ".", color=canvas.PALETTE[colour], markersize=4, alpha=0.35, zorder=2)
         others = tuple(value for i, value in enumerate(tally.groups[line[0]]) if i != column)
         labels.append(printable(group_name(others)) if others else "estimated together")
-    ax.grid(color=GRID_COLOUR, linewidth=0.6)
+    ax.grid(color=canvas.GRID_COLOUR, linewidth=0.6)
     ax.set_ylabel(f"share of people with the answer {quoted(tally.domain[place])} (%)", parse_math=False)
-    ax.set_xlabel(shortened(printable(estimates.along), 2 * LABEL_WIDTH), parse_math=False)
+    ax.set_xlabel(shortened(printable(estimates.along), 2 * canvas.LABEL_WIDTH), parse_math=False)
     notes = [f"bands: {interval}"]
     notes += [f"the {len(largest)} of {len(series):,} series with the most reports"] * (len(largest) < len(series))
-    return Legend([*handles, *dots], [*labels, "each group by itself"], notes)
+    return canvas.Legend([*handles, *dots], [*labels, "each group by itself"], notes)

@@ -6,19 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.output.canvas import (
-    FIGURE_INCHES,
-    INK,
-    LINE_STYLES,
-    PALETTE,
-    REPORTED_POINT,
-    Legend,
-    add_heading,
-    add_legend,
-    logarithmic,
-    new_axes,
-    save_picture,
-)
+from warner.output import canvas
 from warner.planning.mechanisms import COMPARED, VARIANCE_TOLERANCE, bits_text
 from warner.planning.precision import MEASURES
 from warner.words import counted
@@ -31,10 +19,10 @@ if TYPE_CHECKING:
     from warner.planning.mechanisms import Mechanisms
     from warner.planning.tradeoffs import Tradeoff
 
-PLAN_SIZE = (FIGURE_INCHES, 5.2)  # inches
+PLAN_SIZE = (canvas.FIGURE_INCHES, 5.2)  # inches
 PLAN_SPAN, PLAN_POINTS = 30, 41  # how many times fewer and more people a plan's picture shows, in how many steps
 LABELS_APART = 1.15  # the ratio of two epsilons whose lines can still be labelled
-MECHANISMS_SIZE = (FIGURE_INCHES, 6.0)  # inches
+MECHANISMS_SIZE = (canvas.FIGURE_INCHES, 6.0)  # inches
 EPSILONS_DRAWN, EPSILON_POINTS = (0.1, 10.0), 81
 LEAST_MORE, MOST_MORE = 0.1, 20_000.0  # percent more people than the best mechanism that can still be seen
 MECHANISMS_TITLE = "What each mechanism needs at the same privacy"
@@ -60,7 +48,7 @@ def plot_plan(plan: Tradeoff, *, title: str | None = None, ax: Axes | None = Non
     matplotlib Axes
         The axes that were drawn on; its figure is ``.figure``.
     """
-    ax = new_axes(PLAN_SIZE) if ax is None else ax
+    ax = canvas.new_axes(PLAN_SIZE) if ax is None else ax
     fewest, most = max(1, plan.people / PLAN_SPAN), min(plan.people * PLAN_SPAN, 2**53)
     people = np.unique(np.geomspace(fewest, most, PLAN_POINTS).round().astype(np.int64))
     epsilons = plan.grid_epsilons(apart=LABELS_APART)
@@ -73,16 +61,16 @@ def plot_plan(plan: Tradeoff, *, title: str | None = None, ax: Axes | None = Non
         ax.plot(
             people,
             line,
-            color=PALETTE[place % len(PALETTE)],
+            color=canvas.PALETTE[place % len(canvas.PALETTE)],
             linewidth=2.4 if planned else 1.3,
-            linestyle="-" if planned else LINE_STYLES[place % len(LINE_STYLES)],
+            linestyle="-" if planned else canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)],
         )
         ax.annotate(f"ε = {name}", (people[-1], line[-1]), (5, 0), textcoords="offset points", va="center", fontsize=8)
     if plan.goal is not None:
-        ax.axhline(scale * plan.goal, color=INK, linestyle="--", linewidth=0.9)
+        ax.axhline(scale * plan.goal, color=canvas.INK, linestyle="--", linewidth=0.9)
     reached = getattr(plan, plan.measure)
-    ax.plot([plan.people], [scale * reached], "o", color=INK, markersize=7, zorder=4)
-    logarithmic(ax)
+    ax.plot([plan.people], [scale * reached], "o", color=canvas.INK, markersize=7, zorder=4)
+    canvas.logarithmic(ax)
     ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
     ax.set_xlabel("people")
     ax.set_ylabel(f"{MEASURES[plan.measure]}{plan.question.about} ({plan.question.unit.removeprefix('the ')})")
@@ -90,13 +78,13 @@ def plot_plan(plan: Tradeoff, *, title: str | None = None, ax: Axes | None = Non
     amount = plan.question.amount(reached) + ("" if plan.question.numbers is None else " in the unit of the answers")
     notes.append(f"point: {counted(plan.people, 'person', 'people')}, ε = {plan.design.shown_epsilon()}, {amount}")
     notes += ["black dashed line: the goal"] * (plan.goal is not None)
-    add_heading(ax, notes, PLAN_TITLE if title is None else title, above=6)
+    canvas.add_heading(ax, notes, PLAN_TITLE if title is None else title, above=6)
     return ax
 
 
 def save_plan(plan: Tradeoff, path: str | os.PathLike[str], *, title: str | None = None) -> None:
     """Draw a plan to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
-    save_picture(lambda ax: plot_plan(plan, title=title, ax=ax), PLAN_SIZE, path)
+    canvas.save_picture(lambda ax: plot_plan(plan, title=title, ax=ax), PLAN_SIZE, path)
 
 
 def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes | None = None) -> Axes:
@@ -119,7 +107,7 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
     matplotlib Axes
         The axes that were drawn on; its figure is ``.figure``.
     """
-    ax = new_axes(MECHANISMS_SIZE) if ax is None else ax
+    ax = canvas.new_axes(MECHANISMS_SIZE) if ax is None else ax
     epsilon = compared.candidates[0].design.epsilon
     epsilons = np.geomspace(min(EPSILONS_DRAWN[0], epsilon), max(EPSILONS_DRAWN[1], epsilon), EPSILON_POINTS)
     more = {candidate.name: np.full(epsilons.size, np.nan) for candidate in compared.candidates}
@@ -128,7 +116,7 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
         for candidate in offered:
             if candidate.name in more:
                 more[candidate.name][place] = 100 * (candidate.variance / offered[0].variance - 1)
-    lines, colours = [], (*PALETTE, REPORTED_POINT)
+    lines, colours = [], (*canvas.PALETTE, canvas.REPORTED_POINT)
     for place, candidate in enumerate(compared.candidates):
         taken = candidate.name == compared.recommended
         style = place + place // len(colours)  # so that two lines of one colour differ
@@ -136,13 +124,13 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
             epsilons,
             np.maximum(more[candidate.name], LEAST_MORE),
             color=colours[place % len(colours)],
-            linestyle="-" if taken else LINE_STYLES[style % len(LINE_STYLES)],
+            linestyle="-" if taken else canvas.LINE_STYLES[style % len(canvas.LINE_STYLES)],
             linewidth=3.0 if taken else 1.4,
             zorder=2 if taken else 3,
         )
-    ax.axhline(100 * VARIANCE_TOLERANCE, color=INK, linestyle="--", linewidth=0.9)
-    ax.axvline(epsilon, color=INK, linestyle=":", linewidth=1.2)
-    logarithmic(ax)
+    ax.axhline(100 * VARIANCE_TOLERANCE, color=canvas.INK, linestyle="--", linewidth=0.9)
+    ax.axvline(epsilon, color=canvas.INK, linestyle=":", linewidth=1.2)
+    canvas.logarithmic(ax)
     ax.set_xlim(epsilons[0], epsilons[-1])
     highest = np.nanmax([np.nanmax(line) for line in more.values()])
     # The lowest line is whole.
@@ -162,11 +150,11 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
         f"dashed line: {100 * VARIANCE_TOLERANCE:.0f} % above the best",
         f"thick line: recommended at ε = {compared.shown_epsilon()}",
     ]
-    above = add_legend(ax, Legend(lines, labels, notes))
-    add_heading(ax, notes, MECHANISMS_TITLE if title is None else title, above)
+    above = canvas.add_legend(ax, canvas.Legend(lines, labels, notes))
+    canvas.add_heading(ax, notes, MECHANISMS_TITLE if title is None else title, above)
     return ax
 
 
 def save_mechanisms(compared: Mechanisms, path: str | os.PathLike[str], *, title: str | None = None) -> None:
     """Draw mechanisms to a PNG, SVG or PDF file, which is written whole or not at all; no display is needed."""
-    save_picture(lambda ax: plot_mechanisms(compared, title=title, ax=ax), MECHANISMS_SIZE, path)
+    canvas.save_picture(lambda ax: plot_mechanisms(compared, title=title, ax=ax), MECHANISMS_SIZE, path)

@@ -8,22 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.inference.two_answers import answers_of_interest
-from warner.output.canvas import (
-    FIGURE_INCHES,
-    GRID_COLOUR,
-    GROUP_WIDTH,
-    INK,
-    LABEL_WIDTH,
-    LINE_STYLES,
-    MARKERS,
-    PALETTE,
-    STRIPE,
-    Legend,
-    add_heading,
-    add_legend,
-    new_axes,
-    save_picture,
-)
+from warner.output import canvas
 from warner.output.regression_tables import abridged, interval_heading, number_name, subject
 from warner.regression.terms import INTERCEPT
 from warner.words import counted, enumerated, level_text, printable, quoted, shortened
@@ -37,12 +22,12 @@ if TYPE_CHECKING:
     from warner.regression.regressions import Regression
 
 COEFFICIENTS_DRAWN = 60  # coefficients that fit on one page
-SHARES_SIZE = (FIGURE_INCHES, 5.0)  # inches
+SHARES_SIZE = (canvas.FIGURE_INCHES, 5.0)  # inches
 LINE_POINTS = 31  # of a line
 LEVELS_DRAWN = 24  # levels of a factor that fit beside each other
 FEW_NUMBERS = 5  # different numbers that are drawn as levels
 LEVELS_WIDTH = 70  # characters of their names that do
-ANSWERS_TOLD_APART = len(PALETTE)  # answers whose lines can be told apart
+ANSWERS_TOLD_APART = len(canvas.PALETTE)  # answers whose lines can be told apart
 AXIS_MARGIN = 0.06  # of the axis, beside the farthest finite end
 LABELLED_RATIOS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7))  # odds ratios in each decade that an axis is labelled with
 
@@ -79,7 +64,7 @@ def plot_regression(
     matplotlib Axes
         The axes that were drawn on; its figure is ``.figure``.
     """
-    ax = new_axes(_size(fit, against)) if ax is None else ax
+    ax = canvas.new_axes(_size(fit, against)) if ax is None else ax
     if against is None:
         return _draw_coefficients(ax, fit, level, interval, title, odds=odds)
     return _draw_shares(ax, fit, against, level, title)
@@ -100,14 +85,14 @@ def save_regression(
     def draw(ax: Axes) -> Axes:
         return plot_regression(fit, against, level=level, interval=interval, odds=odds, title=title, ax=ax)
 
-    save_picture(draw, _size(fit, against), path)
+    canvas.save_picture(draw, _size(fit, against), path)
 
 
 def _size(fit: Regression, against: str | None) -> tuple[float, float]:
     if against is not None:
         return SHARES_SIZE
     chosen = _drawn(fit)
-    return FIGURE_INCHES, 1.9 + 0.3 * (len(chosen) + len(_blocks(fit, chosen)))
+    return canvas.FIGURE_INCHES, 1.9 + 0.3 * (len(chosen) + len(_blocks(fit, chosen)))
 
 
 # Coefficients
@@ -136,9 +121,9 @@ def _draw_coefficients(
     estimate, low, high = (table[name][chosen].astype(np.float64) for name in ("estimate", "low", "high"))
     least, most = _span(estimate, low, high)
     ax.set_xlim(least, most)
-    ax.axvline(0, color=INK, linewidth=0.9)
+    ax.axvline(0, color=canvas.INK, linewidth=0.9)
     for row, name in heads:
-        ax.axhspan(row - 0.5, row + 0.5, color=STRIPE, linewidth=0, zorder=0)
+        ax.axhspan(row - 0.5, row + 0.5, color=canvas.STRIPE, linewidth=0, zorder=0)
         ax.annotate(
             name, (0, row), (5, 0), xycoords=ax.get_yaxis_transform(), textcoords="offset points", va="center",
             fontsize=9, fontweight="bold", parse_math=False,
@@ -148,7 +133,7 @@ def _draw_coefficients(
     ax.set_yticks(rows, labels, parse_math=False)
     ax.set_ylim(max(rows) + 0.6, -0.6)
     ax.tick_params(axis="y", length=0, pad=8)  # an arrow may reach over the edge
-    ax.grid(axis="x", color=GRID_COLOUR, linewidth=0.6)
+    ax.grid(axis="x", color=canvas.GRID_COLOUR, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     if odds:
@@ -162,7 +147,7 @@ def _draw_coefficients(
     left = "cutpoints" if fit.specification.model == "ordered" else "intercepts" if heads else "intercept"
     notes += [f"{left} not drawn"] * (INTERCEPT in fit.model_data.terms.names and len(chosen) < total)
     notes += [f"the first {COEFFICIENTS_DRAWN} coefficients of {total}"] * (len(chosen) == COEFFICIENTS_DRAWN < total)
-    add_heading(ax, notes, subject(fit, odds=odds) if title is None else title, above=6)
+    canvas.add_heading(ax, notes, subject(fit, odds=odds) if title is None else title, above=6)
     return ax
 
 
@@ -175,10 +160,10 @@ def _layout(fit: Regression, chosen: Integers) -> tuple[list[float], list[str], 
     for i in chosen.tolist():
         answer, term = fit.specification.coefficients[i]
         if blocks and answer != before:
-            heads.append((float(place), shortened(printable(str(answer)), LABEL_WIDTH)))
+            heads.append((float(place), shortened(printable(str(answer)), canvas.LABEL_WIDTH)))
             before, place = answer, place + 1
         rows.append(float(place))
-        labels.append(abridged(term, LABEL_WIDTH))
+        labels.append(abridged(term, canvas.LABEL_WIDTH))
         place += 1
     return rows, labels, heads
 
@@ -200,14 +185,14 @@ def _draw_row(ax: Axes, row: float, estimate: float, low: float, high: float) ->
     edges = ax.get_xlim()
     if not (math.isnan(low) or math.isnan(high)):
         ends = [edges[0] if low == -math.inf else low, edges[1] if high == math.inf else high]
-        ax.plot(ends, [row, row], color=PALETTE[0], linewidth=1.4, zorder=2)
+        ax.plot(ends, [row, row], color=canvas.PALETTE[0], linewidth=1.4, zorder=2)
         for end, edge, marker in ((low, edges[0], "<"), (high, edges[1], ">")):
             if math.isinf(end):
-                ax.plot([edge], [row], marker, color=PALETTE[0], markersize=7, clip_on=False, zorder=3)
+                ax.plot([edge], [row], marker, color=canvas.PALETTE[0], markersize=7, clip_on=False, zorder=3)
             else:
-                ax.plot([end], [row], "|", color=PALETTE[0], markersize=6, zorder=2)
+                ax.plot([end], [row], "|", color=canvas.PALETTE[0], markersize=6, zorder=2)
     if math.isfinite(estimate):
-        ax.plot([estimate], [row], "o", color=PALETTE[0], markersize=5.5, zorder=3)
+        ax.plot([estimate], [row], "o", color=canvas.PALETTE[0], markersize=5.5, zorder=3)
 
 
 def _label_ratios(ax: Axes, least: float, most: float) -> None:
@@ -260,13 +245,13 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
     bottom = room if number or least < 0 or isinstance(shown.values, list) else 0.2 * room
     ax.set_ylim(least - bottom, most + room)
     if least < 0 < most:
-        ax.axhline(0, color=INK, linewidth=0.8)
-    ax.grid(axis="y", color=GRID_COLOUR, linewidth=0.6)
+        ax.axhline(0, color=canvas.INK, linewidth=0.8)
+    ax.grid(axis="y", color=canvas.GRID_COLOUR, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_xlabel(shortened(printable(against), 2 * LABEL_WIDTH), parse_math=False)
+    ax.set_xlabel(shortened(printable(against), 2 * canvas.LABEL_WIDTH), parse_math=False)
     ax.set_ylabel(f"mean of {number_name(fit)}" if number else "share of people (%)", parse_math=False)
-    labels = [shortened(printable(str(domain[answer])), GROUP_WIDTH) for answer in answers]
+    labels = [shortened(printable(str(domain[answer])), canvas.GROUP_WIDTH) for answer in answers]
     around = "lines" if isinstance(shown.values, list) else "band" if len(answers) == 1 else "bands"
     notes = [counted(fit.people, "person", "people")]
     notes += ["no intervals: penalised estimates" if fit.penalty else f"{around}: {level_text(level)} interval"]
@@ -274,10 +259,10 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
     notes += ["means over all people, with their other covariates"] * (len(terms.variables) > 1)
     notes += [f"the first {LEVELS_DRAWN} levels"] * (len(terms.levels.get(against, ())) > LEVELS_DRAWN)
     notes += [f"the first {ANSWERS_TOLD_APART} of {len(domain):,} answers"] * (2 < len(answers) < len(domain))
-    above = add_legend(ax, Legend(handles, labels, notes)) if len(answers) > 1 else 6.0
+    above = canvas.add_legend(ax, canvas.Legend(handles, labels, notes)) if len(answers) > 1 else 6.0
     name = "share of each answer" if len(answers) > 1 else f"share of {quoted(domain[0])}"
     name = f"mean of {number_name(fit)}" if number else name
-    add_heading(ax, notes, f"Predicted {name}, by {against}" if title is None else title, above)
+    canvas.add_heading(ax, notes, f"Predicted {name}, by {against}" if title is None else title, above)
     return ax
 
 
@@ -304,10 +289,14 @@ def _named(value: object) -> str:
 
 
 def _draw_line(ax: Axes, shown: _Shown, answer: int, place: int, _: int) -> Any:
-    colour = PALETTE[place]
+    colour = canvas.PALETTE[place]
     ax.fill_between(shown.values, shown.low[:, answer], shown.high[:, answer], color=colour, alpha=0.18, linewidth=0)
     (line,) = ax.plot(
-        shown.values, shown.share[:, answer], color=colour, linestyle=LINE_STYLES[place % len(LINE_STYLES)], linewidth=2
+        shown.values,
+        shown.share[:, answer],
+        color=colour,
+        linestyle=canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)],
+        linewidth=2,
     )
     return line
 
@@ -315,9 +304,9 @@ def _draw_line(ax: Axes, shown: _Shown, answer: int, place: int, _: int) -> Any:
 def _draw_levels(ax: Axes, shown: _Shown, answer: int, place: int, number: int) -> Any:
     at = np.arange(len(shown.values)) + (place - (number - 1) / 2) * 0.7 / number
     low, high, share = (part[:, answer] for part in (shown.low, shown.high, shown.share))
-    ax.vlines(at, low, high, color=PALETTE[place], linewidth=1.4)
-    (points,) = ax.plot(at, share, MARKERS[place], color=PALETTE[place], markersize=6)
-    names = [shortened(printable(name), LABEL_WIDTH) for name in shown.values]
+    ax.vlines(at, low, high, color=canvas.PALETTE[place], linewidth=1.4)
+    (points,) = ax.plot(at, share, canvas.MARKERS[place], color=canvas.PALETTE[place], markersize=6)
+    names = [shortened(printable(name), canvas.LABEL_WIDTH) for name in shown.values]
     ax.set_xticks(range(len(names)), names, parse_math=False)
     if sum(map(len, names)) > LEVELS_WIDTH:
         ax.tick_params(axis="x", rotation=40)

@@ -130,8 +130,14 @@ def estimate_printed(estimate: Estimate, confidence: Confidence) -> Printed:
     what = f"Estimated share of {quoted(tally.domain[0])}" if answers_shown(tally, table) == 1 else "Estimated shares"
     by = f" by {', '.join(map(printable, tally.by))}" if tally.by else ""
     remarks = _remarks(estimate, confidence, table, outside=bool(table["outside"].any()))
-    notes = [_collected(estimate), *remarks, *(f"warning: {warning}" for warning in estimate.doubts())]
-    return Printed(columns, what + by, tuple(map(sentence, notes)))
+    collected, *warnings = foundations(estimate)
+    return Printed(columns, what + by, (collected, *map(sentence, remarks), *warnings))
+
+
+def foundations(estimate: Estimate) -> tuple[str, ...]:
+    """Say what numbers of an estimate rest on, for a paper: the reports, and what speaks against them."""
+    notes = [_collected(estimate), *(f"warning: {warning}" for warning in estimate.doubts())]
+    return tuple(map(sentence, notes))
 
 
 def totals_of(estimate: Estimate, table: Table) -> Counts | None:

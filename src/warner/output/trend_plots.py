@@ -13,18 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.groups.ordered_groups import axis_of_values
-from warner.output.canvas import (
-    GRID_COLOUR,
-    GROUP_WIDTH,
-    INK,
-    LABEL_WIDTH,
-    LINE_STYLES,
-    MARKERS,
-    PALETTE,
-    REPORTED_POINT,
-    Legend,
-    fitting,
-)
+from warner.output import canvas
 from warner.words import counted, printable, shortened, told_apart
 
 if TYPE_CHECKING:
@@ -75,7 +64,7 @@ def pieces(positions: Array, known: Mask) -> list[NDArray[np.intp]]:
     return [part[known[part]] for part in parts if known[part].any()]
 
 
-def draw_trend(ax: Axes, tally: Collected, shown: Shown, axis: Axis, rows: int) -> Legend:
+def draw_trend(ax: Axes, tally: Collected, shown: Shown, axis: Axis, rows: int) -> canvas.Legend:
     """Draw a line with a band for each of the most common answers; of two answers, for the first."""
     order = axis.order
     n = np.asarray(tally.n, dtype=np.float64)
@@ -89,20 +78,20 @@ def draw_trend(ax: Axes, tally: Collected, shown: Shown, axis: Axis, rows: int) 
         for part in parts:
             style = ".:" if len(x) <= GROUPS_MARKED or part.size == 1 else ":"
             raw = ax.plot(
-                x[part], shown.reported[order[part], 0], style, color=REPORTED_POINT, linewidth=1.3, zorder=1.5
+                x[part], shown.reported[order[part], 0], style, color=canvas.REPORTED_POINT, linewidth=1.3, zorder=1.5
             )
     handles = [
         _draw_answer(ax, x, parts, [column[order, answer] for column in shown[:3]], place)
         for place, answer in enumerate(answers)
     ]
     _finish(ax, tally, shown.part(order, np.array(answers)), axis, answers)
-    names = told_apart([printable(str(tally.domain[answer])) for answer in answers], GROUP_WIDTH)
+    names = told_apart([printable(str(tally.domain[answer])) for answer in answers], canvas.GROUP_WIDTH)
     around = "band" if len(answers) == 1 else "bands"
     notes = [f"{around}: {shown.interval_label}"]
     notes += [f"the {len(answers)} most common of {tally.k:,} answers"] * (1 < len(answers) < tally.k)
     notes += ["lines end where there are no reports"] * (len(parts) > 1)
     notes += _left_out(axis, n)
-    return Legend([*handles, *raw[:1]], [*names, *[shown.reports_label] * len(raw[:1])], notes)
+    return canvas.Legend([*handles, *raw[:1]], [*names, *[shown.reports_label] * len(raw[:1])], notes)
 
 
 def _answers(shown: Shown, n: Array, rows: int) -> list[int]:
@@ -115,8 +104,8 @@ def _answers(shown: Shown, n: Array, rows: int) -> list[int]:
 
 def _draw_answer(ax: Axes, x: Any, parts: list[NDArray[np.intp]], numbers: list[Array], place: int) -> Any:
     share, low, high = numbers
-    colour, style = PALETTE[place], LINE_STYLES[place % len(LINE_STYLES)]
-    marker = MARKERS[place] if len(x) <= GROUPS_MARKED else ""
+    colour, style = canvas.PALETTE[place], canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)]
+    marker = canvas.MARKERS[place] if len(x) <= GROUPS_MARKED else ""
     for part in parts:
         if part.size > 1:
             ax.fill_between(x[part], low[part], high[part], color=colour, alpha=0.16, linewidth=0)
@@ -126,7 +115,7 @@ def _draw_answer(ax: Axes, x: Any, parts: list[NDArray[np.intp]], numbers: list[
             x[part],
             share[part],
             linestyle=style if part.size > 1 else "none",
-            marker=marker or ("" if part.size > 1 else MARKERS[place]),
+            marker=marker or ("" if part.size > 1 else canvas.MARKERS[place]),
             color=colour,
             linewidth=1.8,
             markersize=4.5,
@@ -152,11 +141,11 @@ def _finish(ax: Axes, tally: Collected, shown: Shown, axis: Axis, answers: list[
     room = 0.04 * (most - least or 1.0)
     ax.set_ylim(least - room, most + room)
     if least < 0:
-        ax.axhline(0, color=INK, linewidth=0.8)
-    ax.grid(color=GRID_COLOUR, linewidth=0.6)
+        ax.axhline(0, color=canvas.INK, linewidth=0.8)
+    ax.grid(color=canvas.GRID_COLOUR, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.set_ylabel(shown.axis_label, parse_math=False)
-    ax.set_xlabel(shortened(printable(tally.by[0]), 2 * LABEL_WIDTH), parse_math=False)
+    ax.set_xlabel(shortened(printable(tally.by[0]), 2 * canvas.LABEL_WIDTH), parse_math=False)
     if len(axis.order) <= GROUPS_MARKED:
         _label_groups(ax, tally, axis)
     elif axis.dates:
@@ -167,9 +156,9 @@ def _finish(ax: Axes, tally: Collected, shown: Shown, axis: Axis, answers: list[
 
 def _label_groups(ax: Axes, tally: Collected, axis: Axis) -> None:
     """Name the groups at their places, from left to right, those whose names fit beside each other."""
-    names = told_apart([printable(str(tally.groups[group][0])) for group in axis.order], GROUP_WIDTH)
+    names = told_apart([printable(str(tally.groups[group][0])) for group in axis.order], canvas.GROUP_WIDTH)
     placed = axis.positions[axis.order]
-    room = (placed[-1] - placed[0]) / fitting(ax, AXIS_CHARACTERS)  # of a character
+    room = (placed[-1] - placed[0]) / canvas.fitting(ax, AXIS_CHARACTERS)  # of a character
     shown: list[int] = []
     for group, name in enumerate(names):
         if not shown or placed[group] - placed[shown[-1]] >= room * (2 + (len(name) + len(names[shown[-1]])) / 2):
@@ -182,6 +171,6 @@ def _label_dates(ax: Axes) -> None:
     from matplotlib import dates
 
     untyped: Any = dates
-    locator = untyped.AutoDateLocator(minticks=3, maxticks=fitting(ax, 9))
+    locator = untyped.AutoDateLocator(minticks=3, maxticks=canvas.fitting(ax, 9))
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator))
