@@ -1,11 +1,12 @@
-"""Heavy hitters side by side: this library, PEM restated, and pure-LDP's own PEM and TreeHist, on the same people.
+"""Heavy hitters side by side: this library, PEM restated, and pure-LDP's own PEM, TreeHist and SFP, on the same people.
 
     python benchmarks/heavy_hitters.py [the Python of an environment with pure-LDP]
 
 PEM (Wang, Li, Jha) as published: equal groups, 16 bits a level, and the best k prefixes are kept at each. It uses our
 linear hash, whose counts have the law of optimal local hashing, so that the tree alone differs. pure-LDP has its
 Hadamard sketch of 128 rows and 1,024 columns, and 4 bits a level, which were not tuned: its local hashing compares each
-report with the whole domain. F1 is that of the k most common values; false names are those that nobody holds.
+report with the whole domain. Its SFP joins fragments by a hash of the whole, and may name fewer values than are wanted,
+or more, of which the best are taken. F1 is that of the k most common values; false names are those that nobody holds.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ SKETCHED = """
 import json, sys, time
 import numpy as np
 from pure_ldp.frequency_oracles.apple_cms import CMSClient, CMSServer
+from pure_ldp.heavy_hitters.apple_sfp import SFPClient, SFPServer
 from pure_ldp.heavy_hitters.prefix_extending import PEMClient, PEMServer
 from pure_ldp.heavy_hitters.treehistogram import TreeHistClient, TreeHistServer
 people, bits, epsilon, wanted = json.load(sys.stdin)
@@ -37,7 +39,8 @@ zeros = np.zeros  # current versions of NumPy refuse zeros(None), which pure-LDP
 np.zeros = lambda shape, *more, **named: zeros(() if shape is None else shape, *more, **named)
 texts = [f"{value:0{bits}b}" for value in people]
 results = {}
-for name, client, server in (("PEM", PEMClient, PEMServer), ("TreeHist", TreeHistClient, TreeHistServer)):
+protocols = ("PEM", PEMClient, PEMServer), ("TreeHist", TreeHistClient, TreeHistServer), ("SFP", SFPClient, SFPServer)
+for name, client, server in protocols:
     start = time.process_time()
     try:
         half = epsilon if name == "PEM" else epsilon / 2
@@ -46,13 +49,17 @@ for name, client, server in (("PEM", PEMClient, PEMServer), ("TreeHist", TreeHis
         if name == "PEM":
             one = client(epsilon, 0, bits, 4, fo_client=oracle)
             all_of_them = server(epsilon, 0, bits, 4, fo_server=sketch)
+        elif name == "SFP":
+            one = client(epsilon, 4, bits, alphabet={"0", "1"}, fo_client=oracle)
+            all_of_them = server(epsilon, 4, bits, alphabet={"0", "1"}, fo_server=sketch)
         else:
             one = client(epsilon, 4, bits, fo_client=oracle)
             all_of_them = server(epsilon, bits, 4, fo_server=sketch)
         for text in texts:
             all_of_them.aggregate(one.privatise(text))
-        named = all_of_them.find_heavy_hitters(k=wanted)[0]
-        results[name] = [[int(text, 2) for text in named], time.process_time() - start]
+        shares = dict(zip(*all_of_them.find_heavy_hitters(k=wanted)))
+        named = [text for text in sorted(shares, key=shares.get, reverse=True) if set(text) <= {"0", "1"}]  # no padding
+        results[name] = [[int(text, 2) for text in named[:wanted]], time.process_time() - start]
     except Exception as error:
         results[name] = f"{type(error).__name__}: {error}"
 print(json.dumps(results))
@@ -98,7 +105,7 @@ def judged(named: list[int], people: Integers) -> tuple[int, float, int]:
 
 
 def sketched(people: Integers, bits: int, epsilon: float, python: str) -> dict[str, list[Any] | str]:
-    """Run pure-LDP's PEM and TreeHist in their own environment; give what each named and its seconds, or an error."""
+    """Run pure-LDP's protocols in their own environment; give what each named and its seconds, or an error."""
     given = json.dumps([people.tolist(), bits, epsilon, WANTED])
     child = subprocess.run([python, "-c", SKETCHED], input=given, capture_output=True, text=True, check=False)
     return dict(json.loads(child.stdout)) if child.returncode == 0 else {"pure-LDP": child.stderr.splitlines()[-1]}
@@ -106,6 +113,8 @@ def sketched(people: Integers, bits: int, epsilon: float, python: str) -> dict[s
 
 def main() -> None:
     python = sys.argv[1] if len(sys.argv) > 1 else None
+    if python is None:
+        print("pure-LDP is left out: name the Python of an environment that has it", file=sys.stderr)
     for n, bits, epsilon in ((50_000, 32, 4.0), (50_000, 48, 4.0), (200_000, 48, 2.0)):
         results: dict[str, list[tuple[float, ...]]] = {}
         for seed in range(SURVEYS):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from measuring import Line, compared, peak_resident, slower
-from warner import SubsetSelection, UnaryEncoding, estimate, simulate, tally
+from warner import BitFlips, SubsetSelection, UnaryEncoding, estimate, simulate, tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 K = 1024
+FLIPS = BitFlips(K, epsilon=1, size=16)
 PIECE = 2**16  # reports that are written at a time, as `warner randomize` does
 
 
@@ -26,7 +27,8 @@ def drawing_sets() -> Iterator[Line]:
     """Draw sets for many people: hardly more than the random bytes cost, one for each answer."""
     n = 10**5
     answers = np.random.default_rng(1).integers(0, K, n)
-    for design, most in ((UnaryEncoding(K, epsilon=1), 2.5), (SubsetSelection(K, epsilon=1), 4)):
+    designs = (UnaryEncoding(K, epsilon=1), 2.5), (SubsetSelection(K, epsilon=1), 4), (FLIPS, 4)
+    for design, most in designs:
         yield slower(
             f"randomize 10^5 codes, {design.mechanism}, K = {K:,}",
             "os.urandom(10**5 * K)",
@@ -45,6 +47,16 @@ def counting_sets() -> Iterator[Line]:
     design = UnaryEncoding(K, epsilon=1)
     work = f"tally of 10^6 rows of bits, K = {K:,}"
     yield slower(work, "a copy of their bytes", 2, reports.copy, lambda: tally(reports, design, codes=True))
+    flips = FLIPS.draw(rng.integers(0, K, n // 10), rng.bytes)
+    work = f"tally of 10^5 rows of bit flips, 16 of K = {K:,}"
+    unary = reports[: len(flips)]
+    yield slower(
+        work,
+        "the same of a unary encoding",
+        4,
+        lambda: tally(unary, design, codes=True),
+        lambda: tally(flips, FLIPS, codes=True),
+    )
     some = reports[: n // 10]
     operator, shares = design.operator(some), rng.dirichlet(np.ones(K))
     yield slower(

@@ -52,6 +52,9 @@ def test_what_gives_people_away_is_said() -> None:
     assert deck.shown_epsilon() == "inf"
     with pytest.warns(UserWarning, match="for certain"):  # the two ends
         assert surveys.cards({"+0": "1/3", "+5": "1/3", "-5": "1/3"}, [0, 5, 10]).outputs == (-5, 0, 5, 10, 15)
+    # No report tells a number for certain, but each tells its size: only -1 and 1 lead to 1.
+    with pytest.warns(UserWarning, match=r"rule some numbers out for certain.*: -2, -1, 1, 2; give a card"):
+        assert surveys.cards({"*1": "1/2", "*-1": "1/2"}, [-2, -1, 1, 2]).shown_epsilon() == "inf"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         halves = surveys.cards({"truth": "1/2", "say 0": "1/4", "say 1/2": "1/4"}, ["0", "0.5"])

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import binom
 
 from references import reference
-from warner import CutoffResponse, Tally, estimate, grid
+from warner import CutoffResponse, RandomizedResponse, Tally, estimate, grid, plan
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.facts import Fuzzy, Prefixes
+from warner.inference.binomial import smallest_share
 from warner.inference.intervals import readout_limits
+from warner.inference.presence import absence_p_values
 from warner.inference.quantiles import quantile_places
 
 NUMBERS = reference("numbers")
@@ -109,12 +112,49 @@ def test_half_lines_show_in_the_reports_with_their_cut_off() -> None:
         assert_allclose((other.low, other.high), (1 - alone.high, 1 - alone.low))
         assert not other.approximate
     assert result.median().method == "clopper_pearson"
-    # Of these very people, of an answer and of a stretch in the middle, no count is binomial.
+    # Of these very people, and of an answer and a stretch in the middle, no count is binomial.
     assert result.interval(below=5, target="realised").method == "linear"
-    for answers in (0, 20, [1, 5]):
+    for answers in (1, 5, [1, 5]):
         assert result.interval(answers).method == "linear"
-    for place, answer in ((0, 0), (3, 20)):
-        assert_allclose(result.interval(answer).low, result.interval().low[place])
+
+
+def test_the_first_and_the_last_answer_are_half_lines_at_every_door() -> None:
+    design = CutoffResponse([0, 1, 5, 20], odds=(3, 1))
+    result = estimate(Tally(design, [2, 5, 20, 30, 70, 60]))
+    # 2 of the 7 who were asked about 1 said no, and 60 of the 130 who were asked about 20 said yes.
+    first, last = (
+        estimate(Tally(RandomizedResponse(["this", "other"], odds=(3, 1)), counts)).interval("this")
+        for counts in ([2, 5], [60, 70])
+    )
+    cumulative, every, table = result.interval(cumulative=True), result.interval(), result.table()
+    for same in (result.interval(0), result.interval(below=1), result.interval(within=(0, 0))):
+        assert_allclose((same.low, same.high), (first.low, first.high), rtol=1e-12)
+        assert same.method == "clopper_pearson"
+        assert not same.approximate
+    for same in (result.interval(20), result.interval(above=5), result.interval(within=(6, 99))):
+        assert_allclose((same.low, same.high), (last.low, last.high), rtol=1e-12)
+        assert not same.approximate
+    assert_allclose((cumulative.low[0], cumulative.high[2]), (first.low, 1 - last.low), rtol=1e-12)
+    for ends in ((every.low, every.high), (table["low"], table["high"])):
+        assert_allclose([end[[0, 3]] for end in ends], [(first.low, last.low), (first.high, last.high)], rtol=1e-12)
+    assert every.method == "clopper_pearson or linear"
+    assert every.approximate  # some of them
+
+
+def test_plans_and_tests_of_the_first_answer_count_those_who_are_asked() -> None:
+    design = CutoffResponse([0, 1, 5, 20], odds=(3, 1))
+    # One in twenty is asked about 1; at a share of a half, half of those say no.
+    first = plan(design, people=4000, answer=0, share=0.5)
+    alone = plan(RandomizedResponse(2, odds=(3, 1)), people=200, answer=0, share=0.5)
+    assert first.half_width == pytest.approx(alone.half_width, rel=1e-12)
+    assert first.smallest_share == pytest.approx(
+        smallest_share(200, 0.25, 0.5, 0.05 / 4, 0.8),
+        rel=1e-12,  # four answers are tested
+    )
+    # 60 of 200 noes, when 50 are expected if nobody holds 0.
+    counts = np.array([60, 140, 300, 500, 1000, 2000])
+    p_value = absence_p_values(design.readout(counts[np.newaxis], np.array([[4000]])))[0, 0]
+    assert p_value == pytest.approx(binom.sf(59, 200, 0.25), rel=1e-9)
 
 
 def test_scores_are_those_of_least_variance() -> None:

@@ -57,6 +57,9 @@ def test_numbers_are_rounded_to_the_nearest_answer_halves_upwards_and_cut_at_the
     # 0.15 and 0.45 are halves as they are written, and doubles on either side of one.
     assert tenths.nearest(np.array([0.15, 0.45, 0.05, 0.04999])).tolist() == ["0.2", "0.5", "0.1", "0.0"]
     assert tenths.nearest("0.449") == "0.4"
+    pandas = pytest.importorskip("pandas")
+    assert tenths.nearest(pandas.Series([0.15, None])).tolist() == ["0.2", None]
+    assert age.nearest(pandas.Series([17, 50.2], index=[7, 9])).tolist() == [18, 50]
 
 
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=6, unique=True), st.lists(st.floats(-60, 60), min_size=1))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections import Counter
+from fractions import Fraction
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,8 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 
 from warner import OpenDomain, OpenTally, check
+from warner.designs.open.ancillary_counts import ancillary_counts
+from warner.designs.open.values import WholeNumbers
 
 WORDS = OpenDomain(epsilon=1, letters="a-z", length=8, step=4)
 
@@ -36,10 +42,12 @@ def test_every_p_value_is_that_of_a_binomial_count() -> None:
     assert table["n"][0] == 4000
     law = table["expected"] / table["n"]
     tails = np.minimum(binom.cdf(table["count"], table["n"], law), binom.sf(table["count"] - 1, table["n"], law))
-    assert_allclose(table["adjusted"], np.minimum(1, 2 * result.tests * tails), rtol=1e-9)
+    binomial = slice(-WORDS.levels)
+    wanted = np.minimum(1, 2 * result.tests * tails)
+    assert_allclose(table["adjusted"][binomial], wanted[binomial], rtol=1e-9)
     digits = table["expected"][WORDS.levels :]
     assert_allclose(digits[: WORDS.field], 4000 / WORDS.field)  # the first digit of the first block is always sent
-    assert result.tests == WORDS.levels + 2 * WORDS.levels * WORDS.field
+    assert result.tests == 2 * WORDS.levels + 2 * WORDS.levels * WORDS.field
 
 
 def test_honest_reports_are_refused_no_more_often_than_is_said() -> None:
@@ -81,3 +89,32 @@ def test_what_cannot_be_checked_is_one_clear_line() -> None:
         check(OpenTally.of_rows(WORDS, reports(1)[:0]))
     with pytest.raises(ValueError, match=r"fakes must be left out.*warner\.discover"):
         check(OpenTally.of_rows(WORDS, reports(5)), fakes=3)
+
+
+def test_copies_of_one_report_do_not_fit() -> None:
+    # 20 of 4,000 reports move no digit by more than chance does, but no two of them have one of 3^24 directions.
+    rows = reports()
+    last = rows[rows[:, 0] == 2]
+    assert check(OpenTally.of_rows(WORDS, rows)).fits
+    refused = check(OpenTally.of_rows(WORDS, np.concatenate([rows, last[:1].repeat(20, axis=0)])))
+    assert not refused.fits
+    assert "the most frequent direction of level 2 makes up" in refused.text()
+    (count,) = [one for one in refused.counts[0] if one.what.endswith("direction of level 2")]
+    assert (count.seen, count.n) == (21, len(last) + 20)
+    bound = comb(count.n, 21) / Fraction(WORDS.field) ** (20 * sum(WORDS.digits))
+    assert_allclose(refused.p_value, float(refused.tests * bound), rtol=1e-6)
+
+
+def test_the_bound_on_equal_directions_holds_by_enumeration() -> None:
+    # Five reports of M = 4 directions: the probability that m or more have one direction, over all 4^5 draws.
+    tiny = OpenDomain._of(WholeNumbers((2,)), (3, 1), 2, (1,))
+    largest = [max(Counter(drawn).values()) for drawn in itertools.product(range(4), repeat=5)]
+    for drawn in ([0, 1, 2, 3, 0], [0, 0, 1, 0, 2], [1, 1, 1, 1, 0], [2] * 5):
+        rows = np.array([[1, direction, 0] for direction in drawn])
+        (count,) = [one for one in ancillary_counts(tiny, rows) if one.log_kinds]
+        assert count.seen == max(Counter(drawn).values())
+        result = check(OpenTally.of_rows(tiny, rows))
+        chance = sum(most >= count.seen for most in largest) / len(largest)
+        bound = min(1, comb(5, count.seen) / 4 ** (count.seen - 1))
+        assert chance <= bound
+        assert_allclose(result.adjusted[0][-1] / result.tests, bound, rtol=1e-12)

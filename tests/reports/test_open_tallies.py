@@ -8,6 +8,8 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -15,6 +17,7 @@ import warner
 from warner import OpenDomain, OpenTally
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 WORDS = OpenDomain(epsilon=2, letters="a-z", length=6, step=3)
@@ -96,6 +99,7 @@ def test_a_tally_survives_its_file(grouped: bool, tmp_path: Path) -> None:
         ({"reports": ["1:0:9"]}, "reports must be level:direction:value"),
         ({"reports": "1:0:1"}, "reports must be a list"),
         ({"missing": -1}, "missing must be a whole number"),
+        ({"missing": 10**30}, "missing must be a whole number from 0 to 2\\^53"),
         ({"unknown": [0]}, "unknown must be a whole number"),
         ({"by": ["x"], "groups": []}, "reports must be a list"),
         ({"design": warner.RandomizedResponse(2, epsilon=1).to_dict()}, "design must be an open domain"),
@@ -146,7 +150,7 @@ def test_files_and_frames_give_the_same_tally(form: str, tmp_path: Path) -> None
     made = warner.tally(source, WORDS, column="word", by="region", counts="times", unknown="drop")
     assert made == wanted
     assert made.level_sizes.sum() == sum(times[:50])
-    assert made.missing.tolist(), made.unknown.tolist() == ([1, 0], [0, 2])
+    assert (made.missing.tolist(), made.unknown.tolist()) == ([1, 0], [0, 2])
     some = warner.tally(source, WORDS, column="word", counts="times", where={"region": "south"}, unknown="drop")
     assert some.n == wanted.n[1]
     with pytest.raises(ValueError, match="'nonsense'"):
@@ -156,7 +160,14 @@ def test_files_and_frames_give_the_same_tally(form: str, tmp_path: Path) -> None
 def test_a_file_without_rows_is_an_empty_tally(tmp_path: Path) -> None:
     (tmp_path / "reports.csv").write_text("word,region\n")
     assert warner.tally(tmp_path / "reports.csv", WORDS, column="word").n == 0
-    assert warner.tally(tmp_path / "reports.csv", WORDS, column="word", by="region").groups == ()
+    empty = warner.tally(tmp_path / "reports.csv", WORDS, column="word", by="region")
+    assert (empty.groups, empty.n.tolist(), empty.missing.tolist()) == ((), [], [])
+    assert empty + empty == OpenTally.from_json(empty.to_json()) == empty
+    assert empty.closed(["one", "two"]).counts.shape == (0, 2)
+    grouped = warner.tally(some_reports(3), WORDS, by={"region": ["a", "a", "b"]})
+    assert empty + grouped == grouped + empty == grouped
+    with pytest.raises(ValueError, match="level 1 has none of its 0"):
+        warner.discover(empty)
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -172,6 +183,65 @@ def test_a_list_is_read_in_reports_that_were_collected_openly(grouped: bool) -> 
     # A third each hold one and three; standard errors are below 3 points in halves of 3,000.
     assert (np.abs(shares - [1 / 3, 1 / 3, 0, 0]) < 5 * 0.03).all()
     assert warner.Tally.from_json(closed.to_json()) == closed
+
+
+@pytest.mark.parametrize("form", ["list", "array", "pandas", "polars", "arrow", "parquet", "duckdb"])
+def test_reports_may_be_texts_in_bytes(form: str, tmp_path: Path) -> None:
+    texts = [*some_reports(50), "nonsense", "2:é:1"]
+    column = pa.array([*(text.encode() for text in texts), None], pa.binary())
+    wanted = warner.tally([*texts, None], WORDS, unknown="drop")
+    assert (wanted.n, wanted.missing, wanted.unknown) == (50, 1, 2)
+    source: Any = column.to_pylist()
+    if form == "array":
+        source = np.array(source, dtype=object)
+    elif form == "pandas":
+        source = pd.DataFrame({"word": source})
+    elif form == "polars":
+        source = pl.DataFrame({"word": source})
+    elif form != "list":
+        source = pa.table({"word": column})
+    if form == "parquet":
+        pq.write_table(source, source := tmp_path / "reports.parquet")
+    elif form == "duckdb":
+        source = duckdb.from_arrow(source)
+    assert warner.tally(source, WORDS, unknown="drop") == wanted
+    with pytest.raises(ValueError, match="2 are not: b'nonsense'"):
+        warner.tally(source, WORDS)
+
+
+def test_columns_of_other_types_are_refused_with_what_reports_are() -> None:
+    with pytest.raises(TypeError, match="must hold strings or bytes such as 2:01f:1, as the reports are, but holds"):
+        warner.tally(pa.table({"word": [[1, 2, 3]]}), WORDS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows + 0.5,
+        lambda rows: rows.ravel(),
+        lambda rows: rows[:8, :3],
+        lambda rows: np.hstack([rows, rows]),
+        lambda rows: rows.astype(object),
+        lambda rows: np.where(rows == rows[0, 1], np.nan, rows),
+    ],
+)
+def test_codes_are_rows_of_whole_numbers_and_nothing_else(change: Callable[[Any], Any]) -> None:
+    rows = WORDS.report_form.read(some_reports(60)).reports
+    with pytest.raises(TypeError, match="reports must be rows of 4 whole numbers, but got shape"):
+        warner.tally(change(rows), WORDS, codes=True, unknown="drop")
+    huge = np.full((2, 4), 2**64 - 1, dtype=np.uint64)
+    assert warner.tally(huge, WORDS, codes=True, unknown="drop").unknown == 2
+
+
+@pytest.mark.parametrize("name", ["value", "other", "support", "share", "low", "high", "p", "adjusted"])
+def test_groups_do_not_take_the_names_of_columns_of_the_result(name: str) -> None:
+    with pytest.raises(ValueError, match=f"by must not name a group '{name}'"):
+        warner.tally(some_reports(4), WORDS, by={name: ["a", "b"] * 2})
+
+
+def test_more_reports_than_memory_holds_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"1,000,000,000,002 reports need about .* check that counts are the numbers"):
+        warner.tally(some_reports(3), WORDS, counts=[10**12, 1, 1])
 
 
 def test_a_report_takes_a_few_bytes() -> None:

@@ -7,9 +7,20 @@ from typing import Annotated
 
 import typer
 
-from warner.cli.delivering import Outcome, Table, refuse_overwriting
+from warner.cli.delivering import Delivery, TableForms, refuse_overwriting
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import Columns, DesignFile, HtmlReport, Level, Plot, Reading, Reports, Title, Wording, labels_in
+from warner.cli.options import (
+    ColumnOptions,
+    DesignFile,
+    HtmlReport,
+    Level,
+    Plot,
+    Reading,
+    Reports,
+    Title,
+    Wording,
+    labels_in,
+)
 from warner.cli.sources import DesignGiven, Source
 from warner.designs.open.values import WholeNumbers
 from warner.discovery.discoveries import discover as discovered
@@ -20,7 +31,7 @@ def discover(
     files: Reports,
     *,
     design: DesignFile = None,
-    columns: Columns,
+    columns: ColumnOptions,
     level: Level = 0.95,
     above: Annotated[float, typer.Option(help="Name only values whose share in the population is above this.")] = 0.0,
     expected: Annotated[
@@ -34,7 +45,7 @@ def discover(
         bool, typer.Option("--simultaneous", help="Let the level hold for all groups together, not for each.")
     ] = False,
     reading: Reading,
-    table: Table,
+    table: TableForms,
     plot: Plot = None,
     report: HtmlReport = None,
     title: Title = None,
@@ -58,7 +69,7 @@ def discover(
             lines = labels_in(expected)
             values = _whole(lines) if isinstance(tally.design.values, WholeNumbers) else lines
         found = discovered(tally, level=level, above=above, expected=values, power=power, simultaneous=simultaneous)
-        text = table.written(Outcome(found))
+        text = table.written(Delivery(found))
         if plot is not None:
             found.save_plot(plot, title=title)
         if report is not None:

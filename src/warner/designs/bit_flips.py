@@ -38,7 +38,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -50,17 +50,30 @@ from warner.designs.bits import Incidence
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.draws import Compared, bernoulli, selection, selections
 from warner.designs.exact import odds_as_given, odds_from_epsilon, refuse_wide
-from warner.designs.facts import NOBODY, Alike, Bounds, ChannelOperator, Fuzzy, Readout, Sums, sizes_of, summed
+from warner.designs.facts import (
+    NOBODY,
+    Alike,
+    Bounds,
+    ChannelOperator,
+    Fuzzy,
+    Readout,
+    Sums,
+    contrast_moments,
+    sizes_of,
+    summed,
+)
 from warner.designs.labels import first_and_last
 from warner.designs.odds import FromOdds, NumberReader
 from warner.designs.report_forms import AskedBitForm
-from warner.designs.unary import BITS_AT_ONCE
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
+    from warner.arrays import Array, Counts, Integers, Mask, Size
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
+    from warner.designs.facts import Estimand
     from warner.designs.labels import Domain, Labels
+
+ASKED_AT_ONCE = 2**23  # people times answers that are drawn together
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -251,13 +264,13 @@ class BitFlips(FromOdds):
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
         """Draw the answers to ask about, and their bits, as rows of packed bits."""
         reports = np.empty((answers.size, self.report_form.width), dtype=np.uint8)
-        step = max(1, BITS_AT_ONCE // self.k)
+        step = max(1, ASKED_AT_ONCE // self.k)
         for start in range(0, answers.size, step):
             truth = answers[start : start + step]
             asked = self.assigned(truth.size, random_bytes)
             places = self.places(asked)
             bits = self.bits((places == truth[:, np.newaxis]), random_bytes)
-            reports[start : start + step] = self.written(asked, bits)
+            reports[start : start + step] = self.written(asked, bits, places)
         return reports
 
     def assigned(self, size: int, random_bytes: RandomBytes) -> Counts:
@@ -276,20 +289,20 @@ class BitFlips(FromOdds):
         s, t = self.odds
         return np.asarray(true ^ bernoulli(true.size, t, s + t, random_bytes).reshape(true.shape))
 
-    def written(self, asked: Counts, bits: Mask) -> Counts:
+    def written(self, asked: Counts, bits: Mask, places: Integers | None = None) -> Counts:
         """Put the bits in the places of the answers that were asked about."""
         ones = np.zeros((len(asked), self.k), dtype=bool)
-        np.put_along_axis(ones, self.places(asked), bits, axis=1)
+        np.put_along_axis(ones, self.places(asked) if places is None else places, bits, axis=1)
         return np.hstack([asked, np.packbits(ones, axis=1)])
 
     def counted(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Sums:
         """Count ones and zeros of each answer, and the reports; see `Design.counted`."""
-        asked, ones = np.hsplit(reports, 2)
-        sums, n = bit_sums(np.hstack([ones, asked & ~ones]), amounts, group, groups)
+        sums, n = bit_sums(reports, amounts, group, groups)
         half = sums.shape[-1] // 2
-        counts = np.concatenate([sums[:, : self.k], sums[:, half : half + self.k]], axis=-1)
+        asked, ones = sums[:, : self.k], sums[:, half : half + self.k]
+        counts = np.concatenate([ones, np.maximum(asked - ones, 0)], axis=-1)  # of weights, up to rounding
         return Sums(counts[0], n[0]) if group is None else Sums(counts, n)
 
     def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
@@ -347,17 +360,9 @@ class BitFlips(FromOdds):
 
     # How shares show
 
-    def readout(
-        self,
-        counts: Counts,
-        n: Array,
-        sets: Sets | None = None,
-        *,
-        minus: Sets | None = None,
-        target: str = "population",
-        histogram: Counts | None = None,
-    ) -> Readout:
+    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
         """Say how shares show: binomially for an answer, and for all but one; else in scores, see the head."""
+        sets, minus, target = estimand
         ones, zeros = counts[..., : self.k], counts[..., self.k :]
         if sets is None:
             return self._binomial(ones, zeros)
@@ -382,19 +387,11 @@ class BitFlips(FromOdds):
         one, two = (
             np.clip(m / self.k + worth * part / (n + 1), 0, 1) for part, m in ((first, sizes), (second, others))
         )
-        held = ((one, 1 - level), (two, -1 - level), (np.maximum(1 - one - two, 0), -level))
-        mean, square = (sum(part * weight**power for part, weight in held) for power in (1, 2))
+        mean, square = contrast_moments(one, two, level)
         squares = sizes + others - (sizes - others) ** 2 / self.k
         error = np.sqrt(self._variance(squares, mean, square, target) / n)
-        return Readout(
-            np.where(binomial, own.count, n * share),
-            np.where(binomial, own.trials, n),
-            np.where(binomial, own.base, 0.0),
-            np.where(binomial, own.gain, 1.0),
-            binomial,
-            error,
-            self._scores(sizes) if minus is None else None,
-        )
+        scores = self._scores(sizes) if minus is None else None
+        return replace(own, exact=binomial).else_scores(n, share, error, scores)
 
     def _binomial(self, ones: Counts, zeros: Counts) -> Readout:
         """Say how shares show in the bits of those who were asked; what nobody was asked about may be anything."""

@@ -56,7 +56,8 @@ def cards(device: Mapping[str, Number], values: Domain) -> Channel:
     Warns
     -----
     UserWarning
-        If a report tells somebody's number for certain, so that epsilon is infinite; it names such reports.
+        If a report tells somebody's number for certain, or rules some number out, so that epsilon is infinite; it names
+        such reports.
 
     References
     ----------
@@ -98,12 +99,18 @@ def cards(device: Mapping[str, Number], values: Domain) -> Channel:
     outputs = _labels(reports)
     matrix = [[row.get(report, Fraction(0)) for report in reports] for row in table]
     design = Channel(matrix, labels, outputs, procedure=_procedure(device))
-    telling = [outputs[j] for j in range(len(outputs)) if sum(row[j] > 0 for row in matrix) == 1]
-    if telling:
-        names = enumerated([str(label) for label in telling])
+    leading = [sum(row[j] > 0 for row in matrix) for j in range(len(outputs))]  # numbers that lead to each report
+    telling = [label for label, number in zip(outputs, leading, strict=True) if number == 1]
+    excluding = [label for label, number in zip(outputs, leading, strict=True) if number < len(matrix)]
+    if excluding:
+        names = enumerated([str(label) for label in telling or excluding])
+        what = (
+            "tell somebody's number for certain, because only one number leads to them"
+            if telling
+            else "rule some numbers out for certain, because these never lead to them"
+        )
         warnings.warn(
-            f"these reports tell somebody's number for certain, because only one number leads to them: {names}; give a "
-            'card "say ..." for every possible number, or a top category',
+            f'these reports {what}: {names}; give a card "say ..." for every possible number, or a top category',
             stacklevel=2,
         )
     return design

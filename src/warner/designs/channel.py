@@ -34,6 +34,7 @@ from warner.designs.matrices import whole_rows
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Label, Mask, Sets, Size
     from warner.designs.draws import RandomBytes
+    from warner.designs.facts import Estimand
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
@@ -194,49 +195,34 @@ class Channel(Design):
 
     # How shares show
 
-    def readout(
-        self,
-        counts: Counts,
-        n: Array,
-        sets: Sets | None = None,
-        *,
-        minus: Sets | None = None,
-        target: str = "population",
-        histogram: Counts | None = None,
-    ) -> Readout:
+    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
         """Say how shares show: in a binomial count where some reports have one, else in a linear combination."""
-        inverse = self.inverse()
-        if sets is None:
-            weights, identified, binomials = inverse, self.identified(), self._of_answers
-        else:
-            weights = self._summed_weights(sets)
-            identified = self._tells(weights, sets)
-            binomials = self._binomials(sets, target) if minus is None else [None] * len(sets)
-            if minus is not None:
-                other = self._summed_weights(minus)
-                identified &= self._tells(other, minus)
-                if self.k == 2:  # then the two shares sum to one
-                    binomials = [_doubled(self._binomial(members)) for members in sets]
-                weights = weights - other
-        expected = self._matrix.mean(axis=0)
-        variances = expected @ weights**2 - (expected @ weights) ** 2
-        chosen = [
-            known is not None and tells and _as_good(known, expected, linear)
-            for known, tells, linear in zip(binomials, identified, variances, strict=True)
-        ]
-        exact_ = np.array(chosen, dtype=bool)
-        count = np.asarray(counts @ weights, dtype=np.float64)
+        weights, identified = self._weights_of(estimand)
         # Half a report more of each kind, or a kind that was never seen would count as impossible. For fuzzy sets one
         # report of all kinds alike: there may be more kinds than reports, and the scores of all of them count.
-        more = 1 / counts.shape[-1] if isinstance(sets, Fuzzy) else 0.5
-        error = np.where(identified, self._errors(counts, n, weights, target, more), np.inf)
-        base, gain = np.zeros(exact_.size), np.ones(exact_.size)
-        for place in np.flatnonzero(exact_):
-            known = binomials[place]
-            assert known is not None
-            count[:, place] = counts[:, known.reports].sum(axis=-1)
-            base[place], gain[place] = known.base, known.gain
+        more = 1 / counts.shape[-1] if isinstance(estimand.sets, Fuzzy) else 0.5
+        error = np.where(identified, self._errors(counts, n, weights, estimand.target, more), np.inf)
+        count = np.asarray(counts @ weights, dtype=np.float64)
+        base, gain, exact_ = np.zeros(error.shape[-1]), np.ones(error.shape[-1]), np.zeros(error.shape[-1], dtype=bool)
+        expected = self._matrix.mean(axis=0)
+        variances = expected @ weights**2 - (expected @ weights) ** 2
+        for place, known in enumerate(self._binomials(estimand)):
+            if known is not None and identified[place] and _as_good(known, expected, variances[place]):
+                count[:, place] = counts[:, known.reports].sum(axis=-1)
+                base[place], gain[place], exact_[place] = known.base, known.gain, True
         return Readout(count, n, base, gain, exact_, error, (weights.min(axis=0), weights.max(axis=0)))
+
+    def _weights_of(self, estimand: Estimand) -> tuple[Array, Mask]:
+        """Give the weights of reports whose sums are unbiased for the shares asked for, and whether they tell these."""
+        sets, minus, _ = estimand
+        if sets is None:
+            return self.inverse(), self.identified()
+        weights = self._summed_weights(sets)
+        identified = self._tells(weights, sets)
+        if minus is None:
+            return weights, identified
+        other = self._summed_weights(minus)
+        return weights - other, identified & self._tells(other, minus)
 
     def _errors(self, counts: Counts, n: Array, weights: Array, target: str, more: float) -> Array:
         """Give the standard errors of linear combinations of the observed shares, with so many more of each kind."""
@@ -284,8 +270,16 @@ class Channel(Design):
                     binomials[i] = self._of_reports(reports, int(weights[i, i]), int(others[0]))
         return binomials
 
-    def _binomials(self, sets: Sets, target: str) -> list[BinomialReports | None]:
-        """Find for each set reports whose number is binomial in its share; of a fuzzy set, in the population alone."""
+    def _binomials(self, estimand: Estimand) -> list[BinomialReports | None]:
+        """Find for each share reports whose number is binomial in it; of a fuzzy set, in the population alone.
+
+        Of differences there are none, but for two answers, whose shares sum to one.
+        """
+        sets, minus, target = estimand
+        if sets is None:
+            return self._of_answers
+        if minus is not None:
+            return [_doubled(self._binomial(members)) if self.k == 2 else None for members in sets]
         if not isinstance(sets, Fuzzy):
             return [self._binomial(members) for members in sets]
         if target != "population" or len(self.outputs) > 2:

@@ -20,7 +20,18 @@ import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
 from warner.designs.device import Device, revealed
-from warner.designs.facts import Alike, Ancillary, Bounds, ChannelOperator, Fuzzy, Readout, Sums, Symmetry, added_up
+from warner.designs.facts import (
+    Alike,
+    Ancillary,
+    Bounds,
+    ChannelOperator,
+    Estimand,
+    Fuzzy,
+    Readout,
+    Sums,
+    Symmetry,
+    added_up,
+)
 from warner.designs.labels import refuse_rounded
 from warner.designs.matrices import inverse
 from warner.designs.report_forms import LabelForm
@@ -65,6 +76,7 @@ class Design(Device):
     # Whether every report counts for or against every answer. If not, those who are counted are a random part of the
     # people, so that a share among all of these shows as that of a population does: the exact law is not theirs.
     counts_everybody: bool = True
+    counted_part: float = 1.0  # of the people: whose reports are counted at all, and are the n of a tally
     # Columns of which a report is counted in one at most: so many sets of them follow each other in the same order.
     alternatives: ClassVar[int] = 1
     repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
@@ -85,23 +97,8 @@ class Design(Device):
         """
 
     @abstractmethod
-    def readout(
-        self,
-        counts: Counts,
-        n: Array,
-        sets: Sets | None = None,
-        *,
-        minus: Sets | None = None,
-        target: str = "population",
-        histogram: Counts | None = None,
-    ) -> Readout:
-        """Say how the share of each set of answers shows in counts of shape (groups, columns); of each answer if None.
-
-        With `minus`, the difference of two shares: of each set and of the one at the same place in `minus`. `n` is the
-        number of reports, of shape (groups, 1); `target`, for standard errors, whose share is meant: that of the
-        "population" which the people are a sample of, or the one "realised" among these very people. `histogram` is
-        that of the types of reports, of shape (groups, types), where a tally has it.
-        """
+    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
+        """Say how the shares that are asked for show in counts; see `readout`."""
 
     # What follows from these; a mechanism overrides what it knows a shorter way to
 
@@ -284,18 +281,40 @@ class Design(Device):
 
     # Written once, for all
 
+    def readout(
+        self,
+        counts: Counts,
+        n: Array,
+        sets: Sets | None = None,
+        *,
+        minus: Sets | None = None,
+        target: str = "population",
+        histogram: Counts | None = None,
+    ) -> Readout:
+        """Say how the share of each set of answers shows in counts of shape (groups, columns); of each answer if None.
+
+        With `minus`, the difference of two shares: of each set and of the one at the same place in `minus`. `n` is the
+        number of reports, of shape (groups, 1); `target`, for standard errors, whose share is meant: that of the
+        "population" which the people are a sample of, or the one "realised" among these very people. `histogram` is
+        that of the types of reports, of shape (groups, types), where a tally has it.
+        """
+        return self.readout_of(Estimand(sets, minus, target), counts, n, histogram)
+
     @property
     def k(self) -> int:
         """The number of possible answers, K."""
         return len(self.domain)
 
+    def _too_large_for_a_matrix(self) -> ValueError:
+        return ValueError(
+            f"the design must have at most {LARGEST_CHANNEL} answers to be written as a matrix, but got {self.k:,}"
+        )
+
     @cached_property
     def _matrix(self) -> Array:
         matrix = self.operator().matrix
         if matrix is None:
-            raise ValueError(
-                f"the design must have at most {LARGEST_CHANNEL} answers to be written as a matrix, but got {self.k:,}"
-            )
+            raise self._too_large_for_a_matrix()
         table = matrix()
         table.flags.writeable = False
         return table

@@ -38,14 +38,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import is_decimal, odds_as_given, odds_from_json
 from warner.designs.facts import BinomialReports, Bounds, ChannelOperator
-from warner.designs.grids import is_numeric, numbers_of, refuse_unordered
+from warner.designs.grids import is_numeric, numbers_of
 from warner.designs.labels import canonical, first_and_last, labels_from_json
-from warner.designs.odds import odds_or_epsilon, refuse_odds
+from warner.designs.odds import odds_or_epsilon
 from warner.designs.ordered import OrderedDesign
 from warner.words import counted, enumerated
 
@@ -53,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Array, Counts, Integers
-    from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
@@ -117,7 +114,6 @@ class CutoffResponse(OrderedDesign):
         gaps: Sequence[int] | None = None,
     ) -> None:
         labels = canonical(domain)
-        refuse_unordered(labels)
         super().__init__(labels, epsilon=epsilon, odds=odds, gaps=_gaps(labels) if gaps is None else _reduced(gaps))
 
     @classmethod
@@ -128,13 +124,12 @@ class CutoffResponse(OrderedDesign):
         return {"odds": odds_or_epsilon(odds, epsilon, k, lambda a, b: whole * (a + b)), "gaps": gaps}
 
     def _check(self) -> None:
-        super()._check()
         if len(self.gaps) != self.k - 1 or min(self.gaps) < 1:
             raise ValueError(
                 f"gaps must be {self.k - 1} whole numbers above 0, one for each answer after the first, but got "
                 f"{len(self.gaps)}, the least of them {min(self.gaps, default=0)}"
             )
-        refuse_odds(*self.odds, self.total)
+        super()._check()
 
     def _kept(self) -> dict[str, Any]:
         return {"gaps": self.gaps}
@@ -163,11 +158,6 @@ class CutoffResponse(OrderedDesign):
         """The reports, a no and a yes for each cut-off: ``< 5`` and ``>= 5``."""
         return tuple(f"{sign} {label}" for label in self.domain[1:] for sign in ("<", ">="))
 
-    @property
-    def draws(self) -> tuple[int, ...]:
-        """One number below G (a + b)."""
-        return (self.total,)
-
     @classmethod
     def examples(cls) -> tuple[CutoffResponse, ...]:
         """Give designs with equal and unequal gaps, for texts, for two answers, and without noise."""
@@ -184,19 +174,18 @@ class CutoffResponse(OrderedDesign):
         """The probability of each cut-off."""
         return np.array([gap / self._whole for gap in self.gaps])
 
-    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw one report for each answer, as the place among the columns: one whole number decides."""
-        a, both = self.odds[0], np.uint64(sum(self.odds))
-        ends = np.cumsum(np.array(self.gaps, dtype=np.int64))
-        reports = np.empty_like(answers)
-        for start in range(0, answers.size, REPORTS_AT_ONCE):
-            truth = answers[start : start + REPORTS_AT_ONCE]
-            drawn = uniform(truth.size, self.total, random_bytes)
-            gap = drawn // both
-            told = drawn - gap * both < np.uint64(a)
-            before = ends.searchsorted(gap.astype(np.int64), side="right")  # the cut-off is the answer after these
-            reports[start : start + REPORTS_AT_ONCE] = 2 * before + ((truth > before) == told)
-        return reports
+    @cached_property
+    def _cumulative_gaps(self) -> Integers:
+        return np.cumsum(np.array(self.gaps, dtype=np.int64))
+
+    def _reported(self, answers: Integers, drawn: Counts) -> Integers:
+        both = np.uint64(sum(self.odds))
+        gap = drawn // both
+        told = drawn - gap * both < np.uint64(self.odds[0])
+        before = self._cumulative_gaps.searchsorted(
+            gap.astype(np.int64), side="right"
+        )  # the cut-off is the answer after these
+        return np.asarray(2 * before + ((answers > before) == told))
 
     def operator(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the products in O(K), by running sums over the answers from each cut-off on."""
@@ -257,15 +246,11 @@ class CutoffResponse(OrderedDesign):
         chances = np.repeat(self._chances, 2)
         return Bounds(chances * self.q, chances * self.p)
 
-    def as_channel(self) -> Channel:
-        if self.k > LARGEST_CHANNEL:
-            raise ValueError(
-                f"the design must have at most {LARGEST_CHANNEL} answers to be written as a matrix, but got {self.k:,}"
-            )
+    def _weights(self) -> Integers:
         (a, b), gaps = self.odds, np.array(self.gaps, dtype=np.int64)
         above = np.arange(self.k)[:, np.newaxis] > np.arange(self.k - 1)
         weights = np.stack([np.where(above, b, a) * gaps, np.where(above, a, b) * gaps], axis=-1)
-        return Channel.of_weights(self.domain, self.columns, weights.reshape(self.k, -1), self.total)
+        return weights.reshape(self.k, -1)
 
     # How sums of shares show
 

@@ -103,6 +103,17 @@ def check_target(target: str) -> None:
         raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
 
 
+class Estimand(NamedTuple):
+    """Which shares are asked for: of each of these sets of answers, of each answer if None; and whose, the target's.
+
+    With `minus`, differences of two shares: of each set and of the one at the same place in `minus`.
+    """
+
+    sets: Sets | None = None
+    minus: Sets | None = None
+    target: str = "population"
+
+
 @dataclass(frozen=True, eq=False)
 class Readout:
     """How the shares of some sets of answers show in one collection: arrays of shape (groups, sets), or that broadcast.
@@ -127,6 +138,19 @@ class Readout:
     fuzzy: bool = False
     freedom: Array | None = None
     people: Array | None = None
+
+    def else_scores(self, n: Array, share: Array, error: Array, scores: tuple[Array, Array] | None) -> Readout:
+        """Keep the counts that are binomial; elsewhere, let the mean score of n people tell the share."""
+        exact = self.exact
+        return Readout(
+            np.where(exact, self.count, n * share),
+            n if self.trials is n else np.where(exact, self.trials, n),
+            np.where(exact, self.base, 0.0),
+            np.where(exact, self.gain, 1.0),
+            exact,
+            error,
+            scores,
+        )
 
     def share(self) -> Array:
         """Give the unbiased estimate of each share."""
@@ -243,6 +267,15 @@ def memberships(sets: Sets | None, k: int, places: range | None = None) -> Array
     for row, place in zip(rows, places, strict=True):
         row[[place] if sets is None else list(sets[place])] = 1
     return rows
+
+
+def contrast_moments(first: Array, second: Array, level: Array) -> tuple[Array, Array]:
+    """Give mean and mean square, among people, of weights that are 1 inside a set and -1 inside another, less `level`.
+
+    `first` and `second` are the shares of the two sets; whoever holds an answer of neither weighs 0, less `level`.
+    """
+    held = ((first, 1 - level), (second, -1 - level), (np.maximum(1 - first - second, 0), -level))
+    return np.asarray(sum(part * w for part, w in held)), np.asarray(sum(part * w**2 for part, w in held))
 
 
 def added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:

@@ -114,9 +114,11 @@ def refuse_unordered(labels: Labels) -> None:
 def nearest(labels: Labels, numbers: Any) -> Any:
     """Give the label nearest to each number, halves upwards and those beyond the ends at the ends, exactly.
 
-    One number gives one label, a list a list, an array an array; what is missing stays missing.
+    One number gives one label, a list a list, an array or a column an array; what is missing stays missing.
     """
     refuse_texts(labels)
+    if hasattr(numbers, "__array__") and not isinstance(numbers, np.generic):  # a column of a data frame, too
+        numbers = np.asarray(numbers)
     if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iuf":
         return _nearest_in_array(labels, numbers)
     if isinstance(numbers, np.ndarray):

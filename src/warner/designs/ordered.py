@@ -17,18 +17,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from warner.designs.facts import NOBODY, Fuzzy, Prefixes, Readout, memberships
+from warner.designs.channel import Channel
+from warner.designs.contract import LARGEST_CHANNEL
+from warner.designs.draws import REPORTS_AT_ONCE, uniform
+from warner.designs.facts import NOBODY, Fuzzy, Readout, memberships
 from warner.designs.grids import nearest, refuse_unordered
-from warner.designs.labels import grid_to_json
-from warner.designs.odds import FromOdds
+from warner.designs.labels import canonical, grid_to_json
+from warner.designs.odds import FromOdds, refuse_odds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
     from warner.designs.contract import Design
+    from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number
-    from warner.designs.facts import BinomialReports
+    from warner.designs.facts import BinomialReports, Estimand
     from warner.designs.labels import Domain
     from warner.documents import Document
 
@@ -40,11 +44,16 @@ class OrderedDesign(FromOdds):
 
     ordered: ClassVar[bool] = True
 
+    def __init__(self, domain: Domain, **given: Any) -> None:
+        labels = canonical(domain)
+        refuse_unordered(labels)
+        super().__init__(labels, **given)
+
     def nearest(self, numbers: Any) -> Any:
         """Give the possible answer that is nearest to each number: halves upwards, those beyond the ends at the ends.
 
-        In exact arithmetic, on the respondent's side: it spends nothing. One number gives one answer, a list a list and
-        an array an array; what is missing stays missing.
+        In exact arithmetic, on the respondent's side: it spends nothing. One number gives one answer, a list a list,
+        and an array or a column of a data frame an array; what is missing stays missing.
         """
         return nearest(self.domain, numbers)
 
@@ -70,6 +79,19 @@ class OrderedDesign(FromOdds):
 
     # What a mechanism tells
 
+    @property
+    @abstractmethod
+    def total(self) -> int:
+        """The number of equally likely draws that decide one report."""
+
+    @abstractmethod
+    def _reported(self, answers: Integers, drawn: Counts) -> Integers:
+        """Give the report of each answer, as the place among the columns, that its number below `total` decides."""
+
+    @abstractmethod
+    def _weights(self) -> Integers:
+        """Give how many of the draws lead from each answer to each report."""
+
     @abstractmethod
     def _scores(self, memberships: Array) -> Array:
         """Give the unbiased scores of all reports for each row of memberships, as rows."""
@@ -87,6 +109,26 @@ class OrderedDesign(FromOdds):
     def _check(self) -> None:
         if isinstance(self.domain[0], int):
             refuse_unordered(self.domain)
+        refuse_odds(*self.odds, self.total)
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number below `total`."""
+        return (self.total,)
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw one report for each answer, as the place among the columns: one whole number decides."""
+        reports = np.empty_like(answers)
+        for start in range(0, answers.size, REPORTS_AT_ONCE):
+            some = slice(start, start + REPORTS_AT_ONCE)
+            truth = answers[some]
+            reports[some] = self._reported(truth, uniform(truth.size, self.total, random_bytes))
+        return reports
+
+    def as_channel(self) -> Channel:
+        if self.k > LARGEST_CHANNEL:
+            raise self._too_large_for_a_matrix()
+        return Channel.of_weights(self.domain, self.columns, self._weights(), self.total)
 
     def fields(self) -> Document:
         """Give domain, odds and numbers; integers that are evenly spaced as first, size and step."""
@@ -132,17 +174,9 @@ class OrderedDesign(FromOdds):
         for start in range(0, number, step):
             yield memberships(sets, self.k, range(start, min(start + step, number)))
 
-    def readout(
-        self,
-        counts: Counts,
-        n: Array,
-        sets: Sets | None = None,
-        *,
-        minus: Sets | None = None,
-        target: str = "population",
-        histogram: Counts | None = None,
-    ) -> Readout:
+    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
         """Say how shares show: in a binomial count where there is one, else in the mean of scores."""
+        sets, minus, target = estimand
         parts = [
             self._part(counts, n, rows, sets, target, apart=minus is not None)
             for rows in self._differences(sets, minus)
@@ -201,12 +235,10 @@ class OrderedDesign(FromOdds):
         """Give the binomial count in which one of these sets shows, with the law that limits are found by.
 
         Of these very people that law is for memberships of 0 and 1, and for a count of all of them: how many are
-        counted is no sum of two binomial numbers otherwise. Shares of single answers all show in scores, so that they
-        fit together; a share of all answers up to one shows in the reports that ask for it.
+        counted is no sum of two binomial numbers otherwise.
         """
         fuzzy, realised = isinstance(sets, Fuzzy), target != "population"
         found = None if fuzzy and realised else self._binomial(membership)
-        single = sets is None or (not isinstance(sets, Prefixes) and membership.sum() == 1)
-        if found is not None or single or fuzzy or realised:
+        if found is not None or fuzzy or realised:
             return found
         return self._binomial_among_some(membership)

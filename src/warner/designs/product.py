@@ -42,6 +42,7 @@ from warner.words import enumerated, percent, quoted
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
     from warner.designs.draws import RandomBytes
+    from warner.designs.facts import Estimand
     from warner.designs.labels import Labels
     from warner.documents import Document
 
@@ -270,17 +271,9 @@ class Product(Design):
 
     # How shares show
 
-    def readout(
-        self,
-        counts: Counts,
-        n: Array,
-        sets: Sets | None = None,
-        *,
-        minus: Sets | None = None,
-        target: str = "population",
-        histogram: Counts | None = None,
-    ) -> Readout:
+    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
         """Say how joint shares show: in unbiased linear combinations of the observed shares of joint reports."""
+        sets, minus, target = estimand
         scores = self._scores_of_answers() if sets is None else self._scores_of_sets(sets, minus)
         if target == "population":
             # About one report more, spread over all kinds, or a kind that was never seen would count as impossible. A
@@ -503,7 +496,8 @@ def _refuse_parts(names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
             )
         if design.k > LARGEST_CHANNEL:
             raise ValueError(
-                f"the question {quoted(name)} must have at most {LARGEST_CHANNEL:,} answers, but has {design.k:,}"
+                f"the question {quoted(name)} must have at most {LARGEST_CHANNEL:,} answers, but has {design.k:,}; "
+                "ask it on a coarser grid, or merge answers"
             )
         if design.report_form != LabelForm(design.columns):  # a set of one answer, or the number of one
             raise ValueError(

@@ -256,9 +256,7 @@ class RandomizedResponse(OddsDesign):
 
     def as_channel(self) -> Channel:
         if self.k > LARGEST_CHANNEL:
-            raise ValueError(
-                f"the design must have at most {LARGEST_CHANNEL} answers to be written as a matrix, but got {self.k:,}"
-            )
+            raise self._too_large_for_a_matrix()
         a, b = self.odds
         weights = np.full((self.k, self.k), b, dtype=np.int64 if self.total < TOTAL_LIMIT else object)
         np.fill_diagonal(weights, a)

@@ -45,19 +45,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import epsilon_asked, log_ratio, odds_as_given
 from warner.designs.facts import BinomialReports, Bounds, ChannelOperator
-from warner.designs.grids import continued, refuse_unordered
+from warner.designs.grids import continued
 from warner.designs.labels import canonical, first_and_last
-from warner.designs.odds import NumberReader, odds_or_epsilon, refuse_even, refuse_odds
+from warner.designs.odds import NumberReader, odds_or_epsilon, refuse_even
 from warner.designs.ordered import OrderedDesign
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
-    from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
 
@@ -130,7 +127,6 @@ class SquareWave(OrderedDesign):
             raise TypeError("a square wave takes either width or quantity, which chooses it, but got both")
         if quantity is not None and quantity not in QUANTITIES:
             raise ValueError(f"quantity must be one of {', '.join(QUANTITIES)}, but got {quantity!r}")
-        refuse_unordered(canonical(domain))
         super().__init__(domain, epsilon=epsilon, odds=odds, width=width, quantity=quantity or QUANTITIES[0])
 
     @classmethod
@@ -159,7 +155,6 @@ class SquareWave(OrderedDesign):
 
     def _check(self) -> None:
         super()._check()
-        refuse_odds(*self.odds, self.total)
         canonical(self.columns, "reports")
 
     def _kept(self) -> dict[str, Any]:
@@ -182,11 +177,6 @@ class SquareWave(OrderedDesign):
         """The reports: the grid and `width` steps beyond either end; places where answers are no grid of integers."""
         return canonical(continued(self.domain, self.width), "reports")
 
-    @property
-    def draws(self) -> tuple[int, ...]:
-        """One number below (2w+1) a + (K-1) b."""
-        return (self.total,)
-
     @classmethod
     def examples(cls) -> tuple[SquareWave, ...]:
         """Give designs on a range, on a grid, for texts, of width 0 (randomized response), and without noise."""
@@ -199,22 +189,16 @@ class SquareWave(OrderedDesign):
             cls(["0.5", "1.0", "2.0", "4.0"], odds=(1, 0), width=1),
         )
 
-    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw one report for each answer, as the place among the columns: one whole number decides."""
+    def _reported(self, answers: Integers, drawn: Counts) -> Integers:
         (a, b), w = self.odds, self.width
         near = np.uint64((2 * w + 1) * a)
-        reports = np.empty_like(answers)
-        for start in range(0, answers.size, REPORTS_AT_ONCE):
-            truth = answers[start : start + REPORTS_AT_ONCE]
-            drawn = uniform(truth.size, self.total, random_bytes)
-            inside = drawn < near
-            # Where the report is far the first quotient is not used, and where it is near the second.
-            shift = (np.minimum(drawn, near - np.uint64(1)) // np.uint64(a)).astype(np.int64)
-            place = ((np.maximum(drawn, near) - near) // np.uint64(max(b, 1))).astype(np.int64)
-            place += (place >= truth) * (2 * w + 1)  # in order, skipping the window
-            np.copyto(place, truth + shift, where=inside)
-            reports[start : start + REPORTS_AT_ONCE] = place
-        return reports
+        inside = drawn < near
+        # Where the report is far the first quotient is not used, and where it is near the second.
+        shift = (np.minimum(drawn, near - np.uint64(1)) // np.uint64(a)).astype(np.int64)
+        place = ((np.maximum(drawn, near) - near) // np.uint64(max(b, 1))).astype(np.int64)
+        place += (place >= answers) * (2 * w + 1)  # in order, skipping the window
+        np.copyto(place, answers + shift, where=inside)
+        return place
 
     def operator(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the products in O(K), by running sums over windows."""
@@ -261,15 +245,10 @@ class SquareWave(OrderedDesign):
         (a, b), columns = self.odds, len(self.columns)
         return Bounds(np.full(columns, b / self.total), np.full(columns, a / self.total))
 
-    def as_channel(self) -> Channel:
-        if self.k > LARGEST_CHANNEL:
-            raise ValueError(
-                f"the design must have at most {LARGEST_CHANNEL} answers to be written as a matrix, but got {self.k:,}"
-            )
+    def _weights(self) -> Integers:
         (a, b), w = self.odds, self.width
         apart = np.arange(len(self.columns)) - np.arange(self.k)[:, np.newaxis]
-        weights = np.where((apart >= 0) & (apart <= 2 * w), a, b).astype(np.int64)
-        return Channel.of_weights(self.domain, self.columns, weights, self.total)
+        return np.where((apart >= 0) & (apart <= 2 * w), a, b).astype(np.int64)
 
     # How sums of shares show
 

@@ -13,10 +13,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.designs.contract import LARGEST_CHANNEL, Design
-from warner.designs.facts import Bounds, ChannelOperator, Fuzzy, Readout, Sums, Symmetry, sizes_of, summed
+from warner.designs.facts import (
+    Bounds,
+    ChannelOperator,
+    Fuzzy,
+    Readout,
+    Sums,
+    Symmetry,
+    contrast_moments,
+    sizes_of,
+    summed,
+)
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
+    from warner.designs.facts import Estimand
 
 
 class Symmetric(Design):
@@ -138,16 +149,7 @@ class Symmetric(Design):
         np.fill_diagonal(table, self.p)
         return table
 
-    def readout(
-        self,
-        counts: Counts,
-        n: Array,
-        sets: Sets | None = None,
-        *,
-        minus: Sets | None = None,
-        target: str = "population",
-        histogram: Counts | None = None,
-    ) -> Readout:
+    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
         """Say how shares show in the counts: binomially for an answer, for all but one, and where reports count once.
 
         For any weights w of the answers that sum to zero, with W2 the sum of their squares, the weighted support t of
@@ -159,6 +161,7 @@ class Symmetric(Design):
         A set of m answers has the weights 1 - m/K inside and -m/K outside: that its share and the rest are one is used,
         which makes the variance that of the noise in m (1 - m/K) answers. It grows with m up to the half of all.
         """
+        sets, minus, target = estimand
         q, gain = self.q, self.symmetry.gain
         if sets is None:
             return Readout(counts, n, q, gain, np.True_)  # the counts as they are: equal ones stay equal
@@ -175,15 +178,9 @@ class Symmetric(Design):
         if binomial.all():
             return Readout(counted, n, base, gain, np.True_)
         share, variance = self._linear(counts, n, sets, minus, target, histogram)
-        return Readout(
-            np.where(binomial, counted, n * share),
-            n,
-            np.where(binomial, base, 0.0),
-            np.where(binomial, gain, 1.0),
-            binomial,
-            np.sqrt(np.maximum(variance, 0) / n) / abs(gain),
-            self._scores(sizes) if minus is None else None,
-        )
+        error = np.sqrt(np.maximum(variance, 0) / n) / abs(gain)
+        scores = self._scores(sizes) if minus is None else None
+        return Readout(counted, n, base, gain, binomial).else_scores(n, share, error, scores)
 
     def _linear(
         self, counts: Counts, n: Array, sets: Sets, minus: Sets | None, target: str, histogram: Counts | None
@@ -202,15 +199,13 @@ class Symmetric(Design):
             np.clip(m / self.k + (c - m / self.k * everything) / ((n + 1) * gain), 0, 1)
             for c, m in ((count, sizes), (other, others))
         )
-        held = ((first, 1 - level), (second, -1 - level), (np.maximum(1 - first - second, 0), -level))
-        mean = sum(part * weight for part, weight in held)
-        square = sum(part * weight**2 for part, weight in held)
+        mean, square = contrast_moments(first, second, level)
         if target == "population":
             return share, self._variance(sets, minus, mean, square, n, histogram)
         return share, self._noise(sets, minus, square, counts, n)  # without the chance in who was asked
 
     def _fuzzy(self, counts: Counts, n: Array, sets: Fuzzy, target: str, histogram: Counts | None) -> Readout:
-        """Say how the shares of fuzzy sets show: by the weights u - mean(u), whose sum is zero; see `readout`."""
+        """Say how the shares of fuzzy sets show: by the weights u - mean(u), whose sum is zero; see `readout_of`."""
         level = sets.memberships.mean(axis=-1)
         weights = sets.memberships - level[:, np.newaxis]
         least, most = weights.min(axis=-1), weights.max(axis=-1)
@@ -244,7 +239,7 @@ class Symmetric(Design):
         )
 
     def mean_squares(self, memberships: Array) -> Array:
-        """Give the mean square of the score of a report given each answer, by the law of pairs; see `readout`."""
+        """Give the mean square of the score of a report given each answer, by the law of pairs; see `readout_of`."""
         weights = memberships - memberships.mean()
         sets = Fuzzy(memberships[np.newaxis])
         variance = Symmetric._variance(self, sets, None, weights, weights**2, np.ones(1), None)
@@ -264,7 +259,7 @@ class Symmetric(Design):
     def _variance(
         self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None
     ) -> Array:
-        """Give the variance of the weighted support of one report: see `readout`.
+        """Give the variance of the weighted support of one report: see `readout_of`.
 
         `mean` and `square` are those of the weights among the people, of shape (groups, sets).
         """
@@ -279,7 +274,7 @@ class Symmetric(Design):
     def _noise(self, sets: Sets, minus: Sets | None, square: Array, counts: Counts, n: Array) -> Array:
         """Give the variance of the weighted support of one report given the answer, on average over the people.
 
-        That is E t^2 - (E t)^2 of `readout` for each answer, and never a difference of two estimates: with little noise
-        these would cancel. `square` is the mean square of the weights among the people, of shape (groups, sets).
+        That is E t^2 - (E t)^2 of `readout_of` for each answer, and never a difference of two estimates: with little
+        noise these would cancel. `square` is the mean square of the weights among the people, of shape (groups, sets).
         """
         return self._variance(sets, minus, np.sqrt(square), square, n, None)

@@ -16,7 +16,7 @@ from warner.arrays import objects
 from warner.designs.open.values import OTHER
 from warner.discovery.detectable_shares import lower_bound, smallest_share
 from warner.discovery.prefix_search import search
-from warner.discovery.selective_intervals import selective_intervals
+from warner.discovery.selective_intervals import SelectedShares, selective_intervals
 from warner.inference.binomial import at_least, check_power
 from warner.reports.open_tallies import OpenTally
 from warner.results import Result, check_level, plain, rows
@@ -40,7 +40,7 @@ VALUE_WIDTH = 40  # characters of a value in a text
 VALUES_SHOWN = 100  # of a group, in a text
 
 
-class Candidate(NamedTuple):
+class CandidateValue(NamedTuple):
     """A value that was not found, its support, its unbiased share, and whether it stands for what cannot be written."""
 
     value: str | int
@@ -72,7 +72,7 @@ class GroupFindings:
         The same for values of the expected list.
     lower_bound : float
         The share below which no protocol with one private report per person finds a value with that probability.
-    candidates : tuple of Candidate
+    candidates : tuple of CandidateValue
         The values with the largest counts that were not found: no result, but a start for another survey.
     tested : int
         How many values were tested.
@@ -98,7 +98,7 @@ class GroupFindings:
     smallest_share: float
     smallest_expected: float | None
     lower_bound: float
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateValue, ...]
     tested: int
     kept: tuple[int, ...]
     moved: float
@@ -397,8 +397,8 @@ def discover(
     if isinstance(above, bool) or not 0 <= above < 1:
         raise ValueError(f"above must be a share from 0 to before 1, but got {above!r}")
     sizes = np.atleast_2d(tally.level_sizes)
-    if not tally.by and not sizes.all():
-        empty = int(np.argmin(sizes[0] > 0)) + 1
+    if not len(sizes) or (not tally.by and not sizes.all()):
+        empty = int(np.argmin(sizes.sum(axis=0) > 0)) + 1
         raise ValueError(
             f"tally must have reports of each of the {tally.design.levels} levels, but level {empty} has none of its "
             f"{int(sizes.sum()):,}; collect more reports"
@@ -447,14 +447,16 @@ def _of_group(
     people, n = [len(part) for part in reports], len(reports[-1])
     support = np.array([hit.count for hit in result.hits], dtype=np.int64)
     critical = np.array([hit.critical for hit in result.hits], dtype=np.int64)
-    limits = selective_intervals(support, critical, n, design.p, design.q, level)
+    (counts, least), place = np.unique(np.stack([support, critical]), axis=1, return_inverse=True)
+    distinct = selective_intervals(counts, least, n, design.p, design.q, level)
+    limits = SelectedShares(*(part[place] for part in distinct))
     p = at_least(support, n, design.q + design.gain * above)
     parts = np.array([hit.part for hit in result.hits], dtype=np.float64)
     other = design.values.other_blocks()
     codes = None if other is None else tuple(other.tolist())
     listed = result.expected_critical
     candidates = [
-        Candidate(value, count, (count / n - design.q) / design.gain, blocks == codes)
+        CandidateValue(value, count, (count / n - design.q) / design.gain, blocks == codes)
         for blocks, count in (result.candidates if n else [])
         if (value := design.values.decoded(blocks)) is not None
     ]

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 MOST_PREFIXES = 512  # kept at a level
 CANDIDATES_LISTED = 32  # of the values that were not found
+MOST_FOUND = 100_000  # values, in one group
 NO_PREFIX = np.zeros((1, 0), dtype=np.int64)
 
 Blocks = tuple[int, ...]
@@ -202,10 +203,11 @@ class _Tested:
             counts = support[possible]
             self.number += len(possible)
             self._least[tuple(prefix)] = critical, share / alpha
-            for place in np.flatnonzero(counts >= critical).tolist():
+            found = counts >= critical
+            self._refuse_flood(int(found.sum()))
+            for place in np.flatnonzero(found).tolist():
                 self._add((*prefix, int(possible[place])), int(counts[place]), critical, share / alpha)
-            best = np.argpartition(-counts, min(CANDIDATES_LISTED, len(counts)) - 1)[:CANDIDATES_LISTED]
-            missed = best[counts[best] < critical].tolist()
+            missed = _largest(np.where(found, -1, counts), len(counts) - int(found.sum()))
             self._list([((*prefix, int(possible[place])), int(counts[place])) for place in missed])
 
     def expect(self, expected: Integers, budget: float, alpha: float) -> None:
@@ -224,6 +226,14 @@ class _Tested:
             else:
                 self._list([(tuple(row), count)])
 
+    def _refuse_flood(self, more: int) -> None:
+        """Refuse more values than people can hold so often: copies of one report support a part 1/g of all values."""
+        if len(self.hits) + more > MOST_FOUND:
+            raise ValueError(
+                f"more than {MOST_FOUND:,} values rise above the noise, which reports of people do not give: many are "
+                "copies, or made up; look at them with warner check, and leave those out"
+            )
+
     def _add(self, blocks: Blocks, count: int, critical: int, part: float) -> None:
         if self.design.values.decoded(blocks) is not None:  # what no text can be is not named
             self.hits[blocks] = Hit(blocks, count, critical, part)
@@ -231,10 +241,24 @@ class _Tested:
     def _list(self, pairs: list[tuple[Blocks, int]]) -> None:
         self._others.update(pairs)
         if len(self._others) > 64 * CANDIDATES_LISTED:
-            self._others = dict(sorted(self._others.items(), key=lambda pair: -pair[1])[: 8 * CANDIDATES_LISTED])
+            self._others = dict(self._by_count()[: 8 * CANDIDATES_LISTED])
 
     def best(self) -> list[tuple[Blocks, int]]:
         """Give the values with the largest counts that were not found."""
-        pairs = sorted(self._others.items(), key=lambda pair: (-pair[1], pair[0]))
-        readable = ((blocks, count) for blocks, count in pairs if blocks not in self.hits)
+        readable = ((blocks, count) for blocks, count in self._by_count() if blocks not in self.hits)
         return [pair for pair in readable if self.design.values.decoded(pair[0]) is not None][:CANDIDATES_LISTED]
+
+    def _by_count(self) -> list[tuple[Blocks, int]]:
+        return sorted(self._others.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _largest(counts: Integers, number: int) -> list[int]:
+    """Give the places of the largest counts, of which so many are meant, in their order: the first of equal ones."""
+    number = min(number, CANDIDATES_LISTED)
+    if not number:
+        return []
+    least = np.partition(counts, -number)[-number]
+    above = np.flatnonzero(counts > least)
+    equal = np.flatnonzero(counts == least)[: number - len(above)]
+    places: list[int] = np.sort(np.concatenate([above, equal])).tolist()
+    return places

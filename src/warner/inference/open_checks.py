@@ -4,8 +4,8 @@ Of an open domain hardly two reports are alike, and any value may be held by eve
 value refutes little. But levels and directions are drawn whatever people hold, so that the counts of
 `ancillary_counts` are exactly binomial. Each is tested on both sides, and the smallest p-value is multiplied by the
 number of tests: reports that fit are found not to with probability at most 1 - level, exactly. Seen are a client with
-other weights of the levels, a weak generator of directions, and reports that were made up without care; not seen are
-the wrong odds, crafted reports with honest directions, and dishonest answers.
+other weights of the levels, a weak generator of directions, copies of reports, and reports that were made up without
+care; not seen are the wrong odds, crafted reports with honest directions, and dishonest answers.
 """
 
 from __future__ import annotations
@@ -120,9 +120,9 @@ class OpenCheck(Result):
         compared = counted(self.tests, "count", "counts")
         basis = (
             f"{reports_counted(self.tally.n, weighted=False)}, claimed epsilon {self.tally.shown_epsilon()}, level "
-            f"{level_text(self.level)}. {compared} of levels and of digits of directions, which are drawn whatever "
-            "people hold, were compared with their exact binomial laws. If the reports fit, data at least this extreme "
-            "occur with probability at most p."
+            f"{level_text(self.level)}. {compared} of levels, of digits of directions and of copies of one direction, "
+            "which are drawn whatever people hold, were compared with their exact laws. If the reports fit, data at "
+            "least this extreme occur with probability at most p."
         )
         return "\n".join([wrapped([verdict, basis, *self._misfits()]), "", wrapped([NOT_SEEN])])
 
@@ -151,11 +151,16 @@ def check_open(tally: OpenTally, *, level: float = 0.95) -> OpenCheck:
         tuple(one for one in ancillary_counts(tally.design, part) if one.n and one.probability < 1) for part in groups
     )
     number = max(1, sum(map(len, counts)))
-    return OpenCheck(tally, level, counts, tuple(number * _two_sided(part) for part in counts))
+    return OpenCheck(tally, level, counts, tuple(number * _p_values(part) for part in counts))
 
 
-def _two_sided(counts: tuple[AncillaryCount, ...]) -> Array:
-    """Give twice the smaller tail of each count."""
+def _p_values(counts: tuple[AncillaryCount, ...]) -> Array:
+    """Give twice the smaller tail of each count; of the largest of many, a bound on the upper one."""
+    from scipy.special import gammaln
+
     count, n = (np.array([getattr(one, name) for one in counts], dtype=np.int64) for name in ("seen", "n"))
     law = np.array([one.probability for one in counts], dtype=np.float64)
-    return 2 * np.minimum(at_least(count, n, law), at_most(count, n, law))
+    log_kinds = np.array([one.log_kinds for one in counts], dtype=np.float64)
+    many = gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1) - (count - 1) * log_kinds
+    two_sided = 2 * np.minimum(at_least(count, n, law), at_most(count, n, law))
+    return np.where(log_kinds > 0, np.exp(np.minimum(many, 0.0)), two_sided)

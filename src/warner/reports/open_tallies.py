@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from warner.arrays import LARGEST_TOTAL
 from warner.designs import device_from_dict
 from warner.designs.labels import MISSING
 from warner.designs.open.open_domain import OpenDomain
 from warner.designs.open.support_counts import LevelReports
 from warner.documents import Document, checked, document, loaded, parsed, save_text
+from warner.memory import refuse_beyond_memory
 from warner.reports.invalid_values import left_out, refuse_unknown, together
 from warner.reports.tallies import Tally, group_order, grouping_from_json, refuse_grouping
 from warner.words import counted, group_name, printable, reports_counted
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 FORMAT = "warner open tally"
 VERSION = 1
 LEFT_OUT = ("missing", "unknown")  # why rows may be left out
+FOUND = {"value", "other", "support", "share", "low", "high", "p", "adjusted"}  # columns of Discovery.table
+COPIES = 4  # of reports as they are read, while a tally is made
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +70,16 @@ class OpenTally:
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
     dropped: Mapping[str, int] = field(default_factory=dict, kw_only=True)
     weighted: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        refuse_grouping(self.by, self.groups, FOUND)
+        for name in LEFT_OUT:
+            numbers = np.asarray(getattr(self, name))
+            shape = (len(self.groups),) if self.by else ()
+            whole = numbers.dtype.kind in "iu" and ((numbers >= 0) & (numbers <= LARGEST_TOTAL)).all()
+            if not whole or numbers.shape not in {(), shape}:
+                raise ValueError(f"{name} must be a whole number from 0 to 2^53, for each group if there are groups")
+            object.__setattr__(self, name, np.broadcast_to(numbers, shape) if self.by else int(numbers))
 
     @property
     def parts(self) -> tuple[OpenTally, ...]:
@@ -106,9 +120,13 @@ class OpenTally:
     @property
     def level_sizes(self) -> Integers:
         """The number of reports of each level, of shape (levels,), or (groups, levels)."""
-        width = max(1, len(self.groups))
-        sizes = np.stack([np.bincount(place, minlength=width) for place in self.places], axis=-1)
+        sizes = np.stack([np.bincount(place, minlength=self._width) for place in self.places], axis=-1)
         return sizes if self.by else sizes[0]
+
+    @property
+    def _width(self) -> int:
+        """The number of groups; one where there are no groups."""
+        return len(self.groups) if self.by else 1
 
     @property
     def n(self) -> PerGroup:
@@ -135,10 +153,11 @@ class OpenTally:
             raise ValueError(f"design must be a closed list of {self.design!r}, but got {design!r}")
         rows, place = self.rows
         left: dict[str, Any] = {name: getattr(self, name) for name in LEFT_OUT}
-        sums = [design.counted(rows[place == number]) for number in range(max(1, len(self.groups)))]
+        sums = [design.counted(rows[place == number]) for number in range(self._width)]
         if not self.by:
             return Tally(design, sums[0].counts, n=int(sums[0].n), **left)
-        counts, n = np.stack([part.counts for part in sums]), np.array([int(part.n) for part in sums])
+        counts = np.array([part.counts for part in sums], dtype=np.int64).reshape(-1, len(design.columns))
+        n = np.array([int(part.n) for part in sums], dtype=np.int64)
         return Tally(design, counts, n=n, by=self.by, groups=self.groups, **left)
 
     def group_names(self) -> list[str]:
@@ -163,9 +182,9 @@ class OpenTally:
         groups = tuple(sorted({*self.groups, *other.groups}, key=group_order))
         place = {group: number for number, group in enumerate(groups)}
         rows, places = [], []
-        left = {name: np.zeros(max(1, len(groups)), dtype=np.int64) for name in LEFT_OUT}
+        left = {name: np.zeros(len(groups) if self.by else 1, dtype=np.int64) for name in LEFT_OUT}
         for part in (self, other):
-            numbers = np.array([place[group] for group in part.groups] or [0])
+            numbers = np.array([place[group] for group in part.groups] if self.by else [0], dtype=np.int64)
             rows.append(part.rows[0])
             places.append(numbers[part.rows[1]])
             for name, total in left.items():
@@ -193,7 +212,7 @@ class OpenTally:
         """Give the tally as what JSON can hold: the design, and for each group its reports as a column has them."""
         rows, place = self.rows
         form = self.design.report_form
-        lists = [form.written(rows[place == number]).tolist() for number in range(max(1, len(self.groups)))]
+        lists = [form.written(rows[place == number]).tolist() for number in range(self._width)]
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -223,10 +242,9 @@ class OpenTally:
         design, grouping = device_from_dict(fields["design"]), grouping_from_json(fields)
         if not isinstance(design, OpenDomain):
             raise ValueError(f"design must be an open domain, but is a {design.mechanism}")
-        refuse_grouping(grouping["by"], grouping["groups"])
         by = grouping["by"]
         lists = fields["reports"] if by else [fields["reports"]]
-        width = max(1, len(grouping["groups"]))
+        width = len(grouping["groups"]) if by else 1
         if not isinstance(lists, list) or not all(isinstance(part, list) for part in lists) or len(lists) != width:
             raise ValueError("reports must be a list of reports, one for each group where there are groups")
         read = [design.report_form.read(part) for part in lists]
@@ -235,12 +253,12 @@ class OpenTally:
         left: dict[str, Any] = {}
         for name in LEFT_OUT:
             numbers = fields[name] if by else [fields[name]]
-            whole = isinstance(numbers, list) and all(type(number) is int and number >= 0 for number in numbers)
-            if not whole or len(numbers) != width:
-                raise ValueError(f"{name} must be a whole number of at least 0, one for each group")
-            left[name] = np.array(numbers) if by else numbers[0]
+            if not isinstance(numbers, list) or any(type(number) is not int for number in numbers):
+                raise ValueError(f"{name} must be a whole number, one for each group")
+            left[name] = np.array(numbers, dtype=np.int64 if not numbers else None) if by else numbers[0]
         place = np.repeat(np.arange(width), [len(part) for part in lists])
-        return cls.of_rows(design, np.concatenate([part.reports for part in read]), place, **grouping, **left)
+        rows = np.concatenate([design.report_form.read([]).reports, *(part.reports for part in read)])
+        return cls.of_rows(design, rows, place, **grouping, **left)
 
     @classmethod
     def from_json(cls, text: str) -> OpenTally:
@@ -295,7 +313,9 @@ def open_tally(
         group = np.repeat(place[:1], size) if rows.place is None else place[rows.place]
         number = np.ones(size, dtype=np.int64) if rows.number is None else rows.number.astype(np.int64)
         good = np.flatnonzero(rows.status == 0)
-        good = good if rows.number is None else np.repeat(good, number[good])
+        if rows.number is not None:
+            _refuse_many(int(number[good].sum()), design)
+            good = np.repeat(good, number[good])
         reports.append(rows.reports[good])
         places.append(group[good])
         for name, which in zip(LEFT_OUT, (rows.status == MISSING, rows.status < MISSING), strict=True):
@@ -307,7 +327,7 @@ def open_tally(
         order[numbers[group_values]] = new
     totals: dict[str, Any] = {}
     for name, found in left.items():
-        total = np.zeros(max(1, len(groups)), dtype=np.int64)
+        total = np.zeros(len(groups) if by else 1, dtype=np.int64)
         for group, number in found:
             np.add.at(total, order[group], number)
         totals[name] = total if by else int(total[0])
@@ -316,3 +336,9 @@ def open_tally(
     more = {"by": by, "groups": groups if by else (), "dropped": strange, **totals}
     every = np.concatenate(reports) if reports else np.zeros((0, design.levels + 2), dtype=np.int64)
     return OpenTally.of_rows(design, every, order[np.concatenate(places)] if places else None, **more)
+
+
+def _refuse_many(reports: int, design: OpenDomain) -> None:
+    """Refuse rows that stand for more reports than memory holds: each is kept, however many are equal."""
+    remedy = "check that counts are the numbers of reports"
+    refuse_beyond_memory(reports, COPIES * design.report_form.width, f"{reports:,} reports", remedy)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from warner.designs.open import support_counts
 from warner.designs.open.open_domain import OpenDomain
 from warner.designs.open.support_counts import ExtensionCounter, LevelReports, support_of_listed
 from warner.designs.open.values import WholeNumbers
@@ -70,10 +71,45 @@ def test_all_points_are_counted_not_only_those_that_stand_for_values() -> None:
     assert counts.sum() == 100 * 3
 
 
-def test_large_spaces_are_compared_without_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    design, rng = made(5, (6, 6)), np.random.default_rng(4)
-    reports = some_reports(design, 2, 300, rng)
-    values = rng.integers(64, size=(20, 2))
-    by_tables = support_of_listed(design, reports, values)
-    monkeypatch.setattr("warner.designs.open.support_counts.VALUES_AT_ONCE", 100)
-    assert_array_equal(support_of_listed(design, reports, values), by_tables)
+@pytest.mark.parametrize("field", [2, 5, 131, 257])
+@pytest.mark.parametrize("limits", [(0, 0), (10**9, 0), (10**9, 10**9), (0, 10**9)])
+def test_lists_are_counted_in_every_way_as_by_comparing(
+    field: int, limits: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With tables and without, by transforms and without; values in any order, and some twice.
+    monkeypatch.setattr(support_counts, "POINTS_PER_REPORT", limits[0])
+    monkeypatch.setattr(support_counts, "COMPARISONS_PER_POINT", limits[1])
+    design, rng = made(field, (6, 6)), np.random.default_rng(4)
+    reports = some_reports(design, 2, 100, rng)
+    values = np.concatenate([rng.integers(64, size=(10, 2)), [[3, 1], [0, 0], [3, 60], [3, 1]]])
+    counts = support_of_listed(design, reports, values)
+    assert counts.tolist() == [compared(design, reports, value) for value in values]
+    assert support_of_listed(design, reports, values[:0]).tolist() == []
+
+
+def test_lists_are_counted_with_weights_and_in_groups() -> None:
+    design, rng = made(5, (6, 6)), np.random.default_rng(5)
+    reports = some_reports(design, 2, 200, rng)
+    values, group = rng.integers(64, size=(6, 2)), rng.integers(3, size=200)
+    for amounts in (None, rng.integers(9, size=200), rng.integers(9, size=200) / 4):
+        together = support_of_listed(design, reports, values, amounts)
+        apart = support_of_listed(design, reports, values, amounts, group=group, groups=4)
+        assert apart.shape == (4, 6)
+        assert_array_equal(apart.sum(axis=0), together)
+        kind = np.int64 if amounts is None else amounts.dtype
+        assert apart.dtype == together.dtype == kind
+        for place in range(4):
+            some = group == place
+            part = LevelReports(reports.directions[some], reports.values[some])
+            if amounts is None:
+                exact = [compared(design, part, value) for value in values]
+            else:
+                one_by_one = [
+                    LevelReports(part.directions[[report]], part.values[[report]]) for report in range(len(part))
+                ]
+                weights = amounts[some].tolist()
+                exact = [
+                    sum(w * compared(design, report, value) for w, report in zip(weights, one_by_one, strict=True))
+                    for value in values
+                ]
+            assert apart[place].tolist() == exact

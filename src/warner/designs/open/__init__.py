@@ -4,6 +4,7 @@ Its files::
 
     open_domain     OpenDomain: draw a report about a text or a whole number
     closed_list     ClosedList: such reports as those of a design for a list that is known beforehand
+    collinear_values  which answers of a set lie on a line with what is held: the variance of a set depends on it
     values          texts and whole numbers as rows of blocks, and back; normalization of texts
     level_weights   how people are best divided among the levels of the search
     answer_form     how answers are read in a column

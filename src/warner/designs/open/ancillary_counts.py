@@ -3,10 +3,15 @@ r"""Ancillary counts: what no answer changes in the reports of an open domain, w
 Level l is drawn with probability :math:`w_l / W`, and every digit of a direction that is sent is uniform on the field,
 whatever people hold. So the number of reports of each level is binomial, and so is, among those that send a block, the
 number whose first (or last) digit of that block lies in a given part of the field.
+
+Whole directions of level l are uniform, too, on :math:`M_l` of them, mostly far more than there are reports. Of n
+reports some m have the same one with probability at most :math:`\binom{n}{m} M_l^{1-m}`: each m of them have it with
+probability :math:`M_l^{1-m}`. So copies of one report show, which would support a part 1/g of all values together.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,12 +24,16 @@ FIELD_PARTS = 64  # that the digits of a direction, or the values of a hash, are
 
 
 class AncillaryCount(NamedTuple):
-    """One count that no answer changes: what is counted, of so many reports, with this probability."""
+    """One count that no answer changes: what is counted, of so many reports, with this probability.
+
+    It is binomial; but where it is the largest of the counts of many, `log_kinds` is the logarithm of their number.
+    """
 
     what: str
     seen: int
     n: int
     probability: float
+    log_kinds: float = 0.0
 
 
 def parts_of_field(field: int) -> tuple[Integers, Array]:
@@ -75,4 +84,15 @@ def ancillary_counts(design: OpenDomain, reports: Counts) -> list[AncillaryCount
             AncillaryCount(digit_named(block, digit, part, len(law)), int(number), len(sent), float(law[part]))
             for part, number in enumerate(found.tolist())
         ]
-    return counts
+    return counts + [_most_frequent_direction(design, reports, level) for level in range(1, design.levels + 1)]
+
+
+def _most_frequent_direction(design: OpenDomain, reports: Counts, level: int) -> AncillaryCount:
+    """Count the reports of a level with the direction that most of them have."""
+    sent = reports[reports[:, 0] == level, 1 : level + 1]
+    log_kinds = sum(design.digits[:level]) * math.log(design.field)
+    sent = sent[np.lexsort(sent.T)]
+    changes = np.flatnonzero((sent[1:] != sent[:-1]).any(axis=1)) + 1
+    runs = np.diff([0, *changes.tolist(), len(sent)])
+    named = f"the most frequent direction of level {level}"
+    return AncillaryCount(named, int(runs.max()), len(sent), math.exp(-log_kinds), log_kinds)

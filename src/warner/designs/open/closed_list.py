@@ -4,10 +4,8 @@ Reports of the last level are hashes of whole values, so that any list can be lo
 listed answer with probability p = a/M if it is held and q = 1/g if not, whatever the sender holds (`open_domain`): the
 law of local hashing, and the `Symmetry` of all designs that support sets. Two listed answers are supported together
 with probability p/g if one of them is held, because the direction then decides about the other; else with
-:math:`1/g^2`, or p/g where the three values lie on a line of the field's space. The variance of a set of answers takes
-:math:`1/g^2`: it is too small where many people hold values on lines with those of the set, as neighbouring numbers are
-(0, 1 and 2 for people who hold 3: by a third, for g = 5 at odds 3 : 1). Single answers, and differences of two, have no
-such error.
+:math:`1/g^2`, or p/g where the three values lie on a line of the field's space (`collinear_values`), as neighbouring
+numbers do.
 
 The list need not hold everybody's answer: **shares do not sum to one**, and what is left is the share of all other
 answers. So the unbiased shares and the exact intervals of single answers hold; a set of m answers is supported by a
@@ -15,9 +13,13 @@ report m q + (p-q) share times on average. With weights w of the answers, :math:
 :math:`W_2 = \sum w^2`, the weighted support t of a report depends on the answer x that is held by
 
 .. math:: E\,t = q W_1 + (p-q) w_x, \quad E\,t^2 = q W_2 + (p-q) w_x^2 + \nu (W_1^2 - W_2) +
-    2 (\beta - \nu) w_x (W_1 - w_x),
+    (\beta - \nu) (2 w_x (W_1 - w_x) + c_x),
 
-where :math:`\beta` and :math:`\nu` are the probabilities of pairs, and :math:`w_x = 0` for answers outside of the list.
+where :math:`\beta = p/g` and :math:`\nu = 1/g^2` are the probabilities of pairs, :math:`c_x` is the sum of
+:math:`w_u w_v` over the ordered pairs on a line with x, and :math:`w_x = 0` for answers outside of the list. What
+those people hold whose answers are not in the list is not known: they are taken to hold the value that makes the
+variance largest. If the list also has the values on a line with those of the set, as the neighbours of numbers are,
+that is the narrower interval.
 A tally counts the reports of the last level alone; those of other levels say nothing about whole values.
 """
 
@@ -31,8 +33,9 @@ import numpy as np
 
 from warner.designs.contract import PEOPLE_AT_ONCE
 from warner.designs.device import revealed
-from warner.designs.facts import Fuzzy, Readout, Sums, Symmetry, sizes_of, summed
+from warner.designs.facts import Fuzzy, Prefixes, Readout, Sums, Symmetry, added_up, sizes_of, summed
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.open.collinear_values import collinear_pairs
 from warner.designs.open.open_domain import OpenDomain
 from warner.designs.open.support_counts import LevelReports, hashes_of_listed, support_of_listed
 from warner.designs.open.values import OTHER, WholeNumbers
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
     from warner.designs.draws import RandomBytes
+    from warner.designs.facts import Estimand
     from warner.designs.labels import Labels
     from warner.designs.open.report_form import OpenForm
     from warner.documents import Document
@@ -108,6 +112,11 @@ class ClosedList(Symmetric):
     def counts_everybody(self) -> bool:  # type: ignore[override]
         """Whether all reports are of the last level: reports of others are not counted."""
         return self.source.levels == 1
+
+    @property
+    def counted_part(self) -> float:  # type: ignore[override]
+        """The part of the people whose reports are of the last level."""
+        return self.source.weights[-1] / sum(self.source.weights)
 
     def reported(self, shares: Array) -> Array:
         """Give q + (p - q) share for each answer: those of people with other answers are counted as well."""
@@ -176,24 +185,22 @@ class ClosedList(Symmetric):
         """Count how often each answer was supported by reports of the last level, and those."""
         last = reports[:, 0] == self.source.levels
         rows = reports[last]
-        if amounts is None and group is None:
-            level = LevelReports(rows[:, 1:-1], rows[:, -1])
-            counts = support_of_listed(self.source, level, self._blocks)  # type: ignore[attr-defined]
-            return Sums(counts, np.asarray(len(rows)))
         some = None if amounts is None else amounts[last]
-        return super().counted(rows, some, group=None if group is None else group[last], groups=groups)
+        place = None if group is None else group[last]
+        counts = support_of_listed(
+            self.source,
+            LevelReports(rows[:, 1:-1], rows[:, -1]),
+            self._blocks,  # type: ignore[attr-defined]
+            some,
+            group=place,
+            groups=groups,
+        )
+        n = added_up(np.zeros(len(rows), dtype=np.int64) if place is None else place, some, groups)
+        return Sums(counts, n if group is not None else n[0])
 
-    def readout(
-        self,
-        counts: Counts,
-        n: Array,
-        sets: Sets | None = None,
-        *,
-        minus: Sets | None = None,
-        target: str = "population",
-        histogram: Counts | None = None,
-    ) -> Readout:
+    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
         """Say how shares show in the counts: binomially for one answer; see the head of this module."""
+        sets, minus, target = estimand
         if isinstance(sets, Fuzzy):
             raise TypeError("means need a list that holds every answer, but a closed list need not")
         q, gain = self.q, self.symmetry.gain
@@ -206,28 +213,45 @@ class ClosedList(Symmetric):
         binomial = np.asarray((sizes == 1) & (minus is None))
         if binomial.all():
             return Readout(count, n, np.full(sizes.shape, q), gain, np.True_)
-        first_weight, squares = sizes - others, sizes + others  # W_1 and W_2
-        share = ((count - other) / n - first_weight * q) / gain
-        # Those who hold an answer of either set, with one report more.
-        held = [np.clip((c / (n + 1) - m * q) / gain, 0, 1) for c, m in ((count, sizes), (other, others))]
-        mean, square = held[0] - held[1], held[0] + held[1]
+        # Those who hold an answer of either set, with one report more
+        first, second = (np.clip((c / (n + 1) - m * q) / gain, 0, 1) for c, m in ((count, sizes), (other, others)))
+        pairs = self._collinear_pairs((counts / (n + 1) - q) / gain, sets, minus)
+        total, squares = sizes - others, sizes + others  # W_1 and W_2
+        variance = self._support_variance(total, squares, first - second, first + second, pairs, target)
+        share = ((count - other) / n - total * q) / gain
+        error = np.sqrt(np.maximum(variance, 0) / n) / gain
+        scores = ((0 - total * q) / gain, (sizes - total * q) / gain) if minus is None else None
+        return Readout(count, n, q, gain, binomial).else_scores(n, share, error, scores)
+
+    def _support_variance(
+        self, total: Integers, squares: Integers, mean: Array, square: Array, pairs: Array, target: str
+    ) -> Array:
+        """Give the variance of the weighted support t of one report, by W_1 and W_2; see the head of this module.
+
+        `mean`, `square` and `pairs` are averages over the people, of w, its square and c, for what they hold.
+        """
+        q, gain = self.q, self.symmetry.gain
         both, neither = float(self.symmetry.both), float(self.symmetry.neither)
-        second = q * squares + gain * square + neither * (first_weight**2 - squares)
-        second += 2 * (both - neither) * (first_weight * mean - square)
+        second_moment = q * squares + gain * square + neither * (total**2 - squares)
+        second_moment += (both - neither) * (2 * (total * mean - square) + pairs)
         if target == "population":
-            variance = second - (q * first_weight + gain * mean) ** 2
-        else:  # without the chance in who was asked
-            variance = second - (q * first_weight) ** 2 - 2 * q * first_weight * gain * mean - gain**2 * square
-        least, most = ((sign * m - first_weight * q) / gain for sign, m in ((-1, others), (1, sizes)))
-        return Readout(
-            np.where(binomial, count, n * share),
-            n,
-            np.where(binomial, q, 0.0),
-            np.where(binomial, gain, 1.0),
-            binomial,
-            np.sqrt(np.maximum(variance, 0) / n) / gain,
-            (least, most) if minus is None else None,
-        )
+            return np.asarray(second_moment - (q * total + gain * mean) ** 2)
+        # without the chance in who was asked
+        return np.asarray(second_moment - (q * total) ** 2 - 2 * q * total * gain * mean - gain**2 * square)
+
+    def _collinear_pairs(self, shares: Array, sets: Sets, minus: Sets | None) -> Array:
+        """Give for each set how many of its pairs lie on a line with what is held, on average over the people."""
+        blocks: Integers = self._blocks  # type: ignore[attr-defined]
+        if isinstance(sets, Prefixes):
+            members = np.arange(len(sets))
+            return collinear_pairs(self.source, blocks, shares, members, np.ones_like(members))
+        pairs = np.zeros((len(shares), len(sets)))
+        for place, inside in enumerate(sets):
+            outside = [] if minus is None else minus[place]
+            members = np.array([*inside, *outside], dtype=np.int64)
+            weights = np.repeat([1, -1], [len(inside), len(outside)])
+            pairs[:, place] = collinear_pairs(self.source, blocks, shares, members, weights)[:, -1]
+        return pairs
 
     # Files and words
 

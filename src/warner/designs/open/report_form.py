@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.labels import MISSING, OUTSIDE, is_missing
 from warner.designs.report_forms import Read
 
@@ -39,7 +40,7 @@ class OpenForm:
 
     field: int
     block_digits: tuple[int, ...]
-    holds: ClassVar[str] = "hashes"
+    holds: ClassVar[str] = "open hashes"
     labels: ClassVar[None] = None  # reports are none
     kinds: ClassVar[None] = None  # nearly all reports differ
 
@@ -92,10 +93,14 @@ class OpenForm:
         return len(str(self.levels)), hexadecimal, len(str(self.field - 1))
 
     def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
-        """Read texts; with `codes`, an array of rows of whole numbers."""
-        if codes:
-            rows = np.asarray(values, dtype=np.int64 if len(values) == 0 else None).reshape(-1, self.levels + 2)
-            return Read(rows.astype(np.int64), np.where(self.known(rows), 0, OUTSIDE))
+        """Read texts, or their bytes; with `codes`, an array of rows of whole numbers."""
+        if codes and len(values):
+            rows = np.asarray(values)
+            if rows.ndim != 2 or rows.shape[1] != self.levels + 2 or rows.dtype.kind not in "iu":
+                got = f"shape {rows.shape} of {rows.dtype}"
+                raise TypeError(f"reports must be rows of {self.levels + 2} whole numbers, but got {got}")
+            rows = np.minimum(rows, TOTAL_LIMIT).astype(np.int64)  # what is larger is no report
+            return Read(rows, np.where(self.known(rows), 0, OUTSIDE))
         if hasattr(values, "to_pylist"):  # a column of Arrow
             values = values.to_pylist()
         given = values.ravel().tolist() if isinstance(values, np.ndarray) else list(values)
@@ -111,6 +116,8 @@ class OpenForm:
 
     def _row(self, value: Any) -> list[int] | None:
         """Read one report; None for anything else."""
+        if isinstance(value, bytes | bytearray):
+            value = value.decode("ascii", errors="replace")
         if not isinstance(value, str):
             return None
         first, _, rest = value.partition(":")

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from warner.designs.facts import added_up
 from warner.designs.structured.geometry import inverses
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 COUNT_ROUNDING = 0.1  # how far a count may be from a whole number
 SPACES_CACHED = 4
 TABLE_PRODUCTS = 2**16  # products of two elements of a field that are held in a table
-VALUES_AT_ONCE = 2**24  # reports times values that are compared at once
+COMPARISONS_PER_POINT = 64  # of values with reports, from which on a transform is faster
+POINTS_PER_REPORT = 8  # up to which the hashes of all directions are computed, and looked up for each report
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +86,19 @@ def hashes_of_all(block: int, field: int, places: int) -> Counts:
     """Give the inner product of one block with each direction of so many digits, modulo the field: digit by digit.
 
     >>> hashes_of_all(5, 3, 2)  # (1, 2) with (0, 0), (0, 1), (0, 2), (1, 0) ...
-    array([0, 2, 1, 1, 0, 2, 2, 1, 0], dtype=uint32)
+    array([0, 2, 1, 1, 0, 2, 2, 1, 0], dtype=uint8)
     """
-    hashes = np.zeros(1, dtype=np.uint32)
+    kind = np.min_scalar_type(2 * field)
+    hashes = np.zeros(1, dtype=kind)
     for power in (field**place for place in reversed(range(places))):
-        products = (block // power % field * np.arange(field) % field).astype(np.uint32)
-        hashes = (hashes[:, np.newaxis] + products).ravel()
-        hashes -= field * (hashes >= field).astype(np.uint32)
+        products = (block // power % field * np.arange(field) % field).astype(kind)
+        hashes = _reduced((hashes[:, np.newaxis] + products).ravel(), field)
     return hashes
+
+
+def _reduced(sums: Counts, field: int) -> Counts:
+    """Give sums of two elements modulo the field: unsigned numbers, which become large where the field is too much."""
+    return np.asarray(np.minimum(sums, sums - sums.dtype.type(field)))
 
 
 class ExtensionCounter:
@@ -158,39 +165,88 @@ class ExtensionCounter:
             yield whole.astype(np.int64) + int((rest[: self.zeros] == 0).sum())
 
 
-def support_of_listed(design: OpenDomain, reports: LevelReports, prefixes: Integers) -> Integers:
-    """Count how many reports support each of these prefixes, rows of blocks, by comparing each with each.
+def support_of_listed(
+    design: OpenDomain,
+    reports: LevelReports,
+    prefixes: Integers,
+    amounts: Counts | None = None,
+    *,
+    group: Integers | None = None,
+    groups: int = 1,
+) -> Counts:
+    """Count how many reports support each of these prefixes, rows of blocks; of shape (groups, prefixes) with groups.
 
-    The hashes of the distinct blocks at each place are added up: a few steps for each report and prefix.
+    Prefixes are taken in their order, so that what is left of a hash, s - <d', u>, is computed once for all that share
+    their first blocks u. Many that differ in the last block alone are counted by a transform.
     """
-    g, counts = design.field, np.zeros(len(prefixes), dtype=np.int64)
-    kind = np.min_scalar_type(2 * g)
-    distinct = [np.unique(prefixes[:, place], return_inverse=True) for place in range(prefixes.shape[1])]
-    tables = [
-        np.stack([hashes_of_all(block, g, design.digits[place]) for block in blocks.tolist()]).astype(kind)
-        if len(blocks) * g ** design.digits[place] <= VALUES_AT_ONCE
-        else None
-        for place, (blocks, _) in enumerate(distinct)
-    ]
-    step = max(1, VALUES_AT_ONCE // max(1, *(len(blocks) for blocks, _ in distinct)))
-    for start in range(0, len(reports), step):
-        part = slice(start, start + step)
-        values = reports.values[part].astype(kind)
-        hashes = []
-        for place, (blocks, _) in enumerate(distinct):
-            directions = reports.directions[part, place]
-            table = tables[place]
-            if table is not None:
-                hashes.append(table[:, directions])
+    everybody = group is None and amounts is None
+    counts = np.zeros((groups, len(prefixes)), dtype=np.int64 if amounts is None else amounts.dtype)
+    rests = _Rests(design, reports)
+    counter, points = None, design.field ** design.digits[prefixes.shape[1] - 1]
+    order = np.lexsort(prefixes.T[::-1])
+    changes = np.any(np.diff(prefixes[order, :-1], axis=0) != 0, axis=1) if len(order) else np.zeros(0, dtype=bool)
+    for alike in np.split(order, np.flatnonzero(changes) + 1):
+        if everybody and len(alike) * len(reports) > COMPARISONS_PER_POINT * points:
+            counter = ExtensionCounter(design, reports) if counter is None else counter
+            (support,) = counter.supports([prefixes[alike[0], :-1].tolist()])
+            counts[0, alike] = support[prefixes[alike, -1]]
+            continue
+        for number in alike:
+            supports = rests.of(prefixes[number].tolist()) == 0
+            if everybody:
+                counts[0, number] = np.count_nonzero(supports)
             else:
-                hashes.append(_products(blocks, directions, g, design.digits[place]).astype(kind))
-        for number in range(len(prefixes)):
-            total = hashes[0][distinct[0][1][number]]
-            for place in range(1, len(hashes)):
-                total = total + hashes[place][distinct[place][1][number]]
-                total -= (g * (total >= g)).astype(kind)
-            counts[number] += np.count_nonzero(total == values)
-    return counts
+                place = np.zeros(np.count_nonzero(supports), dtype=np.int64) if group is None else group[supports]
+                counts[:, number] = added_up(place, None if amounts is None else amounts[supports], groups)
+    return counts if group is not None else counts[0]
+
+
+class _Rests:
+    """What is left of the hashes of reports, s - <d, u> modulo the field, for one prefix u after the other.
+
+    The digits of a block are taken in two halves, whose hashes under all directions are few: those are looked up.
+    """
+
+    def __init__(self, design: OpenDomain, reports: LevelReports) -> None:
+        self.field = design.field
+        self._kind = np.min_scalar_type(2 * self.field)
+        self._halves = [  # of which block, how many digits, and how many come after
+            (place, number, after)
+            for place, tau in enumerate(design.digits[: reports.directions.shape[1]])
+            for number, after in ((tau - tau // 2, tau // 2), (tau // 2, 0))
+            if number
+        ]
+        self._directions = [
+            self._part(reports.directions[:, place].astype(np.int64), number, after).astype(np.int32)
+            for place, number, after in self._halves
+        ]
+        self._parts: list[int] = []  # the halves of the last prefix, and what was left after each
+        self._remainders = [reports.values.astype(self._kind)]
+
+    def of(self, prefix: list[int]) -> Counts:
+        """Give what is left for this prefix: as far as it is the last one, that is known."""
+        parts = [self._part(prefix[place], number, after) for place, number, after in self._halves]
+        known = 0
+        while known < len(self._parts) and parts[known] == self._parts[known]:
+            known += 1
+        self._parts, self._remainders = parts, self._remainders[: known + 1]
+        for half in range(known, len(parts)):
+            left = self._remainders[-1]
+            if parts[half]:  # the hash of 0 is 0
+                left = left - self._hashes(half, parts[half])
+                left = np.minimum(left, left + self._kind.type(self.field))  # unsigned: large where it is below zero
+            self._remainders.append(left)
+        return self._remainders[-1]
+
+    def _part(self, blocks: Any, number: int, after: int) -> Any:
+        """Give so many digits of blocks, before the last ones."""
+        return blocks // self.field**after % self.field**number
+
+    def _hashes(self, half: int, part: int) -> Counts:
+        directions, number = self._directions[half], self._halves[half][1]
+        if self.field**number <= POINTS_PER_REPORT * len(directions):
+            return np.asarray(hashes_of_all(part, self.field, number).take(directions))
+        return np.asarray(_products(np.array([part]), directions, self.field, number)[0].astype(self._kind))
 
 
 def hashes_of_listed(design: OpenDomain, directions: Counts, prefixes: Integers) -> Integers:

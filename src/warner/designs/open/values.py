@@ -212,7 +212,7 @@ class Texts:
         return [self.alphabet.find(letter) + 1 for letter in text]
 
     def decoded(self, row: Sequence[int]) -> str | None:
-        """Give the text of a row of blocks; None where no text has this code, as of bytes that are not UTF-8."""
+        """Give the text of a row of blocks; None where no normalized text has this code, as of bytes beside UTF-8."""
         if row[0] == self._other:
             return OTHER
         symbols: list[int] = []
@@ -224,11 +224,13 @@ class Texts:
             symbols += part[::-1]
         symbols = [symbol for symbol in symbols if symbol]
         if self.alphabet is not None:
-            return "".join(self.alphabet[symbol - 1] for symbol in symbols)
-        try:
-            return bytes(symbols).decode("utf-8")
-        except UnicodeDecodeError:
-            return None
+            text = "".join(self.alphabet[symbol - 1] for symbol in symbols)
+        else:
+            try:
+                text = bytes(symbols).decode("utf-8")
+            except UnicodeDecodeError:
+                return None
+        return text if self.normalized(text) == text else None
 
     @property
     def _other(self) -> int:

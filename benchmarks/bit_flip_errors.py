@@ -1,0 +1,45 @@
+"""The squared error of bit flips by the number of answers asked about: a table of docs/which-mechanism.md.
+
+`make mechanisms` runs it, for about a minute; see `mechanism_errors`, whose measure it uses.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import mechanism_errors as measure
+from mechanism_errors import DOCS, Setting, errors, shown
+from warner import BitFlips, SubsetSelection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+K, PEOPLE, EXPONENT = 256, 10_000, 1.3
+EPSILONS, SIZES = (1.0, 2.0, 4.0), (1, 16, 256)
+BEGIN, END = "<!-- made by benchmarks/bit_flip_errors.py -->\n", "<!-- end of what bit_flip_errors.py made -->\n"
+
+
+def table() -> Iterator[str]:
+    """Write a row for each number of answers asked about, and three columns for each epsilon."""
+    heads = [f"ε = {epsilon:g}: {what}" for epsilon in EPSILONS for what in ("`inv`", "`inv_p`", "error")]
+    yield f"| answers asked about | bits | {' | '.join(heads)} |"
+    yield f"| ---: | ---: |{' ---: |' * len(heads)}"
+    settings = {epsilon: Setting(K, epsilon, EXPONENT, PEOPLE) for epsilon in EPSILONS}
+    best = {epsilon: errors("", SubsetSelection(K, epsilon=epsilon), settings[epsilon]) for epsilon in EPSILONS}
+    for size in SIZES:
+        cells = []
+        for epsilon in EPSILONS:
+            design = BitFlips(K, epsilon=epsilon, size=size)
+            found = errors(f"{size}", design, settings[epsilon])
+            against = found["inv_p"] * found["exact"] / (best[epsilon]["inv_p"] * best[epsilon]["exact"])
+            cells += [shown(found["inv"]), shown(found["inv_p"]), shown(math.sqrt(against))]
+        yield f"| {size} | {design.report_bits:.0f} | {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    measure.METHODS = ("inv", "inv_p")
+    page = (DOCS / "which-mechanism.md").read_text(encoding="utf-8")
+    before, rest = page.split(BEGIN)
+    made = "\n".join(table())
+    (DOCS / "which-mechanism.md").write_text(f"{before}{BEGIN}\n{made}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
