@@ -90,12 +90,12 @@ def browser(name: str, profile: Path | None = None, **options: Any) -> AbstractC
     return chromium(profile, **options) if name == "chromium" else firefox(profile, **options)
 
 
-def wait_until(true: Callable[[], Any], seconds: float = 20.0) -> Any:
+def wait_until(true: Callable[[], Any], seconds: float = 20.0, *, pause: float = 0.02) -> Any:
     """Ask again and again until the answer is true, and give it."""
     end = time.monotonic() + seconds
     while not (answer := true()):
         assert time.monotonic() < end, "what was waited for did not happen"
-        time.sleep(0.02)
+        time.sleep(pause)
     return answer
 
 

@@ -1,4 +1,4 @@
-"""New databases of both kinds."""
+"""Browsers, and new databases of both kinds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.browsers import BROWSERS, chromium, firefox
 from service.databases import MEMORY, Place, postgres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from service.browsers import ChromiumPage, FirefoxPage, Page
 
 NUMBERS = count()
 
@@ -46,3 +49,26 @@ def places(request: pytest.FixtureRequest, database: Callable[[], str]) -> Itera
 @pytest.fixture
 def place(places: Callable[[], Place]) -> Place:
     return places()
+
+
+@pytest.fixture(scope="session")
+def firefox_page() -> Iterator[FirefoxPage]:
+    """Start Firefox once, which takes seconds; Chromium's driver would be in the way of other tests."""
+    with firefox() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[ChromiumPage]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module", params=BROWSERS)
+def page(request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Give a page of each browser."""
+    if request.param == "firefox":
+        yield request.getfixturevalue("firefox_page")
+    else:
+        with chromium() as started:
+            yield started

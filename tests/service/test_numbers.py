@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from collecting_cases import open_survey
-from service.browsers import BROWSERS, accessibility_findings, browser, chromium
+from service.browsers import accessibility_findings
 from service.nodes import HERE, WEB, node
 from service.respondents import Book, heading, opened, posts, press, served
 from warner import CutoffResponse, SquareWave, grid
@@ -22,8 +22,6 @@ from warner.service.responses import Bodies
 from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from service.browsers import ChromiumPage, Page
     from warner.service.survey import Survey
 
@@ -115,18 +113,6 @@ def test_what_a_design_tells_in_javascript_is_its_law() -> None:
 
 
 # The page
-
-
-@pytest.fixture(scope="module", params=BROWSERS)
-def page(request: pytest.FixtureRequest) -> Iterator[Page]:
-    with browser(request.param) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def tab() -> Iterator[ChromiumPage]:
-    with chromium() as started:
-        yield started
 
 
 def numbers(**fields: Any) -> Survey:

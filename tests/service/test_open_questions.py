@@ -7,6 +7,7 @@ import os
 import time
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 import warner
 from cases import COIN
 from collecting_cases import open_survey
-from service.browsers import BROWSERS, accessibility_findings, browser, chromium, wait_until
+from service.browsers import accessibility_findings, chromium, wait_until
 from service.dashboards import dashboard
 from service.forensics import cells
 from service.respondents import Book, heading, opened, posts, press, served
@@ -32,7 +33,7 @@ from warner.service.stores.sqlite import SqliteStore
 from warner.service.survey import load_survey, survey_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from service.browsers import ChromiumPage, Page
@@ -298,6 +299,30 @@ def test_the_dashboard_names_what_discover_finds_once_the_survey_is_closed() -> 
     assert f"find an answer that {100 * share:.2f} %" in prospects(running.survey, 0)["q1"]
 
 
+def finished_in_groups() -> Collected:
+    """Give what a closed survey has published whose people say other words in the north than in the south."""
+    survey = asking(groups=[REGION])
+    sent = people(survey, ["quokka"] * 400 + ["yurt"] * 300 + ["igloo"] * 20, [[0]] * 400 + [[1]] * 320)
+    kept = Counter(report for bundle in sent for report in bundle.reports)
+    reports = by_question((*report, number) for report, number in sorted(kept.items()))
+    counts = np.array([[400, 0], [320, 0]]), np.array([[400, 0], [320, 0]])
+    return Collected(survey, "closed", 720, counts, {}, reports=reports)
+
+
+def test_the_dashboard_searches_each_group_on_its_own() -> None:
+    published = finished_in_groups()
+    shown = reading(published)["questions"][0]
+    json.dumps(shown, allow_nan=False)
+    (region,) = shown["groups"]
+    found = warner.discover(published.open_tally("q1", by=("region",)))
+    assert region["promise"] == found.promise() == "The probability of naming any falsely is at most 5 % in each group."
+    assert [(value["value"], value["reports"]) for value in region["values"]] == [("north", 400), ("south", 320)]
+    for value, part, word in zip(region["values"], found.findings, ("quokka", "yurt"), strict=True):
+        assert [answer["label"] for answer in value["answers"]] == list(part.values) == [word]
+        assert [answer["low"] for answer in value["answers"]] == part.low.tolist()
+    assert reading(replace(published, state="open", reports={}))["questions"][0]["groups"] == []
+
+
 def test_exports_of_texts() -> None:
     published = finished(["quokka"] * 400)
     document = json.loads(exported(published, "json").content)
@@ -324,6 +349,18 @@ def test_the_dashboard_page_says_what_was_found() -> None:
         assert "Answers found" in text
         assert "quokka" in text
         assert accessibility_findings(page) == []
+    grouped = finished_in_groups()
+    south = {place: [row for row in rows if row[0] == 1] for place, rows in grouped.reports.items()}
+    for collection, told in ((grouped, "yurt"), (replace(grouped, reports=south), "no answer rises above the noise")):
+        with dashboard(collection) as running, chromium() as page:
+            page.goto(running.link)
+            wait_until(partial(page.evaluate, "document.querySelectorAll('table').length"))
+            page.evaluate("document.querySelector('[data-question=q1] [data-name=groups]').open = true")
+            text = page.evaluate("document.querySelector('[data-question=q1]').innerText")
+            assert "Answers found in each group" in text
+            assert told in text
+            assert "Each group was searched on its own." in text
+            assert accessibility_findings(page) == []
     with dashboard(replace(published, state="open", reports={})) as running, chromium() as page:
         page.goto(running.link)
         wait_until(lambda: page.evaluate("document.querySelectorAll('.card').length"))
@@ -333,18 +370,6 @@ def test_the_dashboard_page_says_what_was_found() -> None:
 
 
 # The page
-
-
-@pytest.fixture(scope="module", params=BROWSERS)
-def page(request: pytest.FixtureRequest) -> Iterator[Page]:
-    with browser(request.param) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def tab() -> Iterator[ChromiumPage]:
-    with chromium() as started:
-        yield started
 
 
 def used(page: Page) -> list[str]:

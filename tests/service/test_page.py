@@ -14,7 +14,7 @@ from scipy.stats import chi2
 
 import warner
 from collecting_cases import open_survey
-from service.browsers import BROWSERS, browser, chromium, wait_until
+from service.browsers import wait_until
 from service.respondents import LABELS, TOKEN, Book, choose, driving, heading, opened, posts, press, served
 from service.serving import collecting
 from warner import RandomizedResponse
@@ -27,7 +27,6 @@ from warner.service.responses import Bodies
 from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from service.browsers import ChromiumPage, Page
@@ -38,18 +37,6 @@ CHECKED = "[...document.querySelectorAll('input')].filter((input) => input.check
 # What a page leaves behind: storage, cookies, history
 LEFT = "[sessionStorage.length, localStorage.length, document.cookie, history.state, location.hash]"
 TOKEN_BYTES = bytes(range(16))
-
-
-@pytest.fixture(scope="module", params=BROWSERS)
-def page(request: pytest.FixtureRequest) -> Iterator[Page]:
-    with browser(request.param) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def tab() -> Iterator[ChromiumPage]:
-    with chromium() as started:
-        yield started
 
 
 # What leaves, and what stays

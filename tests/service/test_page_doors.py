@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collecting_cases import open_survey
-from service.browsers import BROWSERS, browser, wait_until
+from service.browsers import wait_until
 from service.dashboards import dashboard, nothing
 from service.respondents import TOKEN, Book, driving, heading, opened, posts, served
 from warner import RandomizedResponse
@@ -20,7 +20,6 @@ from warner.service.server import Places, _Door, opening
 from warner.service.survey import Survey, survey_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from service.browsers import Page
@@ -29,12 +28,6 @@ USED = "This invitation has already been used"
 TOKEN_BYTES = base64.urlsafe_b64decode(f"{TOKEN}==")
 FIELDS = "document.querySelectorAll('fieldset').length"
 TEXT = "document.querySelector('main').innerText"
-
-
-@pytest.fixture(scope="module", params=BROWSERS)
-def page(request: pytest.FixtureRequest) -> Iterator[Page]:
-    with browser(request.param) as one:
-        yield one
 
 
 def test_a_used_invitation_says_so_before_anything_is_asked(page: Page) -> None:

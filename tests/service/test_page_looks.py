@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from collecting_cases import open_survey
-from service.browsers import accessibility_findings, chromium, wait_until
+from service.browsers import accessibility_findings, wait_until
 from service.respondents import Book, choose, driving, heading, opened, press, served
 from warner import Channel, RandomizedResponse
 from warner.designs import MECHANISMS
@@ -17,8 +17,6 @@ from warner.service.assets import assets
 from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from service.browsers import ChromiumPage
     from warner.designs import Design
 
@@ -29,12 +27,6 @@ OPENED = "document.querySelectorAll('details').forEach((fold) => (fold.open = tr
 SMALL = """[...document.querySelectorAll('.choice, button, summary, input[type=text]')]
   .filter((element) => element.getBoundingClientRect().height < 44).map((element) => element.outerHTML)"""
 WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-
-@pytest.fixture(scope="module")
-def tab() -> Iterator[ChromiumPage]:
-    with chromium() as started:
-        yield started
 
 
 def long_survey(**fields: Any) -> Any:

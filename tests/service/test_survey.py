@@ -195,6 +195,15 @@ def test_the_number_of_counters_is_bounded() -> None:
         read(open_survey(designs=[RandomizedResponse(2**40, odds=(3, 1))]))
 
 
+@pytest.mark.parametrize("name", ["people", "share", "value", "support", "other"])
+def test_groups_that_no_result_can_have_are_refused_before_anybody_answers(name: str, tmp_path: Path) -> None:
+    document = open_survey(groups=[{"id": name, "text": "Which?", "values": ["a", "b"]}])
+    (tmp_path / "survey.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"the id of a group must not be '{name}', which is a column of every result"):
+        load_survey(tmp_path / "survey.json")
+    assert read(document).groups[0].id == name  # what was collected before can still be read
+
+
 def test_questions_are_found_by_name() -> None:
     survey = load_survey(EXAMPLE)
     assert survey.question("often") is survey.questions[0]

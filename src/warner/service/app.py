@@ -104,59 +104,77 @@ def survey_app(
     complain : callable, optional
         Is told a line for every mistake of ours, which holds nothing of the request.
     """
-    bodies, rate = Bodies(survey), rate or Rate()
-    pages = {state: page(survey, state) for state in SURVEY_STATES}
-    json = survey.to_json() + "\n"
-    shared = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"} if origins else {}
+    rate, endpoints = rate or Rate(), Endpoints(survey, keeper, origins)
+    limit = endpoints.bodies.limit
+    routes = [
+        Route("/", endpoints.home),
+        Route(f"/s/{survey.id}", endpoints.page),
+        Route(f"/s/{survey.id}/survey.json", endpoints.file),
+        Route(f"/s/{survey.id}/report", Posted(endpoints.keep, limit, rate, origins)),
+        # With a limit of its own: nobody is to be kept from responding because of what their page has asked before.
+        Route(f"/s/{survey.id}/standing", Posted(endpoints.standing, limit, Rate(rate.per_minute), origins)),
+        Route("/static/{version}/{name}", endpoints.static),
+        Route("/health", endpoints.health),
+        Route("/favicon.ico", _icon),
+        Route("/robots.txt", _robots),
+    ]
+    return Guard(Router(routes, redirect_slashes=False), complain or sys.stderr.write)
 
-    async def shown(request: Request) -> Response:
-        over = keeper.closed or survey.over(contract.now())
-        state = "closed" if over else "early" if survey.early(contract.now()) else "open"
-        return HTMLResponse(pages[state], headers={"content-security-policy": policy()})
 
-    async def kept(body: bytes) -> Outcome | None:
-        return await keeper.keep(bodies.read(body))
+class Endpoints:
+    """What the addresses of a survey reply; all but the doors for what pages send are read by anybody."""
 
-    async def standing(body: bytes) -> Outcome | None:
-        return await keeper.standing(bodies.read_standing(body))
+    def __init__(self, survey: Survey, keeper: Keeper, origins: Collection[str]) -> None:
+        self.survey, self.keeper, self.bodies = survey, keeper, Bodies(survey)
+        self.pages = {state: page(survey, state) for state in SURVEY_STATES}
+        self.json = survey.to_json() + "\n"
+        self.shared, self.epsilon_headers = dict[str, str](), {"epsilon": survey.shown_epsilon}
+        if origins:  # pages of other sites may load the script, and read what the survey spends
+            self.shared = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"}
+            self.epsilon_headers["access-control-expose-headers"] = "epsilon"
 
-    async def filed(request: Request) -> Response:
-        told = {"epsilon": survey.shown_epsilon, **({"access-control-expose-headers": "epsilon"} if origins else {})}
-        return Response(json, media_type="application/json", headers=shared | told)
+    async def home(self, request: Request) -> Response:
+        """Lead to the page."""
+        return RedirectResponse(f"/s/{self.survey.id}", 303)
 
-    async def static(request: Request) -> Response:
+    async def page(self, request: Request) -> Response:
+        """Give the page of the survey: with its questions while it is open."""
+        over = self.keeper.closed or self.survey.over(contract.now())
+        state = "closed" if over else "early" if self.survey.early(contract.now()) else "open"
+        return HTMLResponse(self.pages[state], headers={"content-security-policy": policy()})
+
+    async def file(self, request: Request) -> Response:
+        """Give the survey as its file."""
+        return Response(self.json, media_type="application/json", headers=self.shared | self.epsilon_headers)
+
+    async def static(self, request: Request) -> Response:
+        """Give a script or a style sheet of this version."""
         name = request.path_params["name"]
         if request.path_params["version"] != version() or name not in assets():
             return PlainTextResponse("there is no such file\n", 404)
         kind = CONTENT_TYPES[name[name.rindex(".") :]]
-        return Response(assets()[name], media_type=kind, headers={"cache-control": CACHE_FOR_EVER, **shared})
+        return Response(assets()[name], media_type=kind, headers={"cache-control": CACHE_FOR_EVER, **self.shared})
 
-    async def home(request: Request) -> Response:
-        return RedirectResponse(f"/s/{survey.id}", 303)
-
-    async def icon(request: Request) -> Response:
-        return Response(PAGE_ICON, media_type="image/svg+xml")
-
-    async def robots(request: Request) -> Response:
-        return PlainTextResponse("User-agent: *\nDisallow: /\n")
-
-    async def health(request: Request) -> Response:
-        well = await keeper.healthy()
+    async def health(self, request: Request) -> Response:
+        """Tell whether a response would be kept."""
+        well = await self.keeper.healthy()
         return PlainTextResponse("well\n" if well else "the database cannot be written\n", 200 if well else 503)
 
-    routes = [
-        Route("/", home),
-        Route(f"/s/{survey.id}", shown),
-        Route(f"/s/{survey.id}/survey.json", filed),
-        Route(f"/s/{survey.id}/report", Posted(kept, bodies.limit, rate, origins)),
-        # With a limit of its own: nobody is to be kept from responding because of what their page has asked before.
-        Route(f"/s/{survey.id}/standing", Posted(standing, bodies.limit, Rate(rate.per_minute), origins)),
-        Route("/static/{version}/{name}", static),
-        Route("/health", health),
-        Route("/favicon.ico", icon),
-        Route("/robots.txt", robots),
-    ]
-    return Guard(Router(routes, redirect_slashes=False), complain or sys.stderr.write)
+    async def keep(self, body: bytes) -> Outcome | None:
+        """Keep a response."""
+        return await self.keeper.keep(self.bodies.read(body))
+
+    async def standing(self, body: bytes) -> Outcome | None:
+        """Tell what would certainly become of a response; None if it may be kept."""
+        return await self.keeper.standing(self.bodies.read_standing(body))
+
+
+async def _icon(request: Request) -> Response:
+    return Response(PAGE_ICON, media_type="image/svg+xml")
+
+
+async def _robots(request: Request) -> Response:
+    return PlainTextResponse("User-agent: *\nDisallow: /\n")
 
 
 class Posted:

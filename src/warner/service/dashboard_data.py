@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Counts, Label
     from warner.designs import Design
-    from warner.discovery.discoveries import Discovery
+    from warner.discovery.discoveries import GroupFindings
     from warner.documents import Document
     from warner.inference.means import Mean
     from warner.inference.quantiles import Quantile
@@ -173,12 +173,13 @@ def _open_question(collected: Collected, question: Question) -> Document:
         discovery = discover(tally, level=PROSPECT_LEVEL)
     except ValueError as error:  # such as: a level has no reports
         return fields | {"refused": legible(str(error))}
-    table, remarks = discovery.table(), discovery.remarks(discovery.findings[0])
-    rows = range(min(len(table["value"]), ANSWERS_SHOWN))
+    (part,) = discovery.findings
+    remarks = discovery.remarks(part)
     return fields | {
-        "answers": [_named_answer(discovery, table, row) for row in rows],
-        "left_out": len(table["value"]) - len(rows),
+        "answers": _named_answers(part),
+        "left_out": max(0, len(part.values) - ANSWERS_SHOWN),
         "supporting": True,
+        "groups": [_open_group(collected, question, group) for group in collected.survey.groups],
         "found": {
             "text": [
                 legible(said) for said in (discovery.promise(), *map(_sentence, remarks), tally.left_out()) if said
@@ -192,18 +193,34 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _named_answer(discovery: Discovery, table: dict[str, Counts], row: int) -> Document:
-    part = discovery.findings[0]
-    numbers = {name: plain(table[name][row]) for name in ("share", "low", "high")}
-    shown = {name: _percent(number) for name, number in numbers.items()}
-    label = shown_value(part.values[row], bool(part.other[row]))
-    return {
-        "label": legible(label),
-        "reports": plain(table["support"][row]),
-        "outside": False,
-        **numbers,
-        "shown": shown,
-    }
+def _named_answers(part: GroupFindings) -> list[Document]:
+    """Give the answers that were found in a group, the most common first."""
+    answers = []
+    for row in range(min(len(part.values), ANSWERS_SHOWN)):
+        numbers = {name: plain(getattr(part, name)[row]) for name in ("share", "low", "high")}
+        label = shown_value(part.values[row], bool(part.other[row]))
+        answers.append(
+            {
+                "label": legible(label),
+                "reports": plain(part.support[row]),
+                "outside": False,
+                **numbers,
+                "shown": {name: _percent(number) for name, number in numbers.items()},
+            }
+        )
+    return answers
+
+
+def _open_group(collected: Collected, question: Question, group: Group) -> Document:
+    """Search the reports of each value of a group on their own: what is found in one need not be found in another."""
+    tally = collected.open_tally(question.id, by=(group.id,))
+    discovery = discover(tally, level=PROSPECT_LEVEL)
+    reports = np.bincount(tally.rows[1], minlength=len(group.values))
+    values = [
+        {"value": legible(value), "reports": plain(reports[place]), "numbers": [], "answers": _named_answers(part)}
+        for place, (value, part) in enumerate(zip(group.values, discovery.findings, strict=True))
+    ]
+    return {"id": group.id, "text": legible(group.text), "values": values, "promise": discovery.promise()}
 
 
 def _listed_question(collected: Collected, question: Question) -> Document:

@@ -7,6 +7,7 @@ interval of the mean is told, in their own unit, for people whose numbers are sp
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,11 @@ import numpy as np
 
 from warner.designs.grids import is_numeric
 from warner.inference.intervals import Confidence
-from warner.inference.means import mean
+from warner.planning.number_precision import precision_of
 from warner.planning.plans import plan
-from warner.planning.precision import Precision
-from warner.planning.precision import Question as Measure
+from warner.planning.precision import PlanningQuestion as Measure
+from warner.planning.precision import Precision, numbers_asked
 from warner.planning.solving import fewest_people
-from warner.reports.tallies import Tally
 from warner.words import counted, percent, points
 
 if TYPE_CHECKING:
@@ -73,12 +73,9 @@ def of_numbers(design: Design) -> bool:
 @lru_cache(maxsize=1024)
 def half_width_of_mean(design: Design, people: int, *, anytime: bool) -> float:
     """Give half the length of the interval of the mean after so many reports, of numbers that are spread evenly."""
-    reported = design.operator().forward(np.full(design.k, 1 / design.k))
-    counts = np.diff(np.rint(people * np.append(0.0, reported.cumsum()))).astype(
-        np.int64
-    )  # as many as there are people
-    told = mean(Tally(design, counts), None, Confidence(PROSPECT_LEVEL, anytime=anytime))
-    return float(told.high - told.low) / 2
+    numbers = numbers_asked(design.domain, "mean", None)
+    measure = replace(_measure(anytime=anytime), population=np.full(design.k, 1 / design.k), numbers=numbers)
+    return precision_of(design, measure).measured(float(people))
 
 
 def _measure(*, anytime: bool) -> Measure:

@@ -21,6 +21,8 @@ from warner.designs import OPEN, Design, OpenDomain, device_from_dict, load_desi
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.labels import LARGEST_JSON_INTEGER, first_and_last
 from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, resolved, save_text
+from warner.reports.open_tallies import FOUND
+from warner.reports.tallies import RESULTS
 from warner.service.counters import Layout, OpenLayout
 from warner.words import shortened
 
@@ -262,6 +264,7 @@ def load_survey(path: str | os.PathLike[str]) -> Survey:
     def read(text: str) -> Survey:
         survey = survey_from_json(text, folder)
         refuse_batch(survey.batch)
+        _refuse_names_of_columns(survey)
         return survey
 
     return loaded(path, read)
@@ -277,6 +280,14 @@ def refuse_batch(batch: int) -> None:
             f"batch must be a whole number from {LEAST_BATCH} to {MOST_BATCH:,}, but got {batch:,}: a step of one "
             "response shows what one person sent, and nothing is published before as many people have responded; 10 "
             "is a good number"
+        )
+
+
+def _refuse_names_of_columns(survey: Survey) -> None:
+    """Refuse groups that no result could have beside its own columns: later they cannot be renamed."""
+    if clash := (RESULTS | FOUND) & {group.id for group in survey.groups}:
+        raise ValueError(
+            f"the id of a group must not be {min(clash)!r}, which is a column of every result; give it another"
         )
 
 

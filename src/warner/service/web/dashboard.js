@@ -183,15 +183,17 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function groupsFold(question, kept) {
   if (!question.groups.length) return [];
-  const fold = folded("groups", kept, "Shares by group");
+  const fold = folded("groups", kept, question.found ? "Answers found in each group" : "Shares by group");
   for (const group of question.groups) {
     fold.append(said("h3", group.text));
     const most = scale(group.values.flatMap((value) => value.answers));
     for (const value of group.values) {
       const caption = () => element("span", {}, said("strong", value.value), `, ${counted(value.reports, "report", "reports")}`);
       const numbers = value.numbers.length ? [numbersTable(caption(), value.numbers)] : [];
-      fold.append(element("div", { class: "wide" }, ...numbers, answersTable(caption(), value.answers, most, question.supporting)));
+      const none = element("p", {}, caption(), ": no answer rises above the noise.");
+      fold.append(value.answers.length ? element("div", { class: "wide" }, ...numbers, answersTable(caption(), value.answers, most, question.supporting)) : none);
     }
+    if (group.promise) fold.append(element("p", { class: "note" }, tight(`Each group was searched on its own. ${group.promise}`)));
   }
   return [fold];
 }
