@@ -90,6 +90,7 @@ bench: $(READY)
 # The squared error of every mechanism and estimator, for docs/which-mechanism.md: about an hour.
 mechanisms: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/mechanism_variances.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bit_flip_errors.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/mechanism_errors.py
 
 # Every experiment of the paper, with 100 seeds: some minutes on two cores. Real data, if there are any, from DATA.

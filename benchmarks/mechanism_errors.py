@@ -21,7 +21,7 @@ from warner.estimators import fitted
 from warner.inference.intervals import Confidence
 from warner.metrics import squared_error_sum
 from warner.planning.mechanisms import candidates
-from warner.planning.precision import Precision, Question
+from warner.planning.precision import PlanningQuestion, Precision
 from warner.reports.stored import ReportBlock, StoredReports
 from warner.simulate import zipf
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).parent.parent / "docs"
 EPSILONS, EXPONENTS, PEOPLE = (0.5, 1.0, 2.0, 4.0), (0.01, 1.3, 2.5), (10_000, 100_000)
 SURVEYS = {16: (50, 10), 256: (50, 10), 1024: (20, 4)}  # for so many answers, with so many people
-METHODS = ("inv", "inv_p", "inv_n", "mle")
+METHODS: tuple[str, ...] = ("inv", "inv_p", "inv_n", "mle")
 SHAPES = {
     0.01: "All answers about equally common (Zipf 0.01)",
     1.3: "A few common answers and many rare ones (Zipf 1.3)",
@@ -57,7 +57,7 @@ class Setting(NamedTuple):
 def errors(name: str, design: Design, setting: Setting) -> dict[str, float]:
     """Give the mean squared error of each estimator, summed over the answers, over the exact one of inv; and that."""
     truth = zipf(setting.k, setting.exponent)
-    question = Question("error", None, Confidence(), 0.8, None, None, truth)
+    question = PlanningQuestion("error", None, Confidence(), 0.8, None, None, truth)
     exact = setting.k * Precision(design, question).error(float(setting.n)) ** 2
     rng = np.random.default_rng([setting.k, setting.n, round(100 * setting.epsilon), round(100 * setting.exponent)])
     found: dict[str, list[float]] = {method: [] for method in METHODS}

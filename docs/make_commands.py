@@ -9,10 +9,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from typer.main import get_group
 
 from warner.cli import app
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 OPENING = """# The commands
 
@@ -30,20 +34,19 @@ $ warner estimate reports.csv --column answer --design design.json --report page
 """
 
 
-def page() -> str:
-    """Give the whole page."""
+def printed(*words: str) -> str:
+    """Run `warner` with these words in a process of its own, and give what it prints."""
+    surroundings = {**os.environ, "COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "warner", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings).stdout
+
+
+def page(run: Callable[..., str] = printed) -> str:
+    """Give the whole page, from what the commands print when they are run."""
     parts = [OPENING]
     for command in ("", *get_group(app).commands):
-        words = ["warner", *command.split()]
-        done = subprocess.run(
-            [sys.executable, "-m", *words, "--help"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1"},
-        )
-        text = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
-        parts.append(f"## `{' '.join(words)}`\n\n```text\n{text}\n```\n")
+        text = "\n".join(line.rstrip() for line in run(*command.split(), "--help").strip().splitlines())
+        parts.append(f"## `{' '.join(['warner', *command.split()])}`\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 
 

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 from collections import Counter
+from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator, Iterator
 
 # The machines that run this are shared: how long one example takes says nothing about it.
 settings.register_profile("patient", deadline=None, max_examples=50)
@@ -17,7 +20,45 @@ settings.register_profile("long", deadline=None, max_examples=300)  # of `make t
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient"))
 
+# A shell starts what runs in its background with Ctrl-C ignored, and so would all commands be that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 STARTED = pytest.StashKey[float]()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_database() -> Iterator[None]:
+    """Let one DuckDB read all files in this process: to start one takes longer than to read a small file."""
+    from warner.memory import refuse_small_address_space
+    from warner.reports import files
+
+    own, started = files._database, cache(files._database)
+
+    def cursor() -> Any:
+        if sys.modules.get("duckdb", "to be loaded") is None:  # a test lets it be absent
+            return own()
+        refuse_small_address_space()
+        database = started().cursor()
+        database.execute("RESET disabled_optimizers")
+        return database
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_database", cursor)
+        yield
+
+
+@pytest.fixture(scope="session")
+def _forked_readers() -> Iterator[Callable[..., Any]]:
+    from readers import forked_readers
+
+    with forked_readers() as child:
+        yield child
+
+
+@pytest.fixture
+def quick_readers(_forked_readers: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read files of SPSS, Stata and SAS in processes that start at once."""
+    monkeypatch.setattr("warner.reports.readstat._child", _forked_readers)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

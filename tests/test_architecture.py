@@ -6,7 +6,7 @@ import ast
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,9 @@ import warner
 from warner.designs import MECHANISMS
 from warner.designs.contract import Design
 from warner.estimators import METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SOURCE = Path(warner.__file__).parent
 ROOT = SOURCE.parents[1]
@@ -54,6 +57,18 @@ CONVENIENCES = {
 }
 
 
+@cache
+def nodes_of(text: str) -> list[ast.AST]:
+    """Parse a module, for which many rules ask, and give all of its nodes; the first is the module itself."""
+    return list(ast.walk(ast.parse(text)))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _room_for_others() -> Iterator[None]:
+    yield
+    nodes_of.cache_clear()
+
+
 def room(module: str) -> str:
     return module.split("/")[0]
 
@@ -64,12 +79,10 @@ def place(module: str) -> int:
 
 def imports(module: str) -> list[tuple[str, bool]]:
     """Give the modules of ours that a module imports, and whether it does so inside a function."""
-    tree = ast.parse(TEXTS[module])
-    inside = {
-        id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
-    }
+    nodes = nodes_of(TEXTS[module])
+    inside = {id(node) for function in nodes if isinstance(function, ast.FunctionDef) for node in ast.walk(function)}
     result = []
-    for node in ast.walk(tree):
+    for node in nodes:
         names: list[str] = []
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "warner":
             names = [node.module] if node.module != "warner" else [f"warner.{alias.name}" for alias in node.names]
@@ -127,8 +140,8 @@ def test_the_kinds_of_designs_are_those_of_the_registry_and_their_families() -> 
 
 
 def test_nobody_asks_a_design_what_kind_it_is() -> None:
-    others = {module: ast.parse(text) for module, text in TEXTS.items() if room(module) != "designs"}
-    for module, node in ((module, node) for module, tree in others.items() for node in ast.walk(tree)):
+    others = {module: text for module, text in TEXTS.items() if room(module) != "designs"}
+    for module, node in ((module, node) for module, text in others.items() for node in nodes_of(text)):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
@@ -147,16 +160,15 @@ METHOD_NAMES = set(METHODS) - {"power"}
 
 def method_names(text: str) -> list[int]:
     """Give the lines that spell a method's name, but for defaults in the signature of a function."""
-    tree = ast.parse(text)
     defaults = {
         id(default)
-        for function in ast.walk(tree)
+        for function in nodes_of(text)
         if isinstance(function, ast.FunctionDef)
         for default in [*function.args.defaults, *function.args.kw_defaults]
     }
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in nodes_of(text)
         if isinstance(node, ast.Constant) and node.value in METHOD_NAMES and id(node) not in defaults
     ]
 
@@ -177,7 +189,7 @@ def spelled_mechanisms(text: str) -> list[int]:
     known = {name.casefold() for name in MECHANISMS}
     return [
         node.lineno
-        for node in ast.walk(ast.parse(text))
+        for node in nodes_of(text)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and " " in (name := node.value.replace("-", " ").replace("_", " ").casefold())  # channel is also a plain word
@@ -217,7 +229,7 @@ def undocumented(text: str) -> list[str]:
     inherited = {"Exception", "Protocol", "NamedTuple", "object"}
     return [
         f"{owner.name}.{method.name}"
-        for owner in ast.walk(ast.parse(text))
+        for owner in nodes_of(text)
         if isinstance(owner, ast.ClassDef)
         and owner.name[0] != "_"
         and all(ast.unparse(base) in inherited for base in owner.bases)
@@ -238,7 +250,7 @@ def lines_of_code(text: str) -> int:
     """Count the lines of a module that are neither empty, nor a comment, nor part of a docstring."""
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     docstrings: set[int] = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
             docstrings.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
     lines = enumerate(text.splitlines(), start=1)
@@ -292,7 +304,8 @@ def test_every_module_has_a_test_of_its_name_or_stands_in_the_head_of_another() 
     tests = Path(__file__).parent
     named = set()
     for path in tests.rglob("test_*.py"):
-        head = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        text = path.read_text(encoding="utf-8")
+        head = text.split('"""')[1] if text.startswith('"""') else ""  # to parse all tests takes seconds
         folder = path.parent.relative_to(tests)  # there a name in backticks will do
         named |= {(folder / name).as_posix() for name in re.findall(r"`(\w+)`", head)}
         named |= set(re.findall(r"([\w/]+)\.py", head))
@@ -315,7 +328,9 @@ OF_EACH_MODULE = {
 def constants(text: str) -> set[str]:
     """Name the constants of a module: names in capitals that it assigns to at its top level."""
     assigned: list[ast.expr] = []
-    for node in ast.parse(text).body:
+    module = nodes_of(text)[0]
+    assert isinstance(module, ast.Module)
+    for node in module.body:
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
@@ -350,7 +365,7 @@ DOCUMENTED = {"inference/presence": {"found"}}
 
 def general_names(text: str) -> list[str]:
     """Give the functions, classes and attributes whose name is one of `NO_NAMES`."""
-    nodes = list(ast.walk(ast.parse(text)))
+    nodes = nodes_of(text)
     named = [node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     named += [node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
     fields = [

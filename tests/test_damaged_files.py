@@ -238,6 +238,7 @@ def damage(kind: str, folder: Path, seed: int, *, most: int, seconds: float) -> 
     return found
 
 
+@pytest.mark.usefixtures("quick_readers")
 @pytest.mark.parametrize(
     ("kind", "most"),
     [("designs", 400), ("tallies", 200), ("surveys", 200), ("data files", 40), ("labelled files", 40)],
@@ -248,6 +249,7 @@ def test_damaged_files_are_read_soundly_or_refused(kind: str, most: int, folder:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("quick_readers")
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_damaged_files(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = damage(kind, folder, 2, most=50_000, seconds=60)

@@ -283,14 +283,24 @@ def test_limits_columns_and_doubts_are_computed_once(monkeypatch: pytest.MonkeyP
     assert sorted(calls) == ["_caution", "_tabulated", "_tabulated", "doubt", "limits", "limits"]
 
 
-def test_a_table_is_the_callers_own() -> None:
+def test_nobody_damages_an_estimate_through_its_table() -> None:
     result = estimate(Tally(SURVEY, COUNTS))
-    shares, before = result.shares.copy(), result.table()
-    for column in result.table().values():
-        column[:] = 0
+    shares, before = result.shares.copy(), {name: column.copy() for name, column in result.table().items()}
+    table = result.table()
+    for column in table.values():
+        with pytest.raises(ValueError, match="read-only"):
+            column[:] = 0
+    table["share"] = np.zeros_like(shares)  # the dictionary is the caller's own
+    del table["low"]
     assert_array_equal(result.shares, shares)
+    assert list(result.table()) == list(before)
     for name, column in result.table().items():
         assert_array_equal(column, before[name])
+    frame = pytest.importorskip("pandas").DataFrame(result.table())  # and so are data frames
+    frame["share"] *= 100
+    frame.loc[0, "low"] = -1.0
+    assert_array_equal(result.shares, shares)
+    assert_array_equal(result.table()["low"], before["low"])
 
 
 def test_reports_that_fit_are_not_warned_of() -> None:

@@ -6,6 +6,7 @@ It tests names.py.
 from __future__ import annotations
 
 import importlib.metadata
+import inspect
 import re
 import subprocess
 import sys
@@ -32,6 +33,13 @@ def test_the_public_names_are_those_of_the_reference() -> None:
     named = re.findall(r"auto(?:class|function|module):: warner\.(\w+)$", reference, flags=re.MULTILINE)
     assert sorted(named) == sorted(warner.__all__)
     assert all(hasattr(warner, name) for name in warner.__all__)
+
+
+def test_what_a_public_function_returns_is_public() -> None:
+    # An array, a label or a list has no name of ours; every result has.
+    functions = [getattr(warner, name) for name in warner.__all__ if inspect.isfunction(getattr(warner, name))]
+    returned = {word for function in functions for word in re.findall(r"\w+", function.__annotations__["return"])}
+    assert returned - {"range", "list", "str", "Any", "Array"} <= set(warner.__all__)
 
 
 def test_names_that_others_rely_on_stay() -> None:

@@ -76,7 +76,7 @@ def workbook(
     for i, rows in enumerate(sheets.values(), 1):
         cells = f"<sheetData>{''.join(rows)}</sheetData>"
         content[f"xl/worksheets/sheet{i}.xml"] = f'<worksheet xmlns="{MAIN}">{cells}{after}</worksheet>'
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         for name, text in (content | dict(parts or {})).items():
             file.writestr(name, text)
     return path

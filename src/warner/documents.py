@@ -204,13 +204,18 @@ def json_escaped(text: str) -> str:
     return OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def _one(what: str) -> str:
+    """Put the article before the name of a document: an open tally, a design."""
+    return f"{'an' if what[0] in 'aeio' else 'a'} {what}"
+
+
 def parsed(text: str, kind: str) -> Document:
     """Read the JSON of a document of this kind; `checked` looks at its fields."""
     what = kind.removeprefix("warner ")
     try:
         fields = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"a {what} must be JSON as warner writes it, but this cannot be read: {error}") from None
+        raise ValueError(f"{_one(what)} must be JSON as warner writes it, but this cannot be read: {error}") from None
     return fields if isinstance(fields, dict) else {}
 
 
@@ -244,7 +249,7 @@ def checked(
     """Give the fields of a document of this kind with just these names; anything else is an error that says why."""
     what = kind.removeprefix("warner ")
     if not isinstance(fields, dict) or fields.get("format") != kind:
-        raise ValueError(f'a {what} must say "format": "{kind}"; this JSON does not, so it is something else')
+        raise ValueError(f'{_one(what)} must say "format": "{kind}"; this JSON does not, so it is something else')
     if type(fields.get("version")) is not int or fields["version"] != version:
         raise ValueError(
             f"this {what} is of version {fields.get('version')!r}, but this warner reads version {version}; "

@@ -20,10 +20,11 @@ from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.checking import doubt
 from warner.inference.intervals import Confidence, interval, limits
 from warner.inference.means import compare_means, mean, standard_deviation
-from warner.inference.quantiles import quantile, share_beyond
+from warner.inference.quantiles import quantile
+from warner.inference.shares_beyond import share_beyond
 from warner.inference.two_answers import unmirrored
-from warner.reports.complex_samples import RESULT_COLUMN
-from warner.reports.design_based import sample_freedom
+from warner.reports.complex_samples.cluster_samples import RESULT_COLUMN
+from warner.reports.complex_samples.design_based import sample_freedom
 from warner.reports.pools import Pool, holds_every_answer, refuse_uncounted
 from warner.results import Result, as_frame, as_json, rows
 from warner.words import counted
@@ -117,10 +118,10 @@ class Estimate(Result):
             report, so that it is not zero), ``low`` and ``high`` (the interval), and ``outside``: whether the share
             lies outside its own interval. That is no error but the bias of the estimator, which draws shares together
             or is common for frequent answers among many rare ones: trust the interval, or use ``method="inv"``. Of a
-            complex sample also ``sample``: what the design-based intervals rest on.
+            complex sample also ``sample``: what the design-based intervals rest on. The arrays are those of the
+            estimate, and read-only: copy a column to change it in place.
         """
-        columns = self.columns(Confidence(level, target, simultaneous, anytime))
-        return {name: column.copy() for name, column in columns.items()}  # the caller's own: they may be written to
+        return dict(self.columns(Confidence(level, target, simultaneous, anytime)))
 
     def printed(self, **options: Any) -> Printed:
         """Give a table for a paper: shares in percent, the first of two answers alone; options are those of `table`."""
@@ -165,9 +166,12 @@ class Estimate(Result):
         return f"design-based {kind}, {sample.described()} ({degrees} degrees of freedom)"
 
     def columns(self, confidence: Confidence) -> dict[str, Counts]:
-        """Give the table with these intervals, to be read only; `table` gives a copy."""
+        """Give the table with these intervals; nobody can write to its arrays, which others use, too."""
         if confidence not in self._columns:
-            self._columns[confidence] = self._tabulated(self.limits(confidence))
+            columns = self._tabulated(self.limits(confidence))
+            for column in columns.values():
+                column.flags.writeable = False
+            self._columns[confidence] = columns
         return self._columns[confidence]
 
     def of_interest(self, confidence: Confidence) -> dict[str, Counts]:
@@ -234,7 +238,7 @@ class Estimate(Result):
             Give the intervals of the shares of all answers up to each, in the domain's order.
         above, below, within : number, or two of them
             In the place of answers that are numbers: the share of people above or below a number, or within two, both
-            of them included.
+            of them included. The result is a `ShareBeyond`, which has a ``value`` and a standard error as well.
 
         Examples
         --------
@@ -250,7 +254,7 @@ class Estimate(Result):
         if above is not None or below is not None or within is not None:
             if answers is not None or cumulative or method is not None:
                 raise TypeError("give answers, cumulative or method, or one of above, below and within, not both")
-            return share_beyond(self.tally, confidence, above=above, below=below, within=within)
+            return share_beyond(self.tally, self.shares, confidence, above=above, below=below, within=within)
         return interval(self.tally, answers, confidence, method=method, cumulative=cumulative)
 
     def mean(

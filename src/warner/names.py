@@ -30,8 +30,12 @@ from warner.explanation.explanations import Explanation, explain
 from warner.groups.group_estimates import GroupEstimates, estimate_groups
 from warner.inference.check_results import Check
 from warner.inference.checking import check
+from warner.inference.comparisons import Comparison
+from warner.inference.open_checks import OpenCheck
 from warner.inference.sample_comparisons import compare_samples
 from warner.planning.mechanisms import Mechanisms, mechanisms
+from warner.planning.number_plans import NumberPlan
+from warner.planning.open_plans import OpenPlan
 from warner.planning.plans import Plan, plan
 from warner.regression.regressions import Regression, regress
 from warner.reports.counting import tally
@@ -83,8 +87,10 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "certificate",
     "Certificate",
     "compare_samples",
+    "Comparison",
     "check",
     "Check",
+    "OpenCheck",
     "discover",
     "Discovery",
     "regress",
@@ -95,6 +101,8 @@ __all__ = [  # noqa: RUF022 - in the order of the walk, not of the alphabet
     "Explanation",
     "plan",
     "Plan",
+    "NumberPlan",
+    "OpenPlan",
     "mechanisms",
     "Mechanisms",
     "noncompliance",

@@ -34,6 +34,7 @@ NUMBER_PATTERN = r"(?:<0\.\d+|[-+]?(?:[\d,.]+|inf)\*?)"
 NUMERIC_CELL = re.compile(rf"(?:{NUMBER_PATTERN}|any|\?)(?: (?:to|of) (?:{NUMBER_PATTERN}|any|\?))?|-|")
 MARKDOWN_SYNTAX = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")  # what Markdown would take for its own
 MOST_DECIMALS = 12
+DOUBLE_DIGITS = 15  # of a decimal number, which a double keeps
 SMALLEST_P_SHOWN = 0.001  # a smaller p-value is not told apart
 MISSING_TEXT = "(missing)"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which spreadsheet programs let formulas begin
@@ -158,29 +159,48 @@ def estimate_columns(
     {'log-odds': ['-0.157'], 'se': ['0.012'], 'p': ['<0.001'], '95 % interval': ['-0.181 to -0.133']}
     """
     value, error, low, high = (times * np.asarray(table[name], dtype=np.float64) for name in (of, "se", "low", "high"))
-    with np.errstate(invalid="ignore"):
-        spread = np.where(np.isfinite(error) & (error > 0), error, (high - low) / 4)
-    places = [_places(size) for size in spread.tolist()]
+    places = [decimals_of(*row) for row in zip(error.tolist(), low.tolist(), high.tolist(), strict=True)]
 
     def column(numbers: Counts, unknown: str = "") -> list[str]:
-        return [_rounded(number, decimals, unknown) for number, decimals in zip(numbers.tolist(), places, strict=True)]
+        return [rounded(number, decimals, unknown) for number, decimals in zip(numbers.tolist(), places, strict=True)]
 
     p = {"p": p_value_cells(table["p"])} if "p" in table else {}
     ends = interval_cells(column(low), column(high))
     return {heading: column(value, "any"), "se": column(error), **p, interval: ends}
 
 
-def _places(error: float) -> int:
-    """Give the decimals that show two digits of an error."""
-    if not math.isfinite(error) or error <= 0:
-        return 3
-    return min(max(1 - math.floor(math.log10(error)), 0), MOST_DECIMALS)
+def decimals_of(error: float, low: float, high: float) -> int:
+    """Give the decimals that show two digits of an error; where there is none, of a quarter of the interval's length.
+
+    >>> decimals_of(0.0123, 0.0, 0.05), decimals_of(math.inf, 0.0, 0.5), decimals_of(0.0, 1.0, 1.0)
+    (3, 2, 3)
+    """
+    if not 0 < error < math.inf:
+        error = high / 4 - low / 4
+    return max(1 - math.floor(math.log10(error)), 0) if 0 < error < math.inf else 3
 
 
-def _rounded(value: float, decimals: int, unknown: str) -> str:
+def rounded(value: float, decimals: int, unknown: str = "") -> str:
+    """Write a number with so many decimals; where these are very many, as digits and a power of ten.
+
+    >>> rounded(1234.5678, 1), rounded(-0.001, 2), rounded(1.23456e-13, 15)
+    ('1,234.6', '0.00', '1.23e-13')
+    """
     if not math.isfinite(value):
         return unknown if math.isnan(value) else f"{value:g}"
+    if decimals > MOST_DECIMALS:
+        digits = decimals + 1 + math.floor(math.log10(abs(value))) if value else 1
+        return f"{value:.{min(max(digits, 1), DOUBLE_DIGITS)}g}"
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"  # no minus zero
+
+
+def number_text(number: float) -> str:
+    """Write a number as it is: with all the digits that a double keeps of a decimal number.
+
+    >>> number_text(1e12 + 2), number_text(0.3), number_text(-0.0)
+    ('1,000,000,000,002', '0.3', '0')
+    """
+    return f"{number + 0.0:,.{DOUBLE_DIGITS}g}"
 
 
 def count_cells(reports: Counts, totals: Counts | None) -> list[str]:

@@ -21,7 +21,7 @@ from cli.shell import ESTIMATE, run, succeeds
 from warner import SubsetSelection, estimate, load_design, plan, tally
 from warner.__main__ import in_shell_words, main
 from warner.cli import COMMANDS
-from warner.cli.options import Columns, Reading
+from warner.cli.options import ColumnOptions, Reading
 from warner.cli.sources import DesignGiven
 from warner.words import not_installed
 
@@ -117,7 +117,8 @@ def test_help_has_an_example_in_every_command(folder: Path) -> None:
 
 def test_whatever_reads_reports_reads_them_in_the_same_ways(prompt: Prompt) -> None:
     designs, columns = (
-        {f"--{field.replace('design_files', 'design')}" for field in group._fields} for group in (DesignGiven, Columns)
+        {f"--{field.replace('design_files', 'design')}" for field in group._fields}
+        for group in (DesignGiven, ColumnOptions)
     )
     reading = {f"--{field.removeprefix('input_')}" for field in Reading._fields}
     for command in ("tally", "estimate", "check", "regress", "associate"):

@@ -22,6 +22,8 @@ pyreadstat = pytest.importorskip(
 )
 pd = pytest.importorskip("pandas", reason="pandas, in which the files of these tests are made, is not installed")
 
+pytestmark = pytest.mark.usefixtures("quick_readers")
+
 FILE = ("survey.sav", "--column", "answer", "--design", "survey.json")
 
 

@@ -1,11 +1,16 @@
-"""Numbers in the shell: a grid, rounding, means, quantiles and shares beyond a number, as the library has them."""
+"""Numbers in the shell: a grid, rounding, means, quantiles and shares beyond a number, as the library has them.
+
+Tables of them are those of inference/quantities.py, shares those of inference/shares_beyond.py.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from warner import CutoffResponse, SquareWave, estimate, grid, load_design, regress, tally
@@ -75,7 +80,7 @@ def test_means_quantiles_and_shares_are_those_of_the_library(prompt: Prompt, rep
     assert document["shares"] == [result.interval(above=50).to_dict(), result.interval(below=20).to_dict()]
     text = prompt.prints(*base, *asked)
     for found in (result.mean(), result.median(), result.quantile(0.9), result.interval(above=50)):
-        assert found.text() in text
+        assert found.text().strip("<>") in text
     grouped = json.loads(prompt.prints(*base, "--by", "region", "--mean", "--between", "north,south", "--json"))
     by_region = estimate(tally(reports, WAVE, column="income", by="region"))
     assert grouped["mean"] == by_region.mean().to_dict()
@@ -184,3 +189,87 @@ def test_bad_numbers_are_one_clear_line(prompt: Prompt, reports: Path, words: tu
     assert said.startswith("warner: ")
     assert said.count("\n") == 1
     assert not (prompt.folder / "out.csv").exists()
+
+
+ASKED = ("--mean", "--median", "--quantile", "0.9", "--above", "50", "--within", "20,50")
+
+
+def test_quantities_in_csv_are_those_of_json(prompt: Prompt, reports: Path) -> None:
+    base = ("estimate", str(reports), "-c", "income", "-d", "wave.json", *ASKED)
+    document = json.loads(prompt.prints(*base, "--totals", "--population", "1000", "--json"))
+    rows = list(csv.DictReader(prompt.prints(*base, "--totals", "--population", "1000", "--csv").splitlines()))
+    told = [document["mean"], *document["quantiles"], *document["shares"]]
+    names = [
+        ("mean", ""),
+        ("quantile", "0.5"),
+        ("quantile", "0.9"),
+        ("share", "above 50"),
+        ("share", "within 20 to 50"),
+    ]
+    assert [(row["quantity"], row["of"]) for row in rows[:5]] == names
+    for row, one in zip(rows, told, strict=False):
+        assert [float(row[name]) for name in ("value", "low", "high")] == [
+            one[name] for name in ("value", "low", "high")
+        ]
+        assert (row["interval"], row["approximate"]) == (one["method"], str(one["approximate"]))
+        assert float(row["se"]) == one["se"] if "se" in one else row["se"] == "nan"
+    totals = document["totals"]
+    assert [(row["quantity"], row["of"]) for row in rows[5:]] == [("total", str(label)) for label in totals["answers"]]
+    assert [float(row["value"]) for row in rows[5:]] == totals["value"]
+    assert [float(row["high"]) for row in rows[5:]] == totals["high"]
+
+
+def test_quantities_of_groups_in_every_table(prompt: Prompt, reports: Path) -> None:
+    base = (
+        "estimate",
+        str(reports),
+        "-c",
+        "income",
+        "-d",
+        "wave.json",
+        "--by",
+        "region",
+        *ASKED,
+        "--between",
+        "north,south",
+    )
+    document = json.loads(prompt.prints(*base, "--json"))
+    text = prompt.prints(*base, "--csv")
+    rows = list(csv.DictReader(text.splitlines()))
+    prompt.prints(*base, "-o", "quantities.csv")
+    assert (prompt.folder / "quantities.csv").read_text() == text
+    means = [row for row in rows if row["quantity"] == "mean"]
+    assert [[row["region"]] for row in means] == document["mean"]["groups"]
+    assert [float(row["high"]) for row in means] == document["mean"]["high"]
+    (difference,) = (row for row in rows if row["quantity"] == "difference of means")
+    assert (difference["region"], difference["of"]) == ("", "north against south")
+    for name, column in (("difference", "value"), ("low", "low"), ("high", "high"), ("p_value", "p_value")):
+        assert float(difference[column]) == document["difference"][name]
+    prompt.prints(*base, "-o", "quantities.parquet")
+    stored = pq.read_table(prompt.folder / "quantities.parquet").to_pylist()
+    assert [str(row["value"]) for row in stored] == [row["value"] for row in rows]
+    prompt.prints(*base, "-o", "quantities.md")
+    paper = (prompt.folder / "quantities.md").read_text()
+    assert sum(line.startswith(("| north", "| south")) for line in paper.splitlines()) == len(rows) - 1
+    assert "N = 600 reports, epsilon 2, estimator smooth." in paper
+    wrong = prompt.complains(*base, "--csv", "--present", "--commonest", "2")
+    assert "--commonest and --present are answered in the printed table and in JSON only" in wrong
+
+
+def test_mean_and_median_are_said_once(prompt: Prompt, reports: Path) -> None:
+    base = ("estimate", str(reports), "-c", "income", "-d", "wave.json")
+    asked = prompt.prints(*base, "--mean", "--median", "--quantile", "0.9")
+    assert (asked.count("mean "), asked.count("median "), asked.count("90 % quantile ")) == (1, 1, 1)
+    doubled = ",".join(f"{10 * i}={20 * i}" for i in range(11))  # another mean than that of the answers
+    assert prompt.prints(*base, "--mean", "--values", doubled).count("mean ") == 2
+
+
+def test_the_share_beyond_a_number_is_that_of_the_shares(prompt: Prompt, reports: Path) -> None:
+    words = ("estimate", str(reports), "-c", "income", "-d", "wave.json", "--by", "region", "--above", "50")
+    result = estimate(tally(reports, WAVE, column="income", by="region"))
+    found = result.interval(above=50)
+    inside = np.clip(result.shares[:, 6:].sum(axis=1), found.low, found.high)
+    assert found.table()["value"].tolist() == inside.tolist()
+    said = prompt.prints(*words)
+    for name, value in zip(("north", "south"), inside.tolist(), strict=True):
+        assert f"  {name}: {100 * value:.2f} %, " in said

@@ -1,6 +1,6 @@
 """explain: a randomized answer as predictor, from data to words, against references, other programs and brute force.
 
-It tests explanation/expanded_data.py and explanation/people.py as well.
+It tests explanation/expanded_data.py and explanation/individual_data.py as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scipy.stats import t as student
 
 from outside import data_file, published
 from references import reference
-from warner import Channel, RandomizedResponse, UnaryEncoding, surveys
+from warner import Channel, RandomizedResponse, SquareWave, UnaryEncoding, memory, surveys
 from warner.explanation.explanations import explain
 from warner.regression.data import Observations
 from warner.regression.debiased import debiased
@@ -415,3 +415,15 @@ def test_bad_input_is_refused_with_reason_and_remedy(change: dict[str, Any], mes
 def test_levels_must_be_between_zero_and_one() -> None:
     with pytest.raises(ValueError, match=r"level must be between 0 and 1, such as 0.95, but got 95"):
         explain("score ~ q0", DATA, {"q0": DICE}).table(95)
+
+
+def test_more_answers_than_can_be_gone_through_are_refused_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = {"x": [1, 2, 3, 4], "y": [0.0, 1.0, 0.0, 1.0]}
+    with pytest.raises(
+        ValueError, match="'x' must have at most 4,096 answers, but has 4,097, and every person"
+    ) as told:
+        explain("y ~ x", data, {"x": SquareWave(4097, epsilon=1)}, values={"x": "numbers"})
+    assert "\n" not in str(told.value)
+    monkeypatch.setattr(memory, "available", lambda: 4 * 50 * 119)
+    with pytest.raises(ValueError, match="200 entries, one for each person and each of 50 answers, need about 24 kB"):
+        explain("y ~ x", data, {"x": SquareWave(50, epsilon=1)}, values={"x": "numbers"})

@@ -611,7 +611,7 @@ def test_reports_that_fit_pass_whatever_the_design(design: Any, truth: str) -> N
     assert found.fits == found.group_fits.all()
     assert not found.misfits[found.group_fits].any()
     assert found.tests or found.fits
-    for place in range(0, samples, 25):
+    for place in (0, 100, 200):
         alone = check(Tally(design, drawn[place], n=n), simulations=39, level=0.8)
         assert alone.p_value == found.p_value[place]
         assert alone.fits == (alone.p_value >= 1 - alone.level)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -251,6 +252,26 @@ def test_a_standard_deviation_by_hand() -> None:
     assert_allclose([found.value, found.high], [5, 5], rtol=2e-2)
 
 
+def test_a_standard_deviation_among_these_people_leaves_room_for_those_whose_reports_say_nothing() -> None:
+    # Six people tell the truth, 0 or 10; two give reports that say nothing, and may hold anything.
+    domain = [0, 4, 10]
+    told = Tally(RandomizedResponse(domain, odds=(1, 0)), [4, 0, 2])
+    silent = Tally(RandomizedResponse(domain, odds=(1, 1)), [1, 0, 1])
+    found = estimated(pool([told, silent])).standard_deviation(target="realised")
+    possible = [np.std([0, 0, 0, 0, 10, 10, *others]) for others in itertools.product(domain, repeat=2)]
+    assert found.low <= min(possible)
+    assert max(possible) <= found.high
+    assert found.low <= found.value <= found.high
+
+
+def test_a_standard_deviation_that_reports_do_not_tell_is_not_known() -> None:
+    design = Channel([["1/2", "1/2"], ["1/2", "1/2"], ["1/4", "3/4"]], [0, 1, 2], ["a", "b"])
+    found = estimated(Tally(design, [40, 60])).standard_deviation()
+    assert math.isnan(found.value)
+    assert (found.low, found.high) == (0, 1)
+    assert "not known, 0.00 to 1.00" in found.text()
+
+
 # Quantiles
 
 
@@ -309,7 +330,7 @@ def test_shares_beyond_a_number_are_those_of_sets() -> None:
         (result.interval(within=(12, 14)), result.interval([12, 13, 14])),
     ):
         assert (one.low, one.high, one.methods) == (other.low, other.high, other.methods)
-    assert result.interval(above=15).text().startswith("<above 15: ")
+    assert result.interval(above=15).text().startswith("<share above 15: ")
     assert result.interval(within=(12, 14)).to_dict()["share_of"] == "within 12 to 14"
     assert (result.interval(above=3).low, result.interval(above=3).methods) == (1, ("known",))
 
@@ -370,6 +391,21 @@ def test_differences_of_means_between_groups() -> None:
 # Words and bad input
 
 
+def test_differences_of_means_leave_room_for_people_whose_reports_say_nothing() -> None:
+    domain, groups = [0, 4, 10], (("a",), ("b",))
+    told = Tally(RandomizedResponse(domain, odds=(1, 0)), [[4, 0, 2], [2, 2, 2]], by=("g",), groups=groups)
+    silent = Tally(RandomizedResponse(domain, odds=(1, 1)), [[1, 0, 1], [1, 0, 0]], by=("g",), groups=groups)
+    result = estimated(pool([told, silent]))
+    found, means = result.compare_means(("a", "b"), target="realised"), result.mean(target="realised")
+    possible = [
+        np.mean([0, 0, 0, 0, 10, 10, first, second]) - np.mean([0, 0, 4, 4, 10, 10, third])
+        for first, second, third in itertools.product(domain, repeat=3)
+    ]
+    # Nothing is left to chance: the ends are those of what is possible.
+    assert_allclose([found.low, found.high], [min(possible), max(possible)], atol=1e-6)
+    assert_allclose(found.difference, means.value[0] - means.value[1])
+
+
 def test_one_truth_at_every_door() -> None:
     result = estimated(some_reports(SquareWave(range(18, 50), epsilon=1)))
     for found in (result.mean(), result.median(), result.quantile(0.9), result.standard_deviation()):
@@ -406,6 +442,9 @@ def test_one_truth_at_every_door() -> None:
         (lambda e: e.mean([0, 1, float("nan")]), ValueError, "values must be a finite number"),
         (lambda e: e.mean([0, 1, float("inf")]), ValueError, "values must be a finite number"),
         (lambda e: e.mean("labels"), TypeError, 'values must be a mapping, a sequence or "numbers"'),
+        (lambda e: e.mean({0, 1, 2}), TypeError, "values must be a mapping, a sequence"),  # a set has no order
+        (lambda e: e.mean([0, 1e308, -1e308]), ValueError, r"must lie between -1e\+300 and 1e\+300"),
+        (lambda e: e.median([0, 1, 10**400]), ValueError, r"must lie between -1e\+300 and 1e\+300"),
         (lambda e: e.quantile(0, [0, 1, 2]), ValueError, "between 0 and 1, such as 0.5 for the median, but got 0"),
         (lambda e: e.quantile(1.5, [0, 1, 2]), ValueError, "but got 1.5"),
         (lambda e: e.quantile("half", [0, 1, 2]), ValueError, "but got 'half'"),
@@ -439,6 +478,28 @@ def test_equal_numbers_have_a_mean_that_is_known() -> None:
     mean = result.mean([2, 2, 2])
     assert (mean.value, mean.low, mean.high, mean.methods) == (2, 2, 2, ("known",))
     assert result.standard_deviation([2, 2, 2]).value == 0
+    assert "mean 2.5, 2.5 to 2.5" in result.mean([2.5] * 3).text()
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-14, 1e-3, 1e6, 1e200])
+def test_any_unit_tells_the_same(unit: float) -> None:
+    result = estimated(Tally(RandomizedResponse(3, odds=(9, 1)), [60, 25, 15]))
+    for ask in (result.mean, result.standard_deviation, result.median):
+        one, scaled = ask([1, 2, 4]), ask([1 * unit, 2 * unit, 4 * unit])
+        assert_allclose([scaled.value, scaled.low, scaled.high], unit * np.array([one.value, one.low, one.high]))
+        # What is printed is within a digit of what is meant.
+        said = [float(text.replace(",", "")) for text in re.split(", | to ", scaled.said()[0])]
+        assert_allclose(said, [scaled.value, scaled.low, scaled.high], atol=0.05 * unit)
+
+
+def test_neighbouring_large_numbers_are_told_apart() -> None:
+    result = estimated(Tally(RandomizedResponse(3, odds=(9, 1)), [10, 80, 10]))
+    assert "median 1,000,000,000,001, 1,000,000,000,001 to" in result.median([10**12 + i for i in range(3)]).text()
+    # The error of this standard deviation is not known: a quarter of the interval's length takes its place.
+    deviation = estimated(Tally(RandomizedResponse(3, odds=(9, 1)), [90, 5, 5])).standard_deviation()
+    assert deviation.value == 0
+    assert re.match(r"0\.00, 0\.00 to 0\.\d\d", deviation.said()[0])
+    assert deviation.printed().columns["standard deviation"] == ["0.00"]
 
 
 # Coverage by simulation

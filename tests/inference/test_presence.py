@@ -369,3 +369,25 @@ def test_a_group_without_reports_says_so() -> None:
 def test_bad_input(options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         FOUND.present(**options)
+
+
+@pytest.mark.parametrize("sizes", [(30, 45), (12, 200), (20, 15, 25)])
+@pytest.mark.parametrize("power", [0.3, 0.8])
+def test_the_share_that_several_tests_find_together_by_enumeration(sizes: tuple[int, ...], power: float) -> None:
+    tests, alpha = [tests_of_absence.own_count(n, 0.1 + 1 / n, 0.6) for n in sizes], 0.01
+    counts = np.meshgrid(*(np.arange(n + 1.0) for n in sizes), indexing="ij", sparse=True)
+    evidence = sum(-2 * np.log(test.p_value(count)) for test, count in zip(tests, counts, strict=True))
+    enough = chi2.sf(evidence, 2 * len(sizes)) <= alpha  # Fisher's combination
+
+    def detected(share: float) -> float:
+        laws = [binom.pmf(count, n, 0.1 + 1 / n + 0.6 * share) for count, n in zip(counts, sizes, strict=True)]
+        return float(np.where(enough, np.prod(np.broadcast_arrays(*laws), axis=0), 0).sum())
+
+    found = tests_of_absence.smallest_together(tests, alpha, power)
+    assert detected(found) >= power - 1e-9
+    assert detected(0.99 * found) < power  # evidence is rounded down, so that it takes a bit more
+
+
+def test_what_no_share_makes_likely_enough_is_found_by_none() -> None:
+    tests = [tests_of_absence.own_count(n, 0.5, 0.1) for n in (3.0, 4.0)]
+    assert tests_of_absence.smallest_together(tests, 0.01, 0.8) == np.inf

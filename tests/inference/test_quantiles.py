@@ -76,6 +76,8 @@ def test_what_cannot_be_is_refused() -> None:
     result = estimate(survey(1))
     with pytest.raises(ValueError, match='method must be "smooth"'):
         result.median(method="mle")
+    with pytest.raises(ValueError, match=r"one number between 0 and 1.* got \[0\.1, 0\.9\]"):
+        result.quantile([0.1, 0.9])  # type: ignore[arg-type]
     for options in ({"anytime": True}, {"target": "realised"}):
         with pytest.raises(ValueError, match="one look at the population"):
             result.median(method="smooth", **options)

@@ -294,6 +294,9 @@ def test_populations_by_name_and_from_files(tmp_path: Path) -> None:
     for wrong in ("pareto", "zipf:", "zipf:many", ("zipf", math.inf), [0.5, 0.5], [0.7, 0.7, -0.4], [1, 1, 1]):
         with pytest.raises(ValueError, match="population"):
             shares(wrong)
+    for strange in ({"a": 0.5, "b": 0.5}, [[0.5], [0.2, 0.3]], ["a", "b", "c"]):
+        with pytest.raises(TypeError, match="population must be 3 shares in the order of the answers, uniform, zipf:s"):
+            shares(strange)
 
 
 @pytest.mark.parametrize(

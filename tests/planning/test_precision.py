@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from warner import Channel, RandomizedResponse, SubsetSelection, Tally, inv, plan, surveys
+from warner import Channel, OpenDomain, RandomizedResponse, SubsetSelection, Tally, inv, plan, surveys
 from warner.inference.intervals import Confidence, limits
+from warner.planning.mechanisms import variance_of_rare
 from warner.simulate import reports_of_population, uniform
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ def test_the_planned_errors_are_those_of_simulated_surveys(design: Design, share
 def test_no_population_has_a_wider_interval_than_the_worst_case(design: Design, shares: list[float]) -> None:
     worst = plan(design, people=PEOPLE)
     rng = np.random.default_rng(3)
-    populations = [*np.eye(design.k), uniform(design.k), *rng.dirichlet(np.full(design.k, 0.3), size=12)]
+    populations = [*np.eye(design.k), uniform(design.k), *rng.dirichlet(np.full(design.k, 0.3), size=6)]
     for place in range(design.k):
         label = design.domain[place]
         for_this = plan(design, people=PEOPLE, answer=label)
@@ -167,3 +169,21 @@ def test_the_worst_population_may_all_hold_one_answer() -> None:
     errors = [plan(loud, people=1000, population=population).error for population in (*everybody, uniform(3))]
     assert_allclose(made.error, max(errors), rtol=1e-12)
     assert errors[2] > errors[3]  # all hold c
+
+
+def test_a_plan_for_a_closed_list_is_for_all_who_report() -> None:
+    # Three levels: 29 of 65 people report on whole values, and only these are counted.
+    words = OpenDomain(epsilon=1, bits=48, step=16)
+    closed, part = words.closed([7, 8]), Fraction(words.weights[-1], sum(words.weights))
+    assert float(part) < 0.5
+    planned: Any = plan(closed, people=65_000, share=0.1)
+    counted = OpenDomain(epsilon=1, bits=16, step=16, field=words.field).closed([7, 8])
+    assert counted.counted_part == 1
+    alone: Any = plan(counted, people=int(65_000 * part), share=0.1)
+    for name in ("half_width", "standard_error", "error", "smallest_share"):
+        assert_allclose(getattr(planned, name), getattr(alone, name), rtol=1e-12)
+    rate = words.q + words.gain * 0.1
+    assert_allclose(
+        planned.standard_error, np.sqrt(rate * (1 - rate) / (65_000 * float(part))) / words.gain, rtol=1e-12
+    )
+    assert_allclose(variance_of_rare(closed), variance_of_rare(counted) / float(part), rtol=1e-12)

@@ -29,6 +29,8 @@ pyreadstat = pytest.importorskip(
 )
 pd = pytest.importorskip("pandas", reason="pandas, in which the files of these tests are made, is not installed")
 
+pytestmark = pytest.mark.usefixtures("quick_readers")
+
 LABELS = RandomizedResponse(["yes", "no, don't know"], odds=(1, 0))
 CODES = RandomizedResponse([1, 2], odds=(1, 0))
 DIGITS = RandomizedResponse(["1", "2"], odds=(1, 0))

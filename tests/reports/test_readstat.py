@@ -71,6 +71,7 @@ def test_what_a_reader_says_is_read(stand_in: StandIn) -> None:
 
 
 @posix
+@pytest.mark.usefixtures("quick_readers")
 @pytest.mark.parametrize("after", [0, 3])
 @pytest.mark.parametrize(
     ("what", "words"),

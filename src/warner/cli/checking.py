@@ -10,7 +10,7 @@ import typer
 from warner import check as checked
 from warner.cli.delivering import Verdict, refuse_overwriting
 from warner.cli.messages import tell, working
-from warner.cli.options import Columns, Reading, Reports, SampleDesign, Seed, generator
+from warner.cli.options import ColumnOptions, Reading, Reports, SampleDesign, Seed, generator
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 
 
@@ -18,7 +18,7 @@ def check(
     files: Reports,
     *,
     given: DesignGiven,
-    columns: Columns,
+    columns: ColumnOptions,
     sample: SampleDesign,
     level: Annotated[
         float, typer.Option(help="The probability that reports that fit pass the check, at least.")

@@ -41,22 +41,38 @@ TableFile = Annotated[
 ]
 
 
-class Outcome(NamedTuple):
+class Delivery(NamedTuple):
     """A result with the options of its table, such as the level, and what was asked besides.
 
-    Answers to what was asked besides stand below the text, and under their names in JSON. `rows` are those of the text.
+    Answers to what was asked besides stand below the text, and under their names in JSON; a table is then one of these
+    quantities, with `notes` in a paper. `rows` are those of the text.
     """
 
     result: Result
     options: Mapping[str, Any] = MappingProxyType({})
     besides: Mapping[str, Result | list[Result]] = MappingProxyType({})
     rows: int | None = None
+    notes: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Say it in plain words, and what was asked besides."""
         shown = {} if self.rows is None else {"rows": self.rows}
-        answers = [one for given in self.besides.values() for one in (given if isinstance(given, list) else [given])]
-        return "\n\n".join([self.result.text(**shown, **self.options), *(answer.text() for answer in answers)])
+        told = self.result.text(**shown, **self.options)
+        known = {f"<{line}>" for line in told.splitlines()}  # mean and median of numbers stand below the table already
+        return "\n\n".join([told, *(text for answer in self._answers if (text := answer.text()) not in known)])
+
+    @property
+    def _answers(self) -> list[Result]:
+        return [one for given in self.besides.values() for one in (given if isinstance(given, list) else [given])]
+
+    @property
+    def _tabled(self) -> tuple[Result, Mapping[str, Any]]:
+        """What a table shows, and its options: the quantities that were asked for besides, or the result."""
+        if not self.besides:
+            return self.result, self.options
+        from warner.inference.quantities import Quantities
+
+        return Quantities(tuple(self._answers), self.notes), {}
 
     def json(self) -> str:
         """Write it as JSON, with what was asked besides."""
@@ -72,22 +88,25 @@ class Outcome(NamedTuple):
         """Write its table as CSV."""
         from warner.results import as_csv
 
-        return as_csv(self.result.table(**self.options))
+        result, options = self._tabled
+        return as_csv(result.table(**options))
 
     def written(self, output: Path) -> None:
         """Write it to a file, in the form that its ending asks for."""
         from warner.typesetting import FORMS
 
         ending = output.suffix.lower()
+        if ending in {".json", ".csv", ".txt"}:
+            save_text(output, {".json": self.json, ".csv": self._csv_lines, ".txt": self.text}[ending]())
+            return
+        result, options = self._tabled
         if ending == ".parquet":
             import pyarrow.parquet as pq
 
             with written_whole(output) as part:
-                pq.write_table(self.result.to_frame("pyarrow", **self.options), part)
-        elif ending in FORMS:
-            save_text(output, FORMS[ending](self.result.printed(**self.options)))
+                pq.write_table(result.to_frame("pyarrow", **options), part)
         else:
-            save_text(output, {".json": self.json, ".csv": self._csv_lines, ".txt": self.text}[ending]())
+            save_text(output, FORMS[ending](result.printed(**options)))
 
     def _csv_lines(self) -> str:
         return self.csv().removesuffix("\n")
@@ -105,7 +124,7 @@ class Verdict(NamedTuple):
 
     def written(self, result: Result) -> str:
         """Write the finding to the file, if one is given, and give what is printed."""
-        outcome = Outcome(result)
+        outcome = Delivery(result)
         if self.output is not None:
             outcome.written(self.output)
         return outcome.json() if self.as_json else outcome.text()
@@ -115,7 +134,7 @@ class Verdict(NamedTuple):
         typer.echo(self.written(result))
 
 
-class Table(NamedTuple):
+class TableForms(NamedTuple):
     """How a table of estimates is delivered."""
 
     as_json: AsJson = False
@@ -137,7 +156,7 @@ class Table(NamedTuple):
         if besides and self.forms - {".json"}:
             raise ValueError(f"{besides} answered in the printed table and in JSON only")
 
-    def written(self, outcome: Outcome) -> str:
+    def written(self, outcome: Delivery) -> str:
         """Write the outcome to the file, if one is given, and give what is printed."""
         if self.output is not None:
             outcome.written(self.output)

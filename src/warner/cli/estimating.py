@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from warner.cli.delivering import Outcome, Table, refuse_overwriting
+from warner.cli.delivering import Delivery, TableForms, refuse_overwriting
 from warner.cli.follow_ups import FollowUps
 from warner.cli.messages import tell, warn, working
 from warner.cli.options import (
-    Columns,
+    ColumnOptions,
     HtmlReport,
     Level,
     Plot,
@@ -26,7 +26,9 @@ from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.estimation import estimated
 from warner.estimators import METHODS
 from warner.memory import JSON_BYTES, refuse_beyond_memory
+from warner.output.tables import foundations
 from warner.results import formulas_in
+from warner.words import conjoined
 
 if TYPE_CHECKING:
     from warner.documents import Document
@@ -41,7 +43,7 @@ def estimate(
     files: Reports,
     *,
     given: DesignGiven,
-    columns: Columns,
+    columns: ColumnOptions,
     sample: SampleDesign,
     method: Annotated[
         str | None,
@@ -71,7 +73,7 @@ def estimate(
     follow_ups: FollowUps,
     rows: Annotated[int, typer.Option(help="The number of rows to show; with --by, of each group.", min=1)] = 20,
     reading: Reading,
-    table: Table,
+    table: TableForms,
     plot: Plot = None,
     cumulative: Annotated[
         bool,
@@ -84,7 +86,8 @@ def estimate(
     """Estimate what people would have answered.
 
     Prints a table of the estimated shares with confidence intervals, the largest first, or the same as JSON or CSV. Of
-    two answers the table shows the first, because the other one is the rest; JSON and CSV have both.
+    two answers the table shows the first, because the other one is the rest; JSON and CSV have both. If means,
+    quantiles, shares beyond a number or totals are asked for, CSV and all other tables have a row for each of these.
     """
     _refuse_contradictions(follow_ups, table)
     if cumulative and plot is None:
@@ -105,9 +108,8 @@ def estimate(
         if ".json" in table.forms:
             cells = result.shares.size
             refuse_beyond_memory(cells, JSON_BYTES, f"{cells:,} shares in JSON", "write .csv or .parquet")
-        text = table.written(
-            Outcome(result, confidence, follow_ups.answered(result, level, target, anytime=bool(ever)), rows)
-        )
+        answers = follow_ups.answered(result, level, target, anytime=bool(ever))
+        text = table.written(Delivery(result, confidence, answers, rows, foundations(result) if answers else ()))
         text += "" if table.as_json or table.as_csv else _together(result)
         if plot is not None:
             result.save_plot(plot, title=title, cumulative=cumulative, **confidence)
@@ -137,9 +139,7 @@ def _together(result: Estimate) -> str:
     return f"`warner groups` is probably closer: {said}\n" if said else ""
 
 
-def _refuse_contradictions(follow_ups: FollowUps, table: Table) -> None:
-    besides = (
-        "--compare, --commonest, --present, --mean, --median, --quantile, --above, --below, --within and --totals are"
-    )
-    table.refuse_contradictions(besides if follow_ups.asked else "")
+def _refuse_contradictions(follow_ups: FollowUps, table: TableForms) -> None:
+    asked = follow_ups.about_answers
+    table.refuse_contradictions(f"{conjoined(asked)} {'are' if len(asked) > 1 else 'is'}" if asked else "")
     follow_ups.refuse_contradictions()

@@ -90,12 +90,14 @@ class FollowUps(NamedTuple):
     @property
     def asked(self) -> bool:
         """Whether there is anything to answer."""
-        return bool(self.compare) or self.commonest is not None or self.present or self.totals or self.of_numbers
+        of_numbers = self.mean or self.median or bool(self.quantile or self.above or self.below or self.within)
+        return bool(self.about_answers) or of_numbers or self.totals
 
     @property
-    def of_numbers(self) -> bool:
-        """Whether anything is asked of answers that are numbers."""
-        return self.mean or self.median or bool(self.quantile or self.above or self.below or self.within)
+    def about_answers(self) -> list[str]:
+        """The options that ask about answers, which no table of quantities has rows for."""
+        given = {"--compare": self.compare, "--commonest": self.commonest is not None, "--present": self.present}
+        return [option for option, asked in given.items() if asked]
 
     def refuse_contradictions(self) -> None:
         """Refuse options that need others."""

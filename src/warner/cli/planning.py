@@ -13,7 +13,7 @@ from warner.cli.mechanisms import name_of
 from warner.cli.numbers import From, Step, To, number_grid, values_from_text
 from warner.cli.open_domains import Bits, Bytes, Length, Letters, open_domain
 from warner.cli.options import (
-    Columns,
+    ColumnOptions,
     DesignFile,
     DomainFile,
     Epsilon,
@@ -241,7 +241,7 @@ def _pilot(file: str | None, column: str | None, design: Path | None) -> Tally |
         return None
     if design is None:
         raise ValueError("--pilot needs --design, the design that its reports went through")
-    with Source([file], Columns(column=column)).tallied(DesignGiven([str(design)])) as pilot:
+    with Source([file], ColumnOptions(column=column)).tallied(DesignGiven([str(design)])) as pilot:
         return pilot
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from warner.cli.delivering import Outcome, Table, refuse_overwriting
+from warner.cli.delivering import Delivery, TableForms, refuse_overwriting
 from warner.cli.messages import warn, warnings_in_one_line
 from warner.cli.numbers import values_from_text
 from warner.cli.options import (
     Clusters,
-    Columns,
+    ColumnOptions,
     Counts,
     Level,
     Plot,
@@ -133,7 +133,7 @@ def regress(
         bool, typer.Option("--group-effects", help="With random intercepts, also show the effect of each group.")
     ] = False,
     reading: Reading,
-    table: Table,
+    table: TableForms,
     plot: Plot = None,
     against: Annotated[
         str | None,
@@ -150,7 +150,7 @@ def regress(
     _refuse_contradictions(formula, on, plot, against)
     if effects != "averaged" and not predict:
         raise ValueError("--effects says whose shares --predict gives; give --predict as well")
-    source = Source(files, Columns(weights=weights, counts=counts), reading)
+    source = Source(files, ColumnOptions(weights=weights, counts=counts), reading)
     data = context.with_resource(source.prepared())
     saved = saved_in(data)
     named = {} if saved and not design else _files(design or [], by)
@@ -191,7 +191,7 @@ def regress(
             besides["predictions"] = fit.predict(_profiles(fit, predict), level=level, effects=effects)
         if group_effects:
             besides["group_effects"] = fit.effects(level)
-        text = table.written(Outcome(fit, confidence, besides))
+        text = table.written(Delivery(fit, confidence, besides))
         if ".csv" in table.forms:
             for said in filter(None, [formulas_in(fit.table(**confidence))]):
                 warn(said)

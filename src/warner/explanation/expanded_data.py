@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Array, Integers
-    from warner.explanation.people import Individuals, Question
+    from warner.explanation.individual_data import Individuals, RandomizedQuestion
     from warner.regression.covariates import Columns
     from warner.regression.formulas import Formula
     from warner.regression.terms import TermList, Terms
@@ -23,7 +23,7 @@ DEPENDENT_SHARE_COLUMN = 1e-8  # part of a column that the columns before it mus
 
 
 def expanded_design(
-    given: Formula | TermList, people: Individuals, variables: Sequence[str], questions: Sequence[Question]
+    given: Formula | TermList, people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]
 ) -> tuple[Terms, Array]:
     """Give the terms of a model, and their columns for each combination of answers, of shape (k, n, columns)."""
     stacked = _stacked(people, variables, questions)
@@ -38,7 +38,7 @@ def expanded_design(
     return terms, copies
 
 
-def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[Question]) -> Columns:
+def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]) -> Columns:
     """Give the columns of copies of all people, one for each combination of answers."""
     sizes = [question.k for question in questions]
     total = int(np.prod(sizes))
@@ -49,7 +49,9 @@ def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[
     return stacked
 
 
-def _terms(given: Formula | TermList, stacked: Columns, people: Individuals, questions: Sequence[Question]) -> Terms:
+def _terms(
+    given: Formula | TermList, stacked: Columns, people: Individuals, questions: Sequence[RandomizedQuestion]
+) -> Terms:
     """Make the terms, with the last answer of each question as the reference; numbers enter as they are."""
     orders = dict(people.orders)
     for question in (one for one in questions if one.values is None):
@@ -61,7 +63,7 @@ def _terms(given: Formula | TermList, stacked: Columns, people: Individuals, que
     return given.terms(stacked, once, orders)
 
 
-def coefficient_names(names: Sequence[str], questions: Sequence[Question]) -> tuple[str, ...]:
+def coefficient_names(names: Sequence[str], questions: Sequence[RandomizedQuestion]) -> tuple[str, ...]:
     """Name indicators of answers by the answer alone: trait[yes]."""
     for question in questions:
         for label in question.domain:

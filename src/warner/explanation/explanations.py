@@ -15,8 +15,8 @@ import numpy as np
 
 from warner.explanation.corrected_score import OutcomeFamily, Outcomes, solve_corrected_score
 from warner.explanation.expanded_data import coefficient_names, expanded_design, share_design_matrix
+from warner.explanation.individual_data import individuals, questions_of
 from warner.explanation.joint_likelihood import maximise_joint_likelihood
-from warner.explanation.people import individuals, questions_of
 from warner.regression.formulas import Formula, sides
 from warner.regression.terms import TermList
 from warner.reports.dialects import PLAIN
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label
     from warner.designs import Design
     from warner.documents import Document
-    from warner.explanation.people import Individuals, Question
+    from warner.explanation.individual_data import Individuals, RandomizedQuestion
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.maxima import Optimum
 
@@ -382,7 +382,7 @@ def _estimates(
 
 
 def _sides(
-    formula: str, on: Sequence[str] | None, questions: list[Question], names: list[str]
+    formula: str, on: Sequence[str] | None, questions: list[RandomizedQuestion], names: list[str]
 ) -> tuple[str, Formula | TermList, list[str]]:
     """Give the outcome, the terms as they were given, and the other variables that are used."""
     outcome, right = sides(formula)

@@ -6,10 +6,13 @@ Its files::
     binomial_sums      tails of sums of binomial counts; exact limits of the share among the people who reported
     pooled             limits of one share behind the counts of several collections
     intervals          Confidence, Interval: any sets of answers, any design, one collection or several
+    joint_readouts     how a share shows in several collections, side by side, and their averages
     means              Mean: means, standard deviations, and differences of means: shares of fuzzy sets
     numeric_results    what results about numbers have in common: text, table and JSON of a value and its interval
     totals             Totals: numbers of people, sums of a number
-    quantiles          Quantile: quantiles, and shares beyond a number
+    quantiles          Quantile: quantiles from limits of the distribution function
+    shares_beyond      ShareBeyond: shares above or below a number, or within two
+    quantities         Quantities: means, quantiles, shares beyond numbers and totals in one table
     normal             normal and Wilson limits of unbiased estimates, and averages of them
     joining            Newcombe's interval: the difference of two independent shares, from an interval of each
     anytime            confidence sequences: intervals that hold however often one looks
@@ -25,6 +28,7 @@ Its files::
     presence_tests     tests of "nobody holds it" for every table, and the share that each would find
     checking           check: goodness of fit of reports to their design
     open_checks        the check of open reports: levels and directions, which no answer changes
+    asked_answers      test of how often each answer was asked about, where people are asked about some
     report_types       tests of the types of reports: values of reports, sizes of sets
     check_results      Check: its tests, and what they say together
     fake_reports       influence of fake reports on a share

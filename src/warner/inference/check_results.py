@@ -47,6 +47,7 @@ SHORT_NAMES = {  # heads of the table of groups
     "likelihood ratio": "p G2",
     "kinds of reports": "p kinds",
     "known law": "p law",
+    "answers asked about": "p asked",
 }
 
 
@@ -57,8 +58,8 @@ class Test:
     Attributes
     ----------
     name : str
-        ``rarest answer``, ``commonest answer``, ``possible range``, ``likelihood ratio``, ``kinds of reports`` or
-        ``known law``.
+        ``rarest answer``, ``commonest answer``, ``possible range``, ``likelihood ratio``, ``kinds of reports``,
+        ``known law`` or ``answers asked about``.
     p_value : ndarray of shape (groups,)
         NaN for a group without reports.
     say : callable

@@ -21,8 +21,9 @@ probability between l and h, the least and the most that any answer leads to. Co
 largest at l or at h, because in between it first falls and then rises.
 
 Of any other design the first test looks at both sides of every count, between the least and the most that any answer
-makes it (`Bounds`). Where a tally keeps the types of reports apart, they have tests of their own (`report_types`). Of
-several collections each has its tests. The smallest p-value is multiplied by the number of tests.
+makes it (`Bounds`). Where a tally keeps the types of reports apart, they have tests of their own (`report_types`), and
+so has how often each answer was asked about, where a person is asked about some only (`asked_answers`). Of several
+collections each has its tests. The smallest p-value is multiplied by the number of tests.
 
 What no such check can see: more noise than claimed, uniform junk and dishonest answers. They give reports that honest
 answers from a flatter population, or from another one, would give as well. Only where the law of the kinds is known, as
@@ -41,6 +42,7 @@ from scipy.special import logit
 from warner.arrays import SMALLEST, Numbers
 from warner.estimators import mle
 from warner.estimators.auto import SIMULATED_COUNTS_AT_ONCE
+from warner.inference.asked_answers import asked_evidence, asked_test, asks_about_some
 from warner.inference.binomial import ROUNDING, at_each_count, at_least, at_most, binomial_limits
 from warner.inference.check_results import Check, Findings, Test
 from warner.inference.intervals import in_all_groups
@@ -156,7 +158,9 @@ def check(
 
 def _number_of_tests(part: Tally) -> int:
     """Give the number of p-values that are judged; of randomized response, two are judged as one."""
-    return 0 if _silent(part.design.bounds()) or not part.answered.any() else 1 + number_of_report_type_tests(part)
+    if _silent(part.design.bounds()) or not part.answered.any():
+        return 0
+    return 1 + number_of_report_type_tests(part) + asks_about_some(part)
 
 
 def _is_response(design: Design) -> bool:
@@ -186,6 +190,8 @@ def _checked_part(
     if _silent(counted.bounds):  # then the whole level is for the bound on epsilon
         return Findings(part, (), misfits, alone, counted.epsilon_at_least((1 - level) / len(counted.n)))
     tests = [test for rule in (_range_test, _likelihood_ratio_test) if (test := rule(counted)) is not None]
+    if (asked := asked_test(part)) is not None:
+        tests.append(asked)
     type_tests, misfit_types = report_type_tests(part, chance, simulations, rng)
     misfits[part.answered] = counted.outside
     alone[part.answered] = counted.outside | (counted.tails < (1 - level) / 2)
@@ -359,7 +365,7 @@ def _evidence(part: Tally) -> list[tuple[float, str]]:
         p_first = float(_one_count_test(counts[worst, 0], n[worst, 0], *_range_of_one(bounds))[0])
     else:
         p_first = min(1.0, _families(part.design) * tail)
-    evidence = [(p_first, what), *report_type_evidence(part)]
+    evidence = [(p_first, what), *report_type_evidence(part), *asked_evidence(part)]
     return [(min(1.0, p * int(answered.sum())), words) for p, words in evidence]
 
 

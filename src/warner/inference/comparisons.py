@@ -32,8 +32,9 @@ from warner.inference.differences import (
 )
 from warner.inference.equality_tests import fisher_test
 from warner.inference.exact_differences import MOST_REPORTS, limits_of_answers, limits_of_supports
-from warner.inference.intervals import Confidence, in_all_groups, joint, law_of, limits, mirrored, positions_of
+from warner.inference.intervals import Confidence, in_all_groups, law_of, limits, mirrored, positions_of
 from warner.inference.joining import Sample, joined, joined_test
+from warner.inference.joint_readouts import joints
 from warner.inference.normal import Sampled, normal_limits, normal_test
 from warner.results import Result, plain
 from warner.typesetting import Printed, in_digits, interval_cells, labels, p_value_cells, percent_cells, share_decimals
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, Numbers, PerGroup
     from warner.designs.facts import ChannelOperator
     from warner.documents import Document
-    from warner.inference.intervals import Joint
+    from warner.inference.joint_readouts import Joint
     from warner.reports.pools import Collected
     from warner.reports.tallies import Group, Tally
 
@@ -193,7 +194,7 @@ def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple
     if not mirrored([part.design for part in tally.parts]):
         return None
     answered = tally.answered
-    groups = [joint(tally.parts, group, [[i]], target=confidence.target) for group in np.flatnonzero(answered).tolist()]
+    groups = joints(tally.parts, np.flatnonzero(answered).tolist(), [[i]], target=confidence.target)
     if not all(group.is_one_count for group in groups):
         return None
     counts = Binomial(*np.transpose([group.only_count(0) for group in groups]))
@@ -269,9 +270,10 @@ def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tup
     both = limits(tally, wider, sets=[[i], [j]])
     ratio = ratio_limits(*(end[answered, place] for place in (0, 1) for end in (both.low, both.high)))
     places = np.flatnonzero(answered).tolist()
-    groups = [joint(tally.parts, group, [[i]], [[j]], confidence.target) for group in places]
+    groups = joints(tally.parts, places, [[i]], [[j]], confidence.target)
     # Equality is tested in the population, whosever shares the interval is for.
-    sampled = [joint(tally.parts, group, [[i]], [[j]]).average("population") for group in places]
+    population = groups if confidence.target == "population" else joints(tally.parts, places, [[i]], [[j]])
+    sampled = [group.average("population") for group in population]
     p_value = np.array([normal_test(float(share[0]), float(error[0])) for share, error, _ in sampled])
     averages = _averages(groups, confidence.target)
     middle, error = np.array([(share[0], deviation[0]) for share, deviation, _ in averages]).T
@@ -311,7 +313,7 @@ def _groups_compared(
     """Compare one answer between two groups: of a complex sample, by two binomial counts, or by the normal law."""
     if tally.sample is not None:
         return groups_apart(tally.parts[0], place, rows, confidence)
-    first, second = (joint(tally.parts, row, [[place]], target=confidence.target) for row in rows)
+    first, second = joints(tally.parts, rows, [[place]], target=confidence.target)
     by_counts = None
     if first.is_one_count and second.is_one_count:
         by_counts = counts_compared(tally, first.only_count(0), second.only_count(0), confidence, test)
@@ -368,7 +370,7 @@ def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Con
     people, as they are, each at half the tail: so is what nobody can tell.
     """
     target, tail = confidence.target, confidence.tail(1)
-    groups = [joint(tally.parts, row, [[place]], target=target) for row in rows]
+    groups = joints(tally.parts, rows, [[place]], target=target)
     (one, error1, unknown1), (two, error2, unknown2) = _averages(groups, target)
     if math.isinf(error1[0]) or math.isinf(error2[0]):
         raise ValueError("the design must tell the share of the answer, but under it that cannot be known")
@@ -376,7 +378,7 @@ def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Con
     (low1, high1), (low2, high2) = ((wider.low[row, 0], wider.high[row, 0]) for row in rows)
     ratio = ratio_limits(low1, high1, low2, high2)
     # Equality is tested in the population, whosever shares the interval is for.
-    samples = [Sample(Sampled(*(part[0] for part in joint(tally.parts, row, [[place]]).sampled()))) for row in rows]
+    samples = [Sample(Sampled(*(part[0] for part in one.sampled()))) for one in joints(tally.parts, rows, [[place]])]
     middle, exact = float(one[0] - two[0]), False
     if target == "population":
         low, high = joined(samples, 2 * tail)

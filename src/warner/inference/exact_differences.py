@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
+from warner.arrays import SMALLEST
 from warner.inference.binomial import LIMIT_TOLERANCE, ROUNDING, Binomial, at_least, expected_range
 from warner.searching import bisected, first_true_each, rising_roots
 
@@ -56,13 +57,13 @@ SCORE_ROUNDING = 1e-11  # relative difference of scores below which it is roundi
 GRID_STEP = 0.25  # standard errors between two probabilities at which a chance is looked at
 FAR_DEVIATIONS = 9.0  # standard deviations of a count beyond which nothing is left that matters
 PROBABILITIES_AT_ONCE = 32  # at which a chance is looked at together
-PEAKS_REFINED, REFINEMENTS = 3, 4  # the highest peaks on the grid, and the finer grids that are laid around each
+PEAKS_REFINED, REFINEMENTS = 3, 2  # the highest peaks on the grid, and the finer grids that are laid around each
+HOPELESS_PEAK = 0.9  # of the highest value on the grid: a peak that is lower there cannot be the highest of all
 HIGHEST_SCORE = 40.0  # beyond, nothing is left of a chance that a double could hold
 SMALLEST_CHANCE, LARGEST_CHANCE = 1e-300, 1 - 2.0**-53  # between which chances have a normal quantile
 CUBIC_STEPS, CUBIC_STEP = 2, 1e-7  # steps of Newton's method that polish a root, and how far each may go, relatively
 CRITICAL_SCORE_TOLERANCE = 1e-5  # difference of scores to which the critical one is found
 SMALLEST_ERROR = 1e-4  # difference that the standard error of one is taken to be at least, to search for a limit
-SCORE_HALVINGS = 60  # of the differences from -1 to 1, among which a score is searched
 
 
 class Line(NamedTuple):
@@ -131,10 +132,13 @@ class TwoBinomials(NamedTuple):
             together=self.together is not None,
         )
 
-    def largest_chance(self, fewest: Integers, line: Line, far: float = FAR_DEVIATIONS) -> float:
+    def largest_chance(
+        self, fewest: Integers, line: Line, far: float = FAR_DEVIATIONS, against: float | None = None
+    ) -> float:
         """Give the largest probability, on the line, of as many first reports as each number of second ones asks for.
 
-        Zero where no probabilities are on the line. Counts that are `far` standard deviations off are left out.
+        Zero where no probabilities are on the line. Counts that are `far` standard deviations off are left out. If it
+        is only to be compared with a number, `against`, it is about that large where it is far from it.
         """
         low, high = self.stretch(line)
         if low > high + ROUNDING:
@@ -157,7 +161,7 @@ class TwoBinomials(NamedTuple):
             return np.asarray(np.vecdot(law, tails[:, np.clip(needed - others.start, 0, tails.shape[-1] - 1)]))
 
         reports = self.n1 if self.together is not None else self.n1 + self.n2
-        return _largest(chances, low, max(low, high), reports * max(1.0, line.slope) ** 2)
+        return _largest(chances, low, max(low, high), reports * max(1.0, line.slope) ** 2, against)
 
 
 # The most likely probability on a line: t of the second count, with u = start + slope * t of the first
@@ -248,9 +252,14 @@ def line_test(first: float, second: float, law: TwoBinomials, line: Line) -> flo
 @lru_cache(maxsize=64)
 def refuted_by_score(law: TwoBinomials, line: Line, tail: float) -> Integers:
     """Give for each second count the smallest first one whose score refutes the line; these have less than the tail."""
+    known: dict[bytes, bool] = {}  # of few reports, many scores have the same tables
 
     def too_many(score: float) -> bool:
-        return law.largest_chance(law.fewest(line, score), line) >= tail
+        tables = law.fewest(line, score)
+        name = tables.tobytes()
+        if name not in known:
+            known[name] = law.largest_chance(tables, line, against=tail) >= tail
+        return known[name]
 
     few = enough = -float(ndtri(tail))  # close to what is looked for
     while not too_many(few):
@@ -365,10 +374,17 @@ class Side(NamedTuple):
         refuted = self.first >= self.refuted[int(self.second)]
         first, second = self._explained()
 
-        def score(difference: float) -> float:
-            return float(self.law.score(first, second, self.line(difference)))
+        line, level = self.line(1.0), self.line(0.0).start
+        gain = line.start - level
+        # The score is zero at the unbiased difference, and falls by about one per standard error.
+        unbiased = (first / self.law.n1 - line.slope * second / self.law.n2 - level) / gain
+        error = math.sqrt(1 / self.law.n1 + line.slope**2 / self.law.n2) / (2 * gain)
 
-        about = _falls_below(score, quantile)
+        def shortfall(difference: Array, _: Mask) -> Array:
+            return np.asarray(quantile - self.law.score(first, second, self.line(difference.item())))
+
+        start = np.array([unbiased - quantile * error])
+        about = rising_roots(shortfall, start, np.array([error]), -1.0, 1.0, np.array([ROUNDING * error])).item()
         if about == -1:  # such tables come last: of all, or of those that refute equality
             return ROUNDING if refuted else -1.0
         before = self.law.fewest(self.line(about), quantile)
@@ -378,12 +394,12 @@ class Side(NamedTuple):
         before = np.maximum(before, self.refuted) if refuted else np.minimum(before, self.refuted)
 
         def excess(difference: Array, _: Mask) -> Array:
-            chance = self.law.largest_chance(before, self.line(difference.item()))
+            chance = self.law.largest_chance(before, self.line(difference.item()), against=tail)
             # The normal quantile of a chance rises by about one per standard error.
             return np.asarray(ndtri(np.clip(chance, SMALLEST_CHANCE, LARGEST_CHANCE)) + quantile)
 
-        error = np.array([max((_falls_below(score, 0.0) - about) / quantile, SMALLEST_ERROR)])
-        limit = rising_roots(excess, np.array([about]), error, -1.0, 1.0, LIMIT_TOLERANCE * error).item()
+        scale = np.array([max((np.clip(unbiased, -1, 1) - about) / quantile, SMALLEST_ERROR)])
+        limit = rising_roots(excess, np.array([about]), scale, -1.0, 1.0, LIMIT_TOLERANCE * scale).item()
         return max(limit, ROUNDING) if refuted else min(limit, 0.0)
 
     def _explained(self) -> tuple[float, float]:
@@ -391,16 +407,6 @@ class Side(NamedTuple):
         second = max(self.second, float(expected_range(self.law.n2, *self.law.span2)[0]))
         first = min(self.first, float(expected_range(self.law.n1, *self.law.span1)[1]))
         return first if self.law.together is None else min(first, self.law.n1 - second), second
-
-
-def _falls_below(function: Callable[[float], float], value: float) -> float:
-    """Give the difference at which a falling function has a value, by halving; -1 or 1 where it has it nowhere."""
-    low, high = -1.0, 1.0
-    if function(low) <= value:
-        return low
-    if function(high) >= value:
-        return high
-    return bisected(lambda difference: function(difference) <= value, low, high, steps=SCORE_HALVINGS)[0]
 
 
 # The largest chance
@@ -422,11 +428,13 @@ def _laws(ways: Array, window: slice, n: float, probabilities: Array) -> Array:
     return np.asarray(np.exp(ways[window] + xlogy(x, p) + xlog1py(n - x, -p)))
 
 
-def _largest(function: Callable[[Array], Array], low: float, high: float, n: float) -> float:
+def _largest(
+    function: Callable[[Array], Array], low: float, high: float, n: float, against: float | None = None
+) -> float:
     """Find the largest value of a mixture of binomial probabilities: on a grid, then on finer ones at its peaks.
 
     A function of this kind changes over a standard error of the probability, not faster; in the arc sine of its root
-    that is 1 / (2 sqrt(n)) everywhere.
+    that is 1 / (2 sqrt(n)) everywhere. Where it is far from what it is compared with, the first grid is enough.
     """
     start, end = (math.asin(math.sqrt(min(max(x, 0.0), 1.0))) for x in (low, high))
     points = 2 + math.ceil((end - start) * 2 * math.sqrt(n) / GRID_STEP)
@@ -434,14 +442,22 @@ def _largest(function: Callable[[Array], Array], low: float, high: float, n: flo
     blocks = np.array_split(grid, math.ceil(points / PROBABILITIES_AT_ONCE))
     values = np.concatenate([function(np.sin(block) ** 2) for block in blocks])
     best = float(values.max())
+    if against is not None and not HOPELESS_PEAK * against <= best <= against / HOPELESS_PEAK:
+        return best
     width = (end - start) / (points - 1)
     sides = np.pad(values, 1)
-    peaks = np.flatnonzero((values >= sides[:-2]) & (values >= sides[2:]))
+    peaks = np.flatnonzero((values >= sides[:-2]) & (values >= sides[2:]) & (values >= HOPELESS_PEAK * best))
     for place in peaks[np.argsort(-values[peaks])][:PEAKS_REFINED].tolist():
         angle, half_width = float(grid[place]), width
         for _ in range(REFINEMENTS):
             finer = np.linspace(max(angle - half_width, start), min(angle + half_width, end), PROBABILITIES_AT_ONCE + 1)
             around = function(np.sin(finer) ** 2)
-            best, angle = max(best, float(around.max())), float(finer[around.argmax()])
+            top = int(around.argmax())
+            best, angle = max(best, float(around[top])), float(finer[top])
             half_width = 2 * half_width / PROBABILITIES_AT_ONCE
+        if 0 < top < PROBABILITIES_AT_ONCE:  # the top of the parabola through the three highest
+            before, here, after = around[top - 1 : top + 2]
+            step = float(finer[1] - finer[0])
+            shift = (after - before) / max(2 * (2 * here - before - after), SMALLEST)
+            best = max(best, float(function(np.sin([angle + step * np.clip(shift, -1, 1)]) ** 2)[0]))
     return best

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from warner.designs.facts import Fuzzy, Prefixes, Readout, check_target, sizes_of
+from warner.designs.facts import Prefixes, Readout, check_target, sizes_of
 from warner.designs.labels import positions
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.anytime import anytime_interval, refuse_anytime
@@ -26,14 +26,14 @@ from warner.inference.binomial import (
     Binomial,
     interval_and_error,
     realised_methods,
-    score_interval_is_accurate,
     share_interval,
     standard_error,
 )
-from warner.inference.normal import Sampled, averaged, normal_limits, sampled_together
+from warner.inference.joint_readouts import Joint, beside, joints
+from warner.inference.normal import Sampled, normal_limits
 from warner.inference.pooled import pooled_limits
-from warner.reports.design_based import refuse_realised
-from warner.reports.linearisation import fewer_people
+from warner.reports.complex_samples.design_based import refuse_realised
+from warner.reports.complex_samples.linearisation import fewer_people
 from warner.reports.pools import holds_every_answer
 from warner.results import Result, check_level, plain
 from warner.words import NAMES_LISTED, level_text, percent
@@ -102,8 +102,31 @@ class Limits(NamedTuple):
         return EXACT.issuperset(self.methods)
 
 
+class IntervalResult(Result):
+    """A result with confidence intervals: how they were computed, and whether they hold exactly."""
+
+    confidence: Confidence
+    methods: tuple[str, ...]
+    weighted: bool
+
+    @property
+    def method(self) -> str:
+        """How the interval was computed, in words."""
+        return " or ".join(self.methods)
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the level holds only about, because of the method or of weights."""
+        return self.weighted or not EXACT.issuperset(self.methods)
+
+    @property
+    def interval_name(self) -> str:
+        """What the interval is called: its level, whose value is meant, and whether it is approximate."""
+        return f"{'approximate ' if self.approximate else ''}{self.confidence}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Interval(Result):
+class Interval(IntervalResult):
     """A confidence interval for a share, or one for each of many.
 
     Attributes
@@ -119,8 +142,6 @@ class Interval(Result):
     weighted : bool
         Whether people were not drawn alike and alone, but have weights, strata or clusters; then the effective number
         of reports stands for their number.
-    share_of : str
-        Whose share it is, where that is given by numbers, such as ``above 50``; else empty.
     """
 
     low: PerGroup
@@ -128,17 +149,6 @@ class Interval(Result):
     confidence: Confidence
     methods: tuple[str, ...]
     weighted: bool = False
-    share_of: str = ""
-
-    @property
-    def method(self) -> str:
-        """How it was computed, in words."""
-        return " or ".join(self.methods)
-
-    @property
-    def approximate(self) -> bool:
-        """Whether the level holds only about, because of the method or of weights."""
-        return self.weighted or not EXACT.issuperset(self.methods)
 
     def table(self) -> dict[str, Counts]:
         return {"low": np.ravel(self.low), "high": np.ravel(self.high)}
@@ -146,7 +156,6 @@ class Interval(Result):
     def to_dict(self) -> Document:
         """Give the interval as what JSON can hold; that of a group without reports as None."""
         return {
-            **({"share_of": self.share_of} if self.share_of else {}),
             "low": plain(self.low),
             "high": plain(self.high),
             "level": self.confidence.level,
@@ -158,11 +167,10 @@ class Interval(Result):
         }
 
     def text(self) -> str:
-        about = f"{'approximate ' if self.approximate else ''}{self.confidence}, {self.method}"
-        of = f"{self.share_of}: " if self.share_of else ""
+        about = f"{self.interval_name}, {self.method}"
         if np.ndim(self.low) == 0:
-            return f"<{of}{percent(self.low)} to {percent(self.high)}, {about}>"
-        return f"<{of}{np.size(self.low):,} intervals: {about}>"
+            return f"<{percent(self.low)} to {percent(self.high)}, {about}>"
+        return f"<{np.size(self.low):,} intervals: {about}>"
 
 
 def law_of(tally: Collected, confidence: Confidence) -> Confidence:
@@ -402,126 +410,28 @@ def _names(binomial: Binomial, target: str, tail: float, method: str | None) -> 
 # Several collections
 
 
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """The readouts of one group in all collections that tell something: arrays of shape (collections, sets)."""
-
-    binomial: Binomial
-    exact: Mask
-    error: Array
-    people: Array
-    silent: float  # people of the group whose reports say nothing
-    apart: bool  # of differences of shares, which may be negative
-    fuzzy: bool = False  # of fuzzy sets, whose shares are no numbers of people
-    freedom: float = math.inf  # of a complex sample
-
-    @property
-    def is_one_count(self) -> bool:
-        """Whether one binomial count tells everything, about all people of the group; not that of nobody."""
-        return len(self.exact) == 1 and bool(self.exact.all() and (self.binomial.n >= 1).all()) and not self.silent
-
-    def only_count(self, place: int) -> Binomial:
-        """Give that count of the set at a place, as numbers."""
-        return Binomial(*(float(part[0, place]) for part in self.binomial))
-
-    @property
-    def everybody(self) -> float:
-        """The number of all people of the group, those included whose reports say nothing."""
-        return float(self.people[:, 0].sum() + self.silent)
-
-    def noisy(self, tail: float) -> Mask:
-        """Tell where all binomial counts have so much noise that realised shares are about normal."""
-        return np.asarray((score_interval_is_accurate(self.binomial, tail) | ~self.exact).all(axis=0))
-
-    def only(self, sets: Mask) -> Joint:
-        """Give those of some sets."""
-        exact, error, people = self.exact[:, sets], self.error[:, sets], self.people[:, sets]
-        return replace(self, binomial=self.binomial.of_sets(sets), exact=exact, error=error, people=people)
-
-    def average(self, target: str) -> tuple[Array, Array, float]:
-        """Give the shares that all collections tell together, with standard errors, and what nobody can tell.
-
-        Of the population, by precision. Among these very people, by their numbers: whoever gave a report that says
-        nothing may hold anything, so that so much, the last number, may have to be added.
-        """
-        shares, errors = self.estimates(target)
-        if target == "population":
-            by_error = self.apart or self.fuzzy
-            return *(averaged(shares, errors, self.binomial.n) if by_error else self.sampled()[:2]), 0.0
-        weight = self.people / self.everybody
-        error = np.sqrt((weight**2 * errors**2).sum(axis=0))
-        return (weight * shares).sum(axis=0), error, float(self.silent / self.everybody)
-
-    def sampled(self) -> Sampled:
-        """Give the shares of the population that all collections tell together."""
-        return sampled_together(Sampled(*self.estimates("population"), self.binomial.n))
-
-    def estimates(self, target: str) -> tuple[Array, Array]:
-        """Give each collection's unbiased shares, and standard errors with half a report more of each kind."""
-        binomial = self.binomial
-        if self.apart:
-            return binomial.unbiased, self.error
-        if target == "realised":
-            error = standard_error(binomial, target)
-        else:
-            observed = np.clip((binomial.count + 0.5) / (binomial.n + 1), 0, 1)  # not used of what is not exact
-            error = np.sqrt(observed * (1 - observed) / binomial.n) / np.abs(binomial.gain)
-        return binomial.unbiased, np.where(self.exact, error, self.error)
-
-
-def beside(groups: list[Joint]) -> Joint:
-    """Put the sets of groups beside each other, which equally many collections tell."""
-    rows = [(*group.binomial, group.exact, group.error, group.people) for group in groups]
-    *counts, exact, error, people = (np.concatenate(parts, axis=1) for parts in zip(*rows, strict=True))
-    return replace(groups[0], binomial=Binomial(*counts), exact=exact, error=error, people=people, silent=0.0)
-
-
-def joint(
-    parts: tuple[Tally, ...], group: int, sets: Sets | None, minus: Sets | None = None, target: str = "population"
-) -> Joint:
-    """Ask all collections that have reports of a group, and say anything, how shares show in them."""
-    rows: list[tuple[Any, ...]] = []
-    silent, freedom = 0.0, math.inf
-    for part in parts:
-        if part.design.epsilon == 0:
-            silent += float(np.atleast_1d(part.n)[group])
-        if not part.answered[group] or part.design.epsilon == 0:
-            continue
-        row = part.readout([group], sets, minus=minus, target=target)
-        error = np.zeros(1) if row.error is None else row.error[0]
-        people = np.atleast_1d(part.n)[group]
-        freedom = math.inf if row.freedom is None else float(row.freedom[0, 0])
-        trials = np.broadcast_to(row.trials, row.count.shape)[0]
-        rows.append(
-            tuple(np.atleast_1d(x) for x in (row.count[0], trials, row.base, row.gain, row.exact, error, people))
-        )
-    width = rows[0][0].size
-    columns = [np.stack([np.broadcast_to(row[place], width) for row in rows]) for place in range(7)]
-    count, trials, base, gain, exact, error, people = columns
-    count, trials, people = (column.astype(np.float64) for column in (count, trials, people))
-    binomial, apart = Binomial(count, trials, base, gain), minus is not None
-    return Joint(binomial, exact, error, people, silent, apart, isinstance(sets, Fuzzy), freedom)
-
-
 def _of_groups(
     parts: tuple[Tally, ...], groups: list[int], sets: Sets | None, tail: float, target: str
 ) -> list[Limits]:
     """Give the limits of each group; those of groups that equally many collections tell are computed in one go."""
     rows: dict[int, Limits] = {}
-    alike: dict[int, dict[int, Joint]] = {}
+    alike: dict[int, list[int]] = {}
+    answered = [(part, part.answered) for part in parts]
     for group in groups:
-        telling = [part for part in parts if part.answered[group] and part.design.epsilon > 0]
-        others = [part for part in parts if part.answered[group] and part.design.epsilon == 0]
+        telling = [part for part, where in answered if where[group] and part.design.epsilon > 0]
+        others = [part for part, where in answered if where[group] and part.design.epsilon == 0]
         if len(telling) == 1 and not (others and target == "realised"):
             readout = telling[0].readout([group], sets, target=target)
             low, high, error, methods = readout_limits(readout, tail, target)
             rows[group] = Limits(low[0], high[0], error[0], methods)
-        elif target == "realised":
-            rows[group] = _realised(joint(parts, group, sets, target=target), tail)
         else:
-            alike.setdefault(len(telling), {})[group] = joint(parts, group, sets, target=target)
+            alike.setdefault(len(telling), []).append(group)
     for batch in alike.values():
-        *ends, methods = _combined(beside(list(batch.values())), tail)
+        together = joints(parts, batch, sets, target=target)
+        if target == "realised":
+            rows.update((group, _realised(one, tail)) for group, one in zip(batch, together, strict=True))
+            continue
+        *ends, methods = _combined(beside(together), tail)
         for group, low, high, error in zip(batch, *(np.split(end, len(batch)) for end in ends), strict=True):
             rows[group] = Limits(low, high, error, methods)
     return [rows[group] for group in groups]

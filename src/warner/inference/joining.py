@@ -22,15 +22,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from warner.inference.binomial import binomial_limits
-from warner.searching import bisected
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from warner.inference.binomial import USUAL_QUANTILE, binomial_limits
+from warner.searching import rising_roots
 
 if TYPE_CHECKING:
     from warner.inference.binomial import Binomial
     from warner.inference.normal import Sampled
 
 SMALLEST_ALPHA = 1e-300  # below, a p-value is as good as zero
-P_VALUE_HALVINGS = 44  # of the range of the logarithm of a p-value
+TEST_QUANTILE_TOLERANCE = 1e-12  # to which the normal quantile of a p-value is found
 
 
 class Sample(NamedTuple):
@@ -67,15 +70,22 @@ def joined(samples: list[Sample], alpha: float) -> tuple[float, float]:
 
 
 def joined_test(samples: list[Sample]) -> float:
-    """Give the smallest alpha at which the interval of level 1 - alpha leaves out 0, by halving its logarithm."""
+    """Give the smallest alpha at which the interval of level 1 - alpha leaves out 0, by its normal quantile."""
+    first_is_larger = samples[0].unbiased > samples[1].unbiased
 
-    def refuted(alpha: float) -> bool:
-        low, high = joined(samples, alpha)
-        return low > 0 or high < 0
+    def beyond_zero(quantile: float) -> float:
+        low, high = joined(samples, 2 * float(ndtr(-quantile)))
+        return -low if first_is_larger else high
 
-    small, large = math.log(SMALLEST_ALPHA), 0.0
-    if refuted(math.exp(small)):
+    farthest = -float(ndtri(SMALLEST_ALPHA / 2))
+    if beyond_zero(farthest) < 0:
         return SMALLEST_ALPHA
-    if not refuted(math.exp(large)):
+    nearest = beyond_zero(0.0)
+    if nearest >= 0:
         return 1.0
-    return math.exp(bisected(lambda logarithm: refuted(math.exp(logarithm)), small, large, steps=P_VALUE_HALVINGS)[1])
+    # An end moves about evenly with the quantile.
+    slope = (beyond_zero(USUAL_QUANTILE) - nearest) / USUAL_QUANTILE
+    place, scale = np.array([-nearest / slope]), np.array([1 / slope])
+    close = np.array([TEST_QUANTILE_TOLERANCE])
+    found = rising_roots(lambda at, _: np.array([beyond_zero(at.item())]), place, scale, 0.0, farthest, close)
+    return 2 * float(ndtr(-found.item()))

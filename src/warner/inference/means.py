@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +26,14 @@ from warner.designs.facts import Fuzzy
 from warner.designs.grids import is_numeric
 from warner.inference.comparisons import counts_compared, groups_between, shown_name
 from warner.inference.complex_differences import STUDENT, domains_apart, student_error
-from warner.inference.intervals import Confidence, joint, law_of, limits
+from warner.inference.intervals import Confidence, law_of, limits
+from warner.inference.joint_readouts import joints
 from warner.inference.normal import normal_limits, normal_test
 from warner.inference.numeric_results import NumericResult
+from warner.inference.quantities import Rows
 from warner.reports.pools import holds_every_answer
 from warner.results import Result, plain
-from warner.typesetting import Printed, estimate_columns
+from warner.typesetting import Printed, decimals_of, estimate_columns, number_text, rounded
 from warner.words import enumerated, sentence
 
 if TYPE_CHECKING:
@@ -38,9 +42,8 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.inference.intervals import Limits
     from warner.reports.pools import Collected
-    from warner.reports.tallies import Group
 
-MEAN_DECIMALS = 8
+LARGEST_VALUE = 1e300  # of the numbers that answers stand for, so that their range is a number as well
 THEMSELVES = "numbers"  # the values of answers that are numbers
 
 
@@ -60,7 +63,7 @@ def values_of(domain: Labels, values: Any = None) -> Array:
             )
         if isinstance(domain, range):
             return np.arange(domain.start, domain.stop, dtype=np.float64)
-        return np.array([float(label) for label in domain])
+        return _doubles(map(Fraction, domain))
     if isinstance(values, Mapping):
         missing = [label for label in domain if label not in values]
         strange = [label for label in values if label not in domain]
@@ -68,13 +71,23 @@ def values_of(domain: Labels, values: Any = None) -> Array:
             which = f"{missing[0]!r} has none" if missing else f"{strange[0]!r} is no answer"
             raise ValueError(f"values must have a number for each answer and for nothing else, but {which}")
         given: list[Any] = [values[label] for label in domain]
-    elif isinstance(values, Iterable) and not isinstance(values, str):
+    elif isinstance(values, Iterable) and not isinstance(values, str | AbstractSet):
         given = list(values)
         if len(given) != len(domain):
             raise ValueError(f"values must be {len(domain)} numbers, one for each answer, but got {len(given)}")
     else:
         raise TypeError(f'values must be a mapping, a sequence or "{THEMSELVES}", but got {values!r}')
-    return np.array([float(exact("values", value)) for value in given])
+    return _doubles(exact("values", value) for value in given)
+
+
+def _doubles(numbers: Iterable[Fraction]) -> Array:
+    """Give numbers as doubles; refuse those whose range is too large for one."""
+    exactly = list(numbers)
+    if any(abs(number) > LARGEST_VALUE for number in exactly):
+        raise ValueError(
+            f"the numbers that answers stand for must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
+        )
+    return np.array([float(number) for number in exactly])
 
 
 def numbers_by_question(values: Mapping[str, Any] | None, questions: Sequence[str]) -> Mapping[str, Any]:
@@ -94,52 +107,36 @@ def _first_text(domain: Labels) -> object:
     return next(label for label in domain if not is_numeric((label, label)))  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Mean(NumericResult):
     """A mean, or a standard deviation, with its confidence interval; or one for each group.
 
+    It has the attributes of `NumericResult <warner.inference.numeric_results.NumericResult>`. The value is the unbiased
+    estimate that the interval belongs to, cut to the range of the numbers, whatever method gave the shares; NaN also
+    where reports do not tell it.
+
     Attributes
     ----------
-    value : float or ndarray of shape (groups,)
-        The unbiased estimate that the interval belongs to, cut to the range of the numbers; whatever method gave the
-        shares. NaN where reports do not tell it, and for a group without reports.
     se : float or ndarray
         Its standard error.
-    low, high : float or ndarray
-        The confidence interval.
-    confidence : Confidence
-        The level, whose mean is meant (``population`` or ``realised``), and whether the interval holds at all looks.
-    methods : tuple of str
-        How the interval was computed: clopper_pearson, exact, linear, korn_graubard or anytime.
-    n : int or float, or ndarray of shape (groups,)
-        The number of reports, or the sum of their weights.
-    weighted : bool
-        Whether people were not drawn alike and alone, but have weights, strata or clusters; then the effective number
-        of reports stands for their number.
     quantity : {"mean", "standard deviation"}
         What it is.
-    by, groups : tuple
-        The names of the columns that groups come from, and the groups; empty without groups.
     """
 
     numbers = ("value", "se", "low", "high")
 
-    value: PerGroup
     se: PerGroup
-    low: PerGroup
-    high: PerGroup
-    confidence: Confidence
-    methods: tuple[str, ...]
-    n: PerGroup
-    weighted: bool = False
-    quantity: str = "mean"
-    by: tuple[str, ...] = ()
-    groups: tuple[Group, ...] = ()
+    quantity: str
 
     @property
     def name(self) -> str:
         """What it is called."""
         return self.quantity
+
+    @property
+    def part(self) -> tuple[str, str]:
+        """What kind of quantity it is."""
+        return self.quantity, ""
 
     def _key(self) -> Document:
         return {"quantity": self.quantity}
@@ -152,7 +149,7 @@ class Mean(NumericResult):
         return estimate_columns(table, self.quantity, about, of="value")
 
 
-def with_limits(value: float, low: float, high: float, error: float | None = None) -> str:
+def with_limits(value: float, low: float, high: float, error: float) -> str:
     """Write a number and its limits, to two digits of the standard error.
 
     >>> with_limits(41.2345, 38.9012, 43.5678, 1.19), with_limits(41234.5, 38901.2, 43567.8, 1190.0)
@@ -160,10 +157,10 @@ def with_limits(value: float, low: float, high: float, error: float | None = Non
     """
     if math.isnan(low):
         return "no reports"
-    decimals = 0
-    if error is not None and 0 < error < math.inf:
-        decimals = min(max(1 - math.floor(math.log10(error)), 0), MEAN_DECIMALS)
-    numbers = ["not known" if math.isnan(x) else f"{x:,.{decimals}f}" for x in (value, low, high)]
+    if low == high:  # known, as it is
+        return f"{number_text(value)}, {number_text(low)} to {number_text(high)}"
+    decimals = decimals_of(error, low, high)
+    numbers = [rounded(x, decimals, "not known") for x in (value, low, high)]
     return f"{numbers[0]}, {numbers[1]} to {numbers[2]}"
 
 
@@ -210,8 +207,9 @@ def _with_shares(tally: Collected, sets: Sets, confidence: Confidence) -> tuple[
         readout = tally.parts[0].readout(chosen, sets, target=confidence.target)
         shares[answered] = readout.share()[:, 0]
         return shares, limits(tally, confidence, sets=sets, readout=readout)
-    for group in np.flatnonzero(answered).tolist():
-        middle, _, unknown = joint(tally.parts, group, sets, target=confidence.target).average(confidence.target)
+    groups = np.flatnonzero(answered).tolist()
+    for group, together in zip(groups, joints(tally.parts, groups, sets, target=confidence.target), strict=True):
+        middle, _, unknown = together.average(confidence.target)
         shares[group] = middle[0] + unknown / 2
     return shares, limits(tally, confidence, sets=sets)
 
@@ -219,9 +217,7 @@ def _with_shares(tally: Collected, sets: Sets, confidence: Confidence) -> tuple[
 def _made(
     tally: Collected, rows: Array, confidence: Confidence, methods: tuple[str, ...], quantity: str = "mean"
 ) -> Mean:
-    value, error, low, high = (tally.squeezed(row) for row in np.where(tally.answered, rows, np.nan))
-    groups = tally.groups if tally.by else ()
-    return Mean(value, error, low, high, confidence, methods, tally.n, not tally.simple, quantity, tally.by, groups)
+    return Mean.of_groups(tally, dict(zip(Mean.numbers, rows, strict=True)), confidence, methods, quantity=quantity)
 
 
 def standard_deviation(tally: Collected, values: Any, confidence: Confidence) -> Mean:
@@ -229,21 +225,27 @@ def standard_deviation(tally: Collected, values: Any, confidence: Confidence) ->
     if confidence.anytime:
         raise ValueError("anytime must be left out for a standard deviation, whose interval is for one look")
     x = numbers_of(tally, values)
-    if np.ptp(x) == 0:
+    range_ = float(np.ptp(x))
+    if range_ == 0:
         return _made(tally, np.zeros((4, len(tally.answered))), confidence, ("known",), "standard deviation")
-    centres = np.atleast_1d(mean(tally, values, confidence).value)
-    most, target = (float(np.ptp(x)) / 2) ** 2, law_of(tally, confidence).target
+    x = (x - x.min()) / range_  # so that squares are numbers, whatever the unit is
+    most, target = 0.25, law_of(tally, confidence).target
     rows = np.full((4, len(tally.answered)), np.nan)
     for group in np.flatnonzero(tally.answered).tolist():
-        squares = (x - centres[group]) ** 2
+        middle, _, unknown = joints(tally.parts, [group], sets_of(x), target=target)[0].average(target)
+        # About the mean of those whose reports say something, which deviations of all people are at least as large as
+        squares = (x - np.clip(middle[0] / (1 - unknown), 0, 1)) ** 2
         width = float(squares.max())
-        together = joint(tally.parts, group, Fuzzy(squares[np.newaxis] / width), target=target)
+        (together,) = joints(tally.parts, [group], Fuzzy(squares[np.newaxis] / width), target=target)
         variance, error = (width * float(part[0]) for part in together.average(target)[:2])
         wide = student_error(error, together.freedom, confidence.tail(1))
-        low, high = normal_limits(np.array(variance), wide, confidence.tail(1), span=(0.0, most))
-        value = math.sqrt(min(max(variance, 0.0), most))
+        # Whoever gave a report that says nothing may hold anything.
+        low, high = normal_limits(
+            np.array(variance), wide, confidence.tail(1), unknown=unknown * width, span=(0.0, most)
+        )
+        value = math.sqrt(min(max(variance + unknown * width / 2, 0.0), most)) if math.isfinite(error) else math.nan
         rows[:, group] = value, error / (2 * value) if value > 0 else math.inf, math.sqrt(low), math.sqrt(high)
-    return _made(tally, rows, confidence, ("linear",), "standard deviation")
+    return _made(tally, range_ * rows, confidence, ("linear",), "standard deviation")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -283,13 +285,27 @@ class MeanComparison(Result):
         """Give the numbers as columns of one row."""
         return {name: np.array([getattr(self, name)]) for name in ("difference", "low", "high", "p_value")}
 
+    def rows(self) -> Rows:
+        """Give it as a row of a table of quantities, with the p-value of the test."""
+        table = self.table()
+        numbers = {"value": table.pop("difference"), **table}
+        quantity, of = "difference of means", f"{self.first} against {self.second}"
+        cells = self._cells(table | {"difference": numbers["value"]}, "interval")
+        shown = cells[quantity], [""], cells["interval"]
+        return Rows(
+            quantity, [of], [f"{quantity}, {of}"], {}, numbers, shown, self.confidence, self.test, self.approximate
+        )
+
+    def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
+        unknown = {"p": table["p_value"], "se": np.array([np.nan])}
+        columns = estimate_columns(table | unknown, "difference of means", about, of="difference")
+        del columns["se"]
+        return columns
+
     def printed(self, **options: Any) -> Printed:
         """Give a table for a paper: the difference in the unit of the numbers, and the test."""
-        table = self.table(**options)
-        table |= {"p": table["p_value"], "se": np.array([np.nan])}
         about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
-        columns = estimate_columns(table, "difference of means", about, of="difference")
-        del columns["se"]
+        columns = self._cells(self.table(**options), about)
         test = f"{self.test} test of equality in the population"
         return Printed(columns, f"Mean in {self.first} against {self.second}", (sentence(test),))
 
@@ -302,7 +318,7 @@ class MeanComparison(Result):
     def text(self) -> str:
         """Say it in two lines."""
         about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
-        said = with_limits(self.difference, self.low, self.high, (self.high - self.low) / 4)
+        said = with_limits(self.difference, self.low, self.high, math.nan)
         head = f"mean in {self.first} against {self.second}, {about}"
         return f"{head}\n{said}; {self.test} test of equality in the population: p = {self.p_value:.2g}"
 
@@ -323,7 +339,7 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
         middle, p_value = width * float(apart.middle[0]), float(apart.p_value[0])
         return MeanComparison(first, second, middle, low, high, p_value, confidence, True, STUDENT)
     law = law_of(tally, confidence)
-    one, two = (joint(tally.parts, row, sets, target=law.target) for row in rows)
+    one, two = joints(tally.parts, rows, sets, target=law.target)
     if one.is_one_count and two.is_one_count:
         by_counts = counts_compared(tally, one.only_count(0), two.only_count(0), law, "barnard")
         if by_counts is not None:
@@ -332,14 +348,16 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
             named = test if tally.simple else "approximate"
             p_value, approximate = float(numbers.p_value), approximate or not tally.simple
             return MeanComparison(first, second, middle, low, high, p_value, confidence, approximate, named)
-    (middle1, error1, _), (middle2, error2, _) = (group.average(law.target) for group in (one, two))
+    (middle1, error1, unknown1), (middle2, error2, unknown2) = (group.average(law.target) for group in (one, two))
     middle, error = width * float(middle1[0] - middle2[0]), width * math.hypot(float(error1[0]), float(error2[0]))
     if math.isinf(error):
         raise ValueError("the design must tell the mean, but under it that cannot be known")
     ends = normal_limits(np.array(middle), np.array(error), confidence.tail(1), span=(-width, width))
-    low, high = map(float, ends)
+    # Whoever gave a report that says nothing may hold the least number or the largest.
+    low, high = max(float(ends[0]) - width * unknown2, -width), min(float(ends[1]) + width * unknown1, width)
+    middle += width * (unknown1 - unknown2) / 2
     # Equality is tested in the population, whosever means the interval is for.
-    sampled = [joint(tally.parts, row, sets).average("population") for row in rows]
+    sampled = [group.average("population") for group in joints(tally.parts, rows, sets)]
     p_value = normal_test(
         float(sampled[0][0][0] - sampled[1][0][0]), math.hypot(float(sampled[0][1][0]), float(sampled[1][1][0]))
     )

@@ -191,25 +191,31 @@ def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: fl
         rate = float(readout.base), float(readout.gain)
         fewest = np.broadcast_to(readout.trials, readout.count.shape).min(axis=-1)  # who were asked about some answer
         return Detection(p_values, [[own_count(total, *rate)] for total in fewest.tolist()], None)
-    by_total = {total: detection_tests(design, readout, total, alpha, power) for total in np.unique(totals).tolist()}
-    tests = [by_total[total] for total in totals.tolist()]
+    others = np.flatnonzero(~np.asarray(readout.exact)).tolist()
+    by_total: dict[float, dict[int, Any]] = {
+        total: dict(zip(others, evidence(design, others, total, alpha, power), strict=True))
+        for total in np.unique(totals).tolist()
+    }
+    asked = np.broadcast_to(readout.trials, readout.count.shape).tolist()
+    tests = [detection_tests(readout, by_total[total], row) for total, row in zip(totals.tolist(), asked, strict=True)]
     if any(None in row for row in tests):
         assert readout.error is not None
         return Detection(p_values, [], np.where(readout.exact, 0.0, readout.error))
     for total, row in by_total.items():
         groups = np.flatnonzero(totals == total)
-        for place in np.flatnonzero(~np.asarray(readout.exact)).tolist():
+        for place in others:
             p_values[groups, place] = row[place].p_value(observed(row[place], counts[groups]))
     return Detection(p_values, tests, None)
 
 
-def detection_tests(design: Design, readout: Readout, n: float, alpha: float, power: float) -> list[Any]:
-    """Give the test of each answer: of its own count where it has one. None where the table is too large to look."""
-    exact = np.asarray(readout.exact)
-    base, gain = (np.broadcast_to(part, exact.shape) for part in (readout.base, readout.gain))
-    others = np.flatnonzero(~exact).tolist()
-    by_place = dict(zip(others, evidence(design, others, n, alpha, power), strict=True))
-    return [by_place[i] if i in by_place else own_count(n, float(base[i]), float(gain[i])) for i in range(exact.size)]
+def detection_tests(readout: Readout, by_place: dict[int, Any], asked: list[float]) -> list[Any]:
+    """Give the test of each answer in a group: of its own count where it has one, among those who were asked about it.
+
+    None where the table is too large to look for another.
+    """
+    base, gain = (np.broadcast_to(part, len(asked)).tolist() for part in (readout.base, readout.gain))
+    own = map(own_count, asked, base, gain)
+    return [by_place.get(place, test) for place, test in enumerate(own)]
 
 
 def absence_p_values(readout: Readout) -> Array:

@@ -30,13 +30,13 @@ import numpy as np
 from scipy.special import gammainccinv, ndtr, ndtri
 
 from warner.arrays import SMALLEST
-from warner.inference.binomial import at_least, log_binomial, smallest_share
-from warner.searching import bisected
+from warner.inference.binomial import ROUNDING, at_least, log_binomial, smallest_share
+from warner.searching import bisected, rising_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from warner.arrays import Array, Counts
+    from warner.arrays import Array, Counts, Mask
     from warner.designs.contract import Design
 
 TYPES_ENUMERATED = 10  # of reports, up to which every set of them is tried
@@ -45,6 +45,8 @@ MIXTURES_TRIED = 12  # of the other answers, that the likelihood ratio is taken 
 MOST_SEARCHED_CELLS = 2**24  # answers times the table's cells, up to which tests are looked for
 EXPONENTS = np.geomspace(1e-3, 60, 64)  # s, in units of the largest score
 SHARE_HALVINGS = 50  # of the shares from 0 to 1
+SMALLEST_START = 1e-9  # share from which that is looked for which several tests find
+SHARE_TOLERANCE = 1e-9  # standard errors to which it is found
 LAW_POINTS, LAW_DEVIATIONS = 400, 9.0  # numbers of the law of one test, within so many standard deviations
 EVIDENCE_CLASSES = 2**13  # into which the laws of several tests are sorted
 
@@ -194,23 +196,41 @@ def _summed(own: Array, others: Array, weights: Array, n: float) -> ScoreTest:
 
 def smallest_together(tests: Sequence[Evidence], alpha: float, power: float) -> float:
     """Give the share that is found by several tests together, whose p-values Fisher's method combines."""
+    alone = min(test.smallest(alpha, power) for test in tests)
     if len(tests) == 1:
-        return tests[0].smallest(alpha, power)
-    critical = float(gammainccinv(len(tests), alpha))
-    return _crossing(lambda share: _beyond(tests, share, critical) >= power)
+        return alone
+    critical, wanted = float(gammainccinv(len(tests), alpha)), float(ndtri(power))
+    if _beyond(tests, 1.0, critical) < power:
+        return math.inf
+
+    def excess(share: Array, _: Mask) -> Array:
+        chance = _beyond(tests, share.item(), critical)
+        return np.asarray(ndtri(np.clip(chance, SMALLEST, 1 - ROUNDING)) - wanted)
+
+    # Alone, a share is found that is about so many standard errors.
+    start = np.clip([alone], SMALLEST_START, 1.0)
+    scale = start / max(wanted - float(ndtri(alpha)), 1.0)
+    return float(rising_roots(excess, start, scale, 0.0, 1.0, SHARE_TOLERANCE * scale)[0])
 
 
 def _beyond(tests: Sequence[Evidence], share: float, critical: float) -> float:
     """Give the probability that the evidence of all tests, which adds up, is at least the critical one."""
-    width = critical / (EVIDENCE_CLASSES - 1)
-    together = np.ones(1)
-    for test in tests:
-        values, chances = test.law(share)
-        places = np.minimum(np.floor(values / width), EVIDENCE_CLASSES - 1).astype(np.int64)  # never more than it is
-        one = np.bincount(places, weights=chances, minlength=EVIDENCE_CLASSES).astype(np.float64)
-        sums = np.convolve(together, one) if together.size == 1 else _convolved(together, one)
+    *others, last = (_in_classes(test, share, critical) for test in tests)
+    together = others[0]
+    for one in others[1:]:
+        sums = _convolved(together, one)
         together = np.append(sums[: EVIDENCE_CLASSES - 1], sums[EVIDENCE_CLASSES - 1 :].sum())
-    return float(together[-1])
+    # All but the last fall short by so much, and the last by more than that.
+    short = together[:-1] @ last.cumsum()[-2::-1]
+    return float(1 - short)
+
+
+def _in_classes(test: Evidence, share: float, critical: float) -> Array:
+    """Sort the evidence of a test into classes of equal width; the last is that of enough, and no other has more."""
+    values, chances = test.law(share)
+    width = critical / (EVIDENCE_CLASSES - 1)
+    places = np.minimum(np.floor(values / width), EVIDENCE_CLASSES - 1).astype(np.int64)  # never more than it is
+    return np.bincount(places, weights=chances, minlength=EVIDENCE_CLASSES).astype(np.float64)
 
 
 def _convolved(first: Array, second: Array) -> Array:

@@ -27,71 +27,55 @@ from scipy.special import ndtri
 from warner.designs.facts import Prefixes
 from warner.estimators.methods import SMOOTHED
 from warner.estimators.smoothing import smoothed_distribution
-from warner.inference.intervals import Confidence, Interval, limits
+from warner.inference.intervals import Confidence, limits
 from warner.inference.means import numbers_of
 from warner.inference.numeric_results import NumericResult
-from warner.typesetting import interval_cells
+from warner.typesetting import interval_cells, number_text
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, PerGroup, Sets
+    from warner.arrays import Array, Counts, Integers, Sets
     from warner.documents import Document
     from warner.reports.pools import Collected
-    from warner.reports.tallies import Group
 
 REACHED = 1e-12  # how near to its level a sum of shares counts as there
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Quantile(NumericResult):
     """A quantile with its confidence interval; or one for each group.
+
+    It has the attributes of `NumericResult <warner.inference.numeric_results.NumericResult>`. The value is that of the
+    estimated shares, moved into its interval, whose ends are numbers that answers stand for.
 
     Attributes
     ----------
     tau : float
         The share of people at or below it: 0.5 for the median.
-    value : float or ndarray of shape (groups,)
-        That of the estimated shares, moved into its interval; NaN for a group without reports.
-    low, high : float or ndarray
-        The confidence interval; both are numbers that answers stand for.
-    confidence : Confidence
-        The level, whose quantile is meant, and whether the interval holds at all looks.
-    methods : tuple of str
-        How the limits of the distribution function were computed.
-    n : int or float, or ndarray of shape (groups,)
-        The number of reports, or the sum of their weights.
-    weighted : bool
-        Whether reports have weights.
-    by, groups : tuple
-        The names of the columns that groups come from, and the groups; empty without groups.
     """
 
     tau: float
-    value: PerGroup
-    low: PerGroup
-    high: PerGroup
-    confidence: Confidence
-    methods: tuple[str, ...]
-    n: PerGroup
-    weighted: bool = False
-    by: tuple[str, ...] = ()
-    groups: tuple[Group, ...] = ()
 
     @property
     def name(self) -> str:
         """What it is called."""
         return quantile_name(self.tau)
 
+    @property
+    def part(self) -> tuple[str, str]:
+        """What kind of quantity it is, and which of them."""
+        return "quantile", f"{self.tau:.12g}"
+
     def _key(self) -> Document:
         return {"quantile": self.tau}
 
     def _said(self, **numbers: float) -> str:
-        said = "{value:,.12g}, {low:,.12g} to {high:,.12g}".format(**numbers)
-        return "no reports" if np.isnan(numbers["low"]) else said
+        value, low, high = (number_text(numbers[name]) for name in self.numbers)
+        return "no reports" if np.isnan(numbers["low"]) else f"{value}, {low} to {high}"
 
     def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
         """Write values and limits as they are: numbers that answers stand for."""
         value, low, high = (
-            ["" if np.isnan(x) else f"{x:,.12g}" for x in table[name].tolist()] for name in self.numbers
+            ["" if np.isnan(x) else number_text(x) for x in table[name].tolist()] for name in self.numbers
         )
         return {self.name: value, about: interval_cells(low, high)}
 
@@ -108,7 +92,7 @@ def quantile_name(tau: float) -> str:
 def check_tau(tau: Any) -> None:
     """Refuse what is no level of a quantile."""
     if isinstance(tau, bool) or not isinstance(tau, int | float | np.number) or not 0 < tau < 1:
-        raise ValueError(f"a quantile must be between 0 and 1, such as 0.5 for the median, but got {tau!r}")
+        raise ValueError(f"a quantile must be one number between 0 and 1, such as 0.5 for the median, but got {tau!r}")
 
 
 def quantile(
@@ -140,9 +124,8 @@ def quantile(
 def _made(
     tally: Collected, tau: float, rows: tuple[Array, Array, Array], confidence: Confidence, methods: tuple[str, ...]
 ) -> Quantile:
-    value, low, high = (tally.squeezed(row) for row in rows)
-    groups = tally.groups if tally.by else ()
-    return Quantile(float(tau), value, low, high, confidence, methods, tally.n, not tally.simple, tally.by, groups)
+    numbers = dict(zip(Quantile.numbers, rows, strict=True))
+    return Quantile.of_groups(tally, numbers, confidence, methods, tau=float(tau))
 
 
 def _smoothed_quantile(tally: Collected, tau: float, x: Array, confidence: Confidence, method: str) -> Quantile:
@@ -198,43 +181,3 @@ def place_of(shares: Array, x: Array, points: Array, tau: float) -> int:
     running = np.bincount(points.searchsorted(x), weights=shares, minlength=points.size).cumsum()
     reached = running >= tau - REACHED
     return int(np.argmax(reached)) if reached.any() else points.size - 1
-
-
-def share_beyond(
-    tally: Collected, confidence: Confidence, *, above: Any = None, below: Any = None, within: Any = None
-) -> Interval:
-    """Give the interval of the share of people whose number is above or below one, or within two, both included."""
-    given = {
-        name: limit for name, limit in (("above", above), ("below", below), ("within", within)) if limit is not None
-    }
-    if len(given) != 1:
-        raise TypeError(f"give one of above, below and within, but got {' and '.join(given) or 'none of them'}")
-    x = numbers_of(tally)
-    if within is not None:
-        try:
-            least, most = (float(end) for end in within)
-        except (TypeError, ValueError):
-            raise ValueError(f"within must be two numbers, such as (18, 25), but got {within!r}") from None
-        chosen = (x >= least) & (x <= most)
-    elif above is not None:
-        chosen = x > _number("above", above)
-    else:
-        chosen = x < _number("below", below)
-    if not chosen.any():
-        (name, limit), *_ = given.items()
-        raise ValueError(
-            f"{name} must leave some answers, but none lies {name} {limit!r}; they are {x.min():g} to {x.max():g}"
-        )
-    if confidence.simultaneous:
-        raise ValueError("simultaneous intervals are for every answer, or cumulative; for one share leave it out")
-    ends = limits(tally, confidence, sets=[np.flatnonzero(chosen).tolist()])
-    low, high = (tally.squeezed(end[:, 0]) for end in (ends.low, ends.high))
-    (name, limit), *_ = given.items()
-    shown = " to ".join(f"{float(end):g}" for end in limit) if name == "within" else f"{float(limit):g}"
-    return Interval(low, high, confidence, ends.methods, not tally.simple, f"{name} {shown}")
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, but got {value!r}")
-    return float(value)

@@ -24,7 +24,8 @@ import numpy as np
 from warner.arrays import objects
 from warner.inference.binomial import Binomial, at_least, at_most
 from warner.inference.equality_tests import sign_tail
-from warner.inference.intervals import Confidence, joint, limits, mirrored
+from warner.inference.intervals import Confidence, limits, mirrored
+from warner.inference.joint_readouts import joints
 from warner.results import Result
 from warner.searching import first_true
 from warner.typesetting import Printed, cells, labels
@@ -155,7 +156,7 @@ def _by_pairs(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[
             ceilings = np.array([0.0, 2 * n[group, 0]])
             rows.append(leading(support, ceilings[[int(turned)]] if exclusive else ceilings, count, level))
     elif mirrored([part.design for part in tally.parts]):
-        readouts = [joint(tally.parts, group, [[0]]) for group in groups]
+        readouts = joints(tally.parts, groups, [[0]])
         if not all(readout.is_one_count for readout in readouts):
             return None
         rows = [_of_two(readout.only_count(0), level) for readout in readouts]

@@ -14,8 +14,9 @@ import numpy as np
 from warner.inference.comparisons import Comparison
 from warner.inference.differences import Difference, agreeing, exact_difference, ratio_limits
 from warner.inference.exact_differences import MOST_REPORTS
-from warner.inference.intervals import Confidence, joint, positions_of
+from warner.inference.intervals import Confidence, positions_of
 from warner.inference.joining import Sample, joined, joined_test
+from warner.inference.joint_readouts import joints
 from warner.inference.normal import Sampled
 from warner.reports.pools import refuse_uncounted
 
@@ -98,7 +99,7 @@ def _sample(tally: Collected, answer: Label, name: str) -> Sample:
     if not tally.answered.all():
         raise ValueError(f"the {name} sample must have reports, but has none")
     (place,) = positions_of([answer], tally.domain)
-    readout = joint(tally.parts, 0, [[place]])
+    (readout,) = joints(tally.parts, [0], [[place]])
     sample = Sample(Sampled(*(part[0] for part in readout.sampled())))
     if not math.isfinite(sample.estimate.error):
         raise ValueError(

@@ -20,8 +20,9 @@ from warner.inference.complex_differences import student_error
 from warner.inference.intervals import limits
 from warner.inference.means import mean, values_of, with_limits
 from warner.inference.normal import normal_limits
+from warner.inference.quantities import Rows
 from warner.inference.ranking import reports_in_papers
-from warner.reports.linear_scores import Question
+from warner.reports.complex_samples.linear_scores import LinearScores
 from warner.results import Result, plain
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import printable, sentence
@@ -80,6 +81,22 @@ class Totals(Result):
             names["value"] = np.tile(objects(self.answers), len(self.value))
         numbers = {"total": self.value, "se": self.se, "low": self.low, "high": self.high}
         return names | {name: np.ravel(column) for name, column in numbers.items()}
+
+    def rows(self) -> Rows:
+        """Give it as rows of a table of quantities, one for each answer and group."""
+        table = self.table()
+        groups = {name: table.pop(name) for name in self.by}
+        of = [""] * self.value.size if "value" not in table else list(map(str, table.pop("value").tolist()))
+        names = [f"total of {answer}" if answer else "total" for answer in of]
+        cells = estimate_columns(table, "total", "interval", of="total")
+        table["value"] = table.pop("total")
+        shown = cells["total"], cells["se"], cells["interval"]
+        return Rows("total", of, names, groups, table, shown, self.confidence, self.source, self.approximate)
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the level holds only about, which is true of all totals."""
+        return True
 
     @property
     def about(self) -> str:
@@ -177,7 +194,7 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[Ar
     sets = None if x is None else Fuzzy(x[np.newaxis])
     answered = tally.answered
     counts, n = part.rows()
-    question = Question(part.design, sets)
+    question = LinearScores(part.design, sets)
     found = question.readout(counts[answered], n[answered, np.newaxis])
     keys = [tally.groups[row] if tally.by else () for row in np.flatnonzero(answered).tolist()]
     sums = np.asarray(found.count - found.base * n[answered, np.newaxis])

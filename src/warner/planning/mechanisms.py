@@ -15,9 +15,11 @@ variants one is in question; the others are compared, for those who must have th
 **Numbers.** For the mean of a number, v is the largest variance, over all answers, that randomizing adds to one report
 of the unbiased mean, as a part of the squared range: sampling error comes on top, and is the same for all. For its
 distribution, v is the variance that randomizing adds to one report of the unbiased distribution function, on average
-over the numbers, if all are equally common. Square waves and cut-off responses are compared as well then; the rule is
-the same. Both are exact, but for affine hashing, whose law of three answers is averaged over all of them
-(`warner.planning.number_precision`).
+over the numbers, if all are equally common: that of exact limits, of quantiles and of shares beyond a number, whatever
+the shape. How close an estimator comes that assumes a smooth shape has no formula, and depends on the shape; there
+square waves are several times closer, which the recommendation says. Square waves and cut-off responses are compared as
+well then; the rule is the same. Both are exact, but for affine hashing, whose law of three answers is averaged over all
+of them (`warner.planning.number_precision`).
 
 A worked number: 16 answers at epsilon 1. Randomized response has p = e / (e + 15) = 0.1534 and q = 1 / (e + 15) =
 0.0564, so v = 5.66. Sets of 4 answers have p = 4e / (4e + 12) = 0.4754, q = 4 (3e + 12) / (15 (4e + 12)) = 0.2350 and
@@ -42,14 +44,15 @@ from warner.arrays import objects
 from warner.designs import MECHANISMS
 from warner.designs.exact import exact
 from warner.designs.labels import canonical
+from warner.estimators.methods import SMOOTHED
 from warner.inference.intervals import Confidence
 from warner.planning.number_precision import noise_of_distribution, noise_of_mean, precision_of
 from warner.planning.populations import population_shares
 from warner.planning.precision import (
     DEFAULT_POWER,
     MEASURES,
+    PlanningQuestion,
     Precision,
-    Question,
     check_people,
     check_question,
     measure_of,
@@ -82,7 +85,7 @@ WORTH_NAMING = 0.95  # another mechanism is named if it needs less than this par
 FAR_SHORTER = 0.5  # or if its reports are shorter than this part
 
 
-class Candidate(NamedTuple):
+class CandidateMechanism(NamedTuple):
     """A mechanism at its best for some number of answers and some epsilon.
 
     `variance` is that of the unbiased share of an answer that nobody holds, for one report; of a mean or a
@@ -101,25 +104,30 @@ class Candidate(NamedTuple):
         return self.design.report_bits
 
 
-class Compared(NamedTuple):
+class ComparisonWords(NamedTuple):
     """How the variance by which mechanisms are compared is spoken of."""
 
     smallest: str  # variance of ...
     error: str  # for the same error of ...
+    caution: str = ""  # what the variance does not tell
 
 
 COMPARED = {
-    "shares": Compared("variance of rare answers", "rare answers"),
-    "mean": Compared("worst-case variance of the mean", "the mean (noise alone, in the worst case)"),
-    "distribution": Compared(
-        "variance of the distribution function", "the distribution function (noise alone, on average)"
+    "shares": ComparisonWords("variance of rare answers", "rare answers"),
+    "mean": ComparisonWords("worst-case variance of the mean", "the mean (noise alone, in the worst case)"),
+    "distribution": ComparisonWords(
+        "variance of the distribution function",
+        "the distribution function (noise alone, on average)",
+        f" This is for limits that assume nothing about the shape. If the whole curve is to be known, and neighbouring "
+        f"numbers are about equally common, take a square wave and the estimator {SMOOTHED}: it comes several times "
+        "closer.",
     ),
 }
 
 
 def candidates(
     domain: Domain, epsilon: Number, quantity: str = "shares", memberships: Array | None = None
-) -> list[Candidate]:
+) -> list[CandidateMechanism]:
     """Make the designs of all mechanisms that follow from epsilon, the best for this quantity first.
 
     For shares, those whose answers are alike. `memberships` are the numbers of a mean, on a range from 0 to 1. A
@@ -131,11 +139,11 @@ def candidates(
             return noise_of_distribution(design)
         return variance_of_rare(design) if memberships is None else noise_of_mean(design, memberships)
 
-    listed: list[Candidate] = []
+    listed: list[CandidateMechanism] = []
     for mechanism in MECHANISMS.values():
         with suppress(ValueError):
             listed += [
-                Candidate(name, design, variance(design), in_question=place == 0)
+                CandidateMechanism(name, design, variance(design), in_question=place == 0)
                 for place, (name, design) in enumerate(mechanism.variants(domain, epsilon, quantity).items())
                 if design.alike is not None or quantity != "shares"
             ]
@@ -143,12 +151,12 @@ def candidates(
 
 
 def variance_of_rare(design: Design) -> float:
-    """Give the variance that one report leaves in the unbiased share of an answer that nobody holds."""
+    """Give the variance that one report leaves in the unbiased share of an answer that nobody holds, on average."""
     assert design.alike is not None
-    return float(design.alike.variance_of_absent)
+    return float(design.alike.variance_of_absent) / design.counted_part
 
 
-def preferred(offered: Sequence[Candidate]) -> Candidate:
+def preferred(offered: Sequence[CandidateMechanism]) -> CandidateMechanism:
     """Choose by the rule: the shortest reports among those within 5 % of the smallest variance.
 
     >>> [preferred(candidates(3, epsilon)).name for epsilon in (0.5, 5)]
@@ -176,10 +184,10 @@ class Mechanisms(Result):
         The possible answers.
     epsilon : number
         What a report may spend, as it was asked for.
-    candidates : tuple of Candidate
+    candidates : tuple of CandidateMechanism
         The mechanisms, those with the smallest variance first; of shares, their designs are for the answers 0, 1, 2,
         ... (`design` gives them for the real ones).
-    question : Question
+    question : PlanningQuestion
         What is to be known, and how surely.
     people : int or None
         The number of people who report; None where that is the question, or where none was asked.
@@ -189,12 +197,12 @@ class Mechanisms(Result):
 
     domain: Labels
     epsilon: Number
-    candidates: tuple[Candidate, ...]
-    question: Question
+    candidates: tuple[CandidateMechanism, ...]
+    question: PlanningQuestion
     people: int | None = None
     quantity: str = "shares"
 
-    def at(self, epsilon: Number) -> list[Candidate]:
+    def at(self, epsilon: Number) -> list[CandidateMechanism]:
         """Give the mechanisms at another epsilon, compared for the same quantity."""
         return _candidates(self.domain, epsilon, self.question, self.quantity)
 
@@ -329,12 +337,13 @@ class Mechanisms(Result):
                 round(other.bits, DIGITS_COMPARED) < round(recommended.bits, DIGITS_COMPARED) for other in able
             )
             others = f"no other that comes within {100 * VARIANCE_TOLERANCE:.0f} % of it has shorter reports"
-            return f"{said}: the smallest {about.smallest}; {others if shorter else 'none has shorter reports'}."
+            why = others if shorter else "none has shorter reports"
+            return f"{said}: the smallest {about.smallest}; {why}.{about.caution}"
         return (
             f"{said}: the shortest reports among the mechanisms whose {about.smallest} is within "
             f"{100 * VARIANCE_TOLERANCE:.0f} % of the smallest, that of {best.name} with {bits_text(best.bits)} bits. "
             f"For the same error of {about.error} it needs "
-            f"{100 * (recommended.variance / best.variance - 1):.2g} % more people."
+            f"{100 * (recommended.variance / best.variance - 1):.2g} % more people.{about.caution}"
         )
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
@@ -411,7 +420,7 @@ def mechanisms(
     numbers = None if quantity in {"shares", "distribution"} else numbers_asked(labels, quantity, values)
     shares = None if population is None else population_shares(population, labels)
     confidence = Confidence(level, simultaneous=simultaneous)
-    question = Question(measure, goal, confidence, DEFAULT_POWER, None, share, shares, numbers)
+    question = PlanningQuestion(measure, goal, confidence, DEFAULT_POWER, None, share, shares, numbers)
     check_question(question)
     if people is not None:
         check_people(people)
@@ -430,7 +439,7 @@ def mechanisms(
 
 
 def compared(
-    labels: Labels, epsilon: Number, question: Question, people: int | None, quantity: str | None = None
+    labels: Labels, epsilon: Number, question: PlanningQuestion, people: int | None, quantity: str | None = None
 ) -> Mechanisms | None:
     """Compare all mechanisms for a question; None where none can be made for this epsilon."""
     told = question.quantity if quantity is None else quantity
@@ -438,13 +447,13 @@ def compared(
     return Mechanisms(labels, epsilon, tuple(offered), question, people, told) if offered else None
 
 
-def _candidates(labels: Labels, epsilon: Number, question: Question, quantity: str) -> list[Candidate]:
+def _candidates(labels: Labels, epsilon: Number, question: PlanningQuestion, quantity: str) -> list[CandidateMechanism]:
     memberships = None if question.numbers is None else question.numbers.memberships
     # Of shares, labels would cost time, and change nothing.
     return candidates(len(labels) if quantity == "shares" else labels, epsilon, quantity, memberships)
 
 
-def _people(design: Design, question: Question, goal: float) -> int | None:
+def _people(design: Design, question: PlanningQuestion, goal: float) -> int | None:
     with suppress(ValueError):
         return fewest_people(design, question, goal)
     return None
@@ -467,7 +476,7 @@ def advice(precision: Precision) -> Iterator[str]:
 
 
 def better_mechanism(
-    design: Design, variance: float, offered: Sequence[Candidate], quantity: str = "shares"
+    design: Design, variance: float, offered: Sequence[CandidateMechanism], quantity: str = "shares"
 ) -> Iterator[str]:
     """Name the recommended mechanism where it needs clearly fewer people at the same epsilon, or far shorter reports.
 

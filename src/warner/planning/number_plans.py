@@ -13,7 +13,6 @@ from warner.planning.number_precision import noise_of_distribution, noise_of_mea
 from warner.planning.precision import AskedNumber, in_units
 from warner.planning.tradeoffs import Tradeoff
 from warner.planning.wording import design_sentence, shuffled_sentence, solution
-from warner.results import plain
 from warner.words import level_text, quoted
 
 if TYPE_CHECKING:
@@ -23,23 +22,17 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.documents import Document
     from warner.planning.number_precision import MeanPrecision, QuantilePrecision
-    from warner.planning.precision import Question
+    from warner.planning.precision import PlanningQuestion
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberPlan(Tradeoff):
     """What a survey of this many people will be able to say about a mean, or a quantile.
 
+    It has the attributes of `Tradeoff <warner.planning.tradeoffs.Tradeoff>`, too.
+
     Attributes
     ----------
-    design : Design
-        What every answer will go through.
-    people : int
-        Number of people who report.
-    solved_for : str
-        Which quantity was asked for: ``"people"``, ``"epsilon"``, or the measure.
-    question : Question
-        What is to be known, and how surely; its parts are attributes of the plan as well.
     half_width : float
         Half the length of the interval, in the unit of the answers: of a mean at the counts to be expected, before it
         is cut at the ends of the range; of a quantile on average over surveys.
@@ -51,12 +44,6 @@ class NumberPlan(Tradeoff):
         How the interval will be computed: clopper_pearson, which is exact, or linear, which is approximate.
     shares : ndarray of shape (k,)
         The population that the plan is for: as expected, or the one with the widest interval.
-    delta : float or None
-        The delta at which the reports, shuffled, were looked at.
-    shuffled_epsilon : float or None
-        The central epsilon of the shuffled reports at that delta, see `warner.planning.shuffling.shuffled`.
-    advice : tuple of str
-        Sentences on what else to consider.
     """
 
     half_width: float
@@ -64,9 +51,6 @@ class NumberPlan(Tradeoff):
     value: float
     method: str
     shares: Array
-    delta: float | None = None
-    shuffled_epsilon: float | None = None
-    advice: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> AskedNumber:
@@ -98,15 +82,7 @@ class NumberPlan(Tradeoff):
         """Give the plan as what JSON can hold: the design as its own file has it."""
         given = ("epsilon", "people", "solved_for", "quantity", "measure", "goal", "level", "worst_case")
         predicted = ("half_width", "standard_error", "value", "method", "approximate", "delta", "shuffled_epsilon")
-        return {
-            "format": "warner plan",
-            "version": 1,
-            "design": self.design.to_dict(),
-            **{name: plain(getattr(self, name)) for name in (*given, *predicted)},
-            "population": None if self.population is None else self.population.tolist(),
-            "advice": list(self.advice),
-            "mechanisms": None if self.mechanisms is None else self.mechanisms.to_dict(),
-        }
+        return self.document(*given, *predicted)
 
     def notes(self) -> list[str]:
         """Say what the precision is for: which interval or error, and the people whose mean or quantile it is."""
@@ -159,11 +135,19 @@ def number_plan(
     advice = tuple(_advice(design, question, precision.numbers))
     measured = precision.at(float(people))
     return NumberPlan(
-        design, people, solved_for, question, *measured, precision.population, delta, shuffled_epsilon, advice
+        design,
+        people,
+        solved_for,
+        question,
+        *measured,
+        precision.population,
+        delta=delta,
+        shuffled_epsilon=shuffled_epsilon,
+        advice=advice,
     )
 
 
-def _advice(design: Design, question: Question, numbers: AskedNumber) -> Iterator[str]:
+def _advice(design: Design, question: PlanningQuestion, numbers: AskedNumber) -> Iterator[str]:
     """Name a mechanism that tells the mean, or the distribution, with clearly fewer people."""
     if design.repeatable or not np.isfinite(design.epsilon):
         return

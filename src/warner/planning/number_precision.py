@@ -36,13 +36,13 @@ from warner.inference.binomial import binomial_limits
 from warner.inference.intervals import readout_limits
 from warner.inference.means import sets_of
 from warner.inference.quantiles import place_of, up_to_each
-from warner.planning.precision import Precision
+from warner.planning.precision import Precision, anytime_half_width
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Sets
     from warner.designs.contract import Design
     from warner.designs.facts import Readout
-    from warner.planning.precision import AskedNumber, Question
+    from warner.planning.precision import AskedNumber, PlanningQuestion
 
 HULL_ROUNDING = 1e-12  # by how much a point on an edge of the convex hull may lie beside it, of the largest square
 SMALLEST_VARIANCE = 1e-30  # of a share that is certain
@@ -58,7 +58,7 @@ class NumberMeasured(NamedTuple):
     method: str
 
 
-def precision_of(design: Design, question: Question) -> Precision | MeanPrecision | QuantilePrecision:
+def precision_of(design: Design, question: PlanningQuestion) -> Precision | MeanPrecision | QuantilePrecision:
     """Give what a survey under this design can tell about what is asked."""
     if question.numbers is None:
         return Precision(design, question)
@@ -70,7 +70,7 @@ class MeanPrecision:
     """What a survey under this design can tell about a mean, by the number of people who report."""
 
     design: Design
-    question: Question
+    question: PlanningQuestion
     numbers: AskedNumber
     measures = ("half_width", "error")
 
@@ -106,6 +106,8 @@ class MeanPrecision:
     def half_width(self, n: float) -> float:
         """Give half the length of the interval, before it is cut at the ends of the range."""
         readout, tail = self._readout(n), self.question.confidence.tail(1)
+        if self.question.confidence.anytime:
+            return self.numbers.width * anytime_half_width(readout, 2 * tail)
         if not np.all(readout.exact):
             return self.numbers.width * -float(ndtri(tail)) * math.sqrt(float(readout.squared_errors()[0, 0]))
         low, high = binomial_limits(readout.count, readout.trials, tail)
@@ -123,7 +125,7 @@ class QuantilePrecision:
     """What a survey under this design can tell about a quantile, by the number of people who report."""
 
     design: Design
-    question: Question
+    question: PlanningQuestion
     numbers: AskedNumber
     measures = ("half_width",)
 

@@ -26,8 +26,8 @@ from warner.planning.open_plans import OpenPlan, open_plan
 from warner.planning.populations import population_shares, tally_of
 from warner.planning.precision import (
     DEFAULT_POWER,
+    PlanningQuestion,
     Precision,
-    Question,
     check_people,
     check_question,
     measure_of,
@@ -57,16 +57,10 @@ SIMULATED_CELLS = 2**28  # people times answers up to which surveys are simulate
 class Plan(Tradeoff):
     """What a survey of this many people under this design will be able to say.
 
+    It has the attributes of `Tradeoff <warner.planning.tradeoffs.Tradeoff>`, too.
+
     Attributes
     ----------
-    design : Design
-        What every answer will go through.
-    people : int
-        Number of people who report.
-    solved_for : str
-        Which quantity was asked for: ``"people"``, ``"epsilon"``, or the measure.
-    question : Question
-        What is to be known, and how surely; its parts are attributes of the plan as well.
     answer : str, int or None
         The answer that ``share``, ``half_width``, ``standard_error`` and ``smallest_share`` are for; None where that
         makes no difference, because all answers are alike.
@@ -85,12 +79,6 @@ class Plan(Tradeoff):
     errors : dict of str to float
         With a population, the predicted root-mean-square error over the answers of each estimator: inv by its formula,
         mle, inv_p and inv_n by simulated surveys (left out where simulating so many people would take minutes).
-    delta : float or None
-        The delta at which the reports, shuffled, were looked at.
-    shuffled_epsilon : float or None
-        The central epsilon of the shuffled reports at that delta, see `warner.planning.shuffling.shuffled`.
-    advice : tuple of str
-        Sentences on what else to consider.
     """
 
     answer: str | int | None
@@ -100,9 +88,6 @@ class Plan(Tradeoff):
     error: float
     smallest_share: float
     errors: dict[str, float] = field(default_factory=dict)
-    delta: float | None = None
-    shuffled_epsilon: float | None = None
-    advice: tuple[str, ...] = ()
 
     @property
     def power(self) -> float:
@@ -118,16 +103,7 @@ class Plan(Tradeoff):
         """Give the plan as what JSON can hold: the design as its own file has it; infinity is None."""
         given = ("epsilon", "people", "solved_for", "measure", "goal", "level", "simultaneous", "power", "worst_case")
         predicted = ("answer", "share", "half_width", "standard_error", "error", "smallest_share", "delta")
-        return {
-            "format": "warner plan",
-            "version": 1,
-            "design": self.design.to_dict(),
-            **{name: plain(getattr(self, name)) for name in (*given, *predicted, "shuffled_epsilon")},
-            "population": None if self.population is None else self.population.tolist(),
-            "errors": plain(self.errors),
-            "advice": list(self.advice),
-            "mechanisms": None if self.mechanisms is None else self.mechanisms.to_dict(),
-        }
+        return self.document(*given, *predicted, "shuffled_epsilon", errors=plain(self.errors))
 
     def notes(self) -> list[str]:
         """Say what the precision is for: over all answers, or an answer's interval and its true share."""
@@ -210,7 +186,7 @@ def plan(
         The possible answers or their number; or a whole design, whose epsilon is then given, unless people and a goal
         are: then its mechanism is, and its epsilon is the question. May be left out with a pilot: its design is taken.
         With an `OpenDomain`, give people to get the smallest share that will be found, or a share to get the people
-        that it takes: the result is an `OpenPlan <warner.planning.open_plans.OpenPlan>`, and no other options are used
+        that it takes: the result is an `OpenPlan`, and no other options are used
         but level and power.
     mechanism : str, optional
         What answers will go through, where no design is given: a name in `warner.designs.MECHANISMS`. If not given,
@@ -252,7 +228,7 @@ def plan(
     quantity : {"shares", "mean", "median"} or float
         What is to be known: shares of answers, or, of answers that are numbers, their mean, their median, or the
         quantile of a number from 0 to 1, such as 0.9. Then ``half_width`` and ``error``, the standard error of the
-        mean, are in the unit of the answers; the result is a `NumberPlan <warner.planning.number_plans.NumberPlan>`. A
+        mean, are in the unit of the answers; the result is a `NumberPlan`. A
         mean is planned for the population, or for the worst one; a quantile needs a population.
     values : mapping or sequence, optional
         The number that each answer stands for, where answers are no numbers: as for `Estimate.mean`.
@@ -295,7 +271,7 @@ def plan(
     given = [name for name, value in (("people", people), (measure, goal)) if value is not None]
     design = _design(domain, mechanism, epsilon, reports, given, quantity)
     expected = population if reports is None else reports
-    question = Question(
+    question = PlanningQuestion(
         measure,
         goal,
         Confidence(level, simultaneous=simultaneous),
@@ -378,7 +354,7 @@ def _made(domain: Any, mechanism: str, epsilon: Number, quantity: str | float) -
     return next(iter(offered.values()))
 
 
-def _check_telling(design: Design, question: Question) -> None:
+def _check_telling(design: Design, question: PlanningQuestion) -> None:
     """Refuse designs whose reports do not tell what is asked for."""
     if design.epsilon == 0:
         raise ValueError("the design must have an epsilon above 0: with p = q, reports say nothing, however many")

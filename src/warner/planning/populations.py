@@ -58,7 +58,13 @@ def population_shares(population: Population, domain: Labels) -> Array:
                 f"population must be uniform, zipf:s, a file that ends in .csv, or shares, but got {population!s:.60}"
             )
         return _shares_of_file(Path(population), domain)
-    shares = np.asarray(population, dtype=np.float64)
+    try:
+        shares = np.asarray(population, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"population must be {len(domain):,} shares in the order of the answers, uniform, zipf:s, a file or a "
+            f"pilot, but got {reprlib.repr(population)}"
+        ) from None
     if shares.shape != (len(domain),) or not (shares >= 0).all() or not abs(shares.sum() - 1) <= 1e-6:
         raise ValueError(
             f"population must be {len(domain):,} shares of at least 0 that sum to 1, but got shape {shares.shape}, "

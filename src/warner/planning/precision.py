@@ -45,7 +45,7 @@ from warner.words import points, rounded_up
 if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
     from warner.designs.contract import Design
-    from warner.designs.facts import Alike
+    from warner.designs.facts import Alike, Readout
     from warner.designs.labels import Labels
     from warner.inference.intervals import Confidence
 
@@ -88,7 +88,7 @@ class AskedNumber:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class PlanningQuestion:
     """What is to be known, and how surely.
 
     Attributes
@@ -202,7 +202,7 @@ def with_article(measure: str) -> str:
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
-def check_question(question: Question) -> None:
+def check_question(question: PlanningQuestion) -> None:
     """Refuse a share, goal or power that cannot be."""
     check_power(question.power)
     if question.numbers is not None:
@@ -219,7 +219,7 @@ def check_question(question: Question) -> None:
         raise ValueError(f"{question.measure} must be above 0 and below {most:g}, {unit}, but got {goal!r}")
 
 
-def _check_numbers(question: Question) -> None:
+def _check_numbers(question: PlanningQuestion) -> None:
     """Refuse what is for shares, where a mean or a quantile is planned; and a quantile without a population."""
     assert question.numbers is not None
     name = question.numbers.name
@@ -258,9 +258,8 @@ class Cases(NamedTuple):
     """Answers among which the one with the widest interval is looked for: arrays of shape (cases,).
 
     Each has its true share, and shows in a binomial count with probability base + gain * share where `exact`, of the
-    part of the people who are `asked` about it. Elsewhere
-    the probability of each column matters, of shape (cases, columns): `reported` as expected, `absent` if nobody held
-    the answer.
+    part of the people who are `asked` about it. Elsewhere the probability of each column matters, of shape (cases,
+    columns): `reported` as expected, `absent` if nobody held the answer.
     """
 
     places: Integers
@@ -270,11 +269,11 @@ class Cases(NamedTuple):
     exact: Mask
     reported: Array | None = None
     absent: Array | None = None
-    asked: float = 1.0
+    asked: Numbers = 1.0
 
     def expected(self, n: float) -> Binomial:
         """Give the binomial counts to be expected of n people."""
-        trials = n * self.asked
+        trials = np.broadcast_to(n * self.asked, self.shares.shape)
         return Binomial(
             np.minimum(trials * (self.base + self.gain * self.shares), trials), trials, self.base, self.gain
         )
@@ -285,7 +284,7 @@ class Precision:
     """What a survey under this design can tell, by the number of people who report."""
 
     design: Design
-    question: Question
+    question: PlanningQuestion
     measures = ("half_width", "error")
 
     @cached_property
@@ -293,7 +292,7 @@ class Precision:
         """The answers that the half-width may be for: one is enough where all are alike, or where there are two."""
         design, question = self.design, self.question
         if design.alike is not None:
-            return _alike(design.alike, question)
+            return _alike(design.alike, question, design.counted_part)
         identified = self._vertices.identified
         if question.answer is not None and not identified[question.answer]:
             raise ValueError(
@@ -345,7 +344,8 @@ class Precision:
             squares = total**2 / k  # of the uniform population, which is the worst
             if population is not None:
                 squares = float(np.square(float(alike.q) + alike.gain * population).sum())
-            return math.sqrt(max(total - squares, 0) / (k * n * float(alike.asked))) / abs(alike.gain)
+            asked = n * self.design.counted_part * float(alike.asked)
+            return math.sqrt(max(total - squares, 0) / (k * asked)) / abs(alike.gain)
         errors = _unbiased_errors(self.design, self._populations, n)
         return float(np.sqrt(np.square(errors).mean(axis=-1)).max())
 
@@ -378,12 +378,7 @@ class Precision:
         for case in np.flatnonzero(~self.cases.exact).tolist():
             assert self.cases.reported is not None
             counts, place = n * self.cases.reported[[case]], int(self.cases.places[case])
-            readout = self.design.readout(counts, np.full((1, 1), n), [[place]])
-            assert readout.scores is not None
-            least, most = (np.asarray(score, dtype=np.float64) for score in readout.scores)
-            score = np.clip((readout.count - n * least) / (most - least), 0, n)
-            low, high = anytime_limits(score, n, alpha)
-            widths[case] = ((high - low) / 2 * (most - least) / np.abs(readout.gain)).item()
+            widths[case] = anytime_half_width(self.design.readout(counts, np.full((1, 1), n), [[place]]), alpha)
         return widths
 
     def _standard_errors(self, n: float) -> Array:
@@ -406,7 +401,7 @@ class Precision:
         """Give the share that an answer must have to be told from noise, at the family-wise error rate 1 - level."""
         alpha, power = (1 - self.question.confidence.level) / self.design.k, self.question.power
         if self.cases.exact[case]:
-            trials = n * self.cases.asked
+            trials = float(self.cases.expected(n).n[case])
             return smallest_share(trials, float(self.cases.base[case]), float(self.cases.gain[case]), alpha, power)
         (test,) = evidence(self.design, [int(self.cases.places[case])], n, alpha, power)
         if test is not None:
@@ -415,8 +410,20 @@ class Precision:
         return max(float((ndtri(power) - ndtri(alpha)) * absent), 0.0)
 
 
-def _alike(alike: Alike, question: Question) -> Cases:
-    """Give the one case that is needed where all answers are alike."""
+def anytime_half_width(readout: Readout, alpha: float) -> float:
+    """Give half the length of the any-time interval of one share, before it is cut at 0 and 1; see `anytime`."""
+    least, width = np.zeros(1), np.ones(1)
+    if not np.all(readout.exact):  # a score between the least and the most is so much of a report
+        assert readout.scores is not None
+        least, most = (np.asarray(score, dtype=np.float64) for score in readout.scores)
+        width = most - least
+    count = np.clip((readout.count - readout.trials * least) / width, 0, readout.trials)
+    low, high = anytime_limits(count, readout.trials, alpha)
+    return float(((high - low) / 2 * width / np.abs(readout.gain)).item())
+
+
+def _alike(alike: Alike, question: PlanningQuestion, counted: float) -> Cases:
+    """Give the one case that is needed where all answers are alike, and this part of the people is counted."""
     base, gain = float(alike.q), alike.gain
     place = question.answer or 0
     share: Numbers = _nearest_to_half(base, gain) if question.share is None else question.share
@@ -426,21 +433,22 @@ def _alike(alike: Alike, question: Question) -> Cases:
         share = question.population[place]
     shares = np.array([share], dtype=np.float64)
     law = np.array([base]), np.array([gain]), np.array([True])
-    return Cases(np.array([place]), shares, *law, asked=float(alike.asked))
+    return Cases(np.array([place]), shares, *law, asked=counted * float(alike.asked))
 
 
 class Vertices(NamedTuple):
     """What is known of each answer from populations that all hold one answer: arrays of shape (k,).
 
-    `reported`, of shape (k, columns), has the probability of each column if all hold an answer; `identified` says
-    whether reports tell the answer's share, `other` is the worst thing that those may hold who do not hold the answer,
-    and `share` its own worst share.
+    `reported`, of shape (k, columns), has the probability of each column if all hold an answer; `asked` is the part of
+    the people in whose reports a binomial count shows, `identified` says whether reports tell the answer's share,
+    `other` is the worst thing that those may hold who do not hold the answer, and `share` its own worst share.
     """
 
     reported: Array
     base: Array
     gain: Array
     exact: Mask
+    asked: Array
     identified: Mask
     other: Integers
     share: Array
@@ -459,10 +467,11 @@ def _vertices(design: Design) -> Vertices:
     without = np.where(np.eye(k, dtype=bool), -np.inf, variance)
     worst = np.clip((within - without.max(axis=0)) / 2, 0, 1)
     share = np.where(exact, _nearest_to_half(base, gain), worst)
-    return Vertices(reported, base, gain, exact, identified, without.argmax(axis=0), share)
+    asked = np.broadcast_to(readout.trials, (k, k))[0] / BOUNDLESS_PEOPLE
+    return Vertices(reported, base, gain, exact, asked, identified, without.argmax(axis=0), share)
 
 
-def _unlike(vertices: Vertices, question: Question, places: Integers) -> Cases:
+def _unlike(vertices: Vertices, question: PlanningQuestion, places: Integers) -> Cases:
     """Give the cases of these answers; what those hold who do not hold the answer is the worst, if it is not known."""
     base, gain, exact = vertices.base[places], vertices.gain[places], vertices.exact[places]
     absent = vertices.reported[vertices.other[places]]
@@ -473,8 +482,9 @@ def _unlike(vertices: Vertices, question: Question, places: Integers) -> Cases:
         shares = vertices.share[places] if question.share is None else np.full(places.size, float(question.share))
         holding = shares[:, np.newaxis]
         reported = holding * vertices.reported[places] + (1 - holding) * absent
-    columns = (None, None) if exact.all() else (reported, absent)
-    return Cases(places, shares, base, gain, exact, *columns)
+    law = (places, shares, base, gain, exact)
+    asked = vertices.asked[places]
+    return Cases(*law, asked=asked) if exact.all() else Cases(*law, reported, absent, asked)
 
 
 def _nearest_to_half(base: Numbers, gain: Numbers) -> Any:
@@ -482,7 +492,7 @@ def _nearest_to_half(base: Numbers, gain: Numbers) -> Any:
     return np.clip((0.5 - base) / gain, 0.0, 1.0) + 0.0  # no minus zero
 
 
-def _binomial_errors(base: Numbers, gain: Numbers, shares: Array, n: float) -> Array:
+def _binomial_errors(base: Numbers, gain: Numbers, shares: Array, n: Numbers) -> Array:
     reported = base + gain * shares
     return np.asarray(np.sqrt(np.maximum(reported * (1 - reported), 0) / n) / np.abs(gain))
 
@@ -491,5 +501,5 @@ def _unbiased_errors(design: Design, populations: Array, n: float) -> Array:
     """Give the standard errors of all unbiased shares, of shape (populations, k), at expected counts."""
     reported = design.reported(populations)
     readout = design.readout(n * reported, np.full((len(populations), 1), n))
-    binomial = _binomial_errors(readout.base, readout.gain, populations, n)
+    binomial = _binomial_errors(readout.base, readout.gain, populations, readout.trials)
     return binomial if readout.error is None else np.where(readout.exact, binomial, readout.error)

@@ -18,7 +18,7 @@ from warner.searching import bisected, first_true
 if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.exact import Number
-    from warner.planning.precision import Question
+    from warner.planning.precision import PlanningQuestion
 
 SMALLEST_EPSILON = 1e-6  # smaller ones are not looked for
 LARGEST_EPSILON = 20.0  # beyond, a report is the truth but for one in some hundred million
@@ -26,7 +26,7 @@ EPSILON_TOLERANCE = 1e-10  # difference of ln epsilon at which the search for it
 EPSILONS_TRIED = 400  # epsilons that are looked at where the measure may jump
 
 
-def fewest_people(design: Design, question: Question, goal: float) -> int:
+def fewest_people(design: Design, question: PlanningQuestion, goal: float) -> int:
     """Find the smallest number of people whose measure is at most the goal."""
     precision = precision_of(design, question)
     high = 1
@@ -43,7 +43,7 @@ def fewest_people(design: Design, question: Question, goal: float) -> int:
     return first_true(lambda people: precision.measured(float(people)) <= goal, high // 4 + 1, high)
 
 
-def smallest_epsilon(design: Design, people: int, question: Question, goal: float) -> Design:
+def smallest_epsilon(design: Design, people: int, question: PlanningQuestion, goal: float) -> Design:
     """Find the design of the same mechanism, for the same answers, that reaches the goal with the smallest epsilon.
 
     Of a mechanism with a parameter that jumps with epsilon, as the size of sets and the width of a square wave do, the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from warner.planning.mechanisms import compared
 from warner.planning.number_precision import precision_of
 from warner.planning.precision import MEASURES, check_people
 from warner.planning.solving import LARGEST_EPSILON, follows_epsilon, with_epsilon
-from warner.results import Result
+from warner.results import Result, plain
 from warner.typesetting import Printed, cells, in_digits
 from warner.words import aligned, wrapped
 
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts
     from warner.designs.contract import Design
+    from warner.documents import Document
     from warner.planning.mechanisms import Mechanisms
-    from warner.planning.precision import Question
+    from warner.planning.precision import PlanningQuestion
 
 GRID_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GRID_PEOPLE = (0.1, 0.3, 1, 3, 10)  # times the number of people of the plan
@@ -36,12 +37,34 @@ GRID_PEOPLE = (0.1, 0.3, 1, 3, 10)  # times the number of people of the plan
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tradeoff(Result):
-    """People, epsilon and precision of a survey: two were given, and the third was found."""
+    """People, epsilon and precision of a survey: two were given, and the third was found.
+
+    Attributes
+    ----------
+    design : Design
+        What every answer will go through.
+    people : int
+        Number of people who report.
+    solved_for : str
+        Which quantity was asked for: ``"people"``, ``"epsilon"``, or the measure.
+    question : PlanningQuestion
+        What is to be known, and how surely; its parts are attributes of the plan as well.
+    delta : float or None
+        The delta at which the reports, shuffled, were looked at.
+    shuffled_epsilon : float or None
+        The central epsilon of the shuffled reports at that delta, see `warner.planning.shuffling.shuffled`.
+    advice : tuple of str
+        Sentences on what else to consider.
+    """
 
     design: Design
     people: int
     solved_for: str
-    question: Question
+    question: PlanningQuestion
+    _: KW_ONLY
+    delta: float | None = None
+    shuffled_epsilon: float | None = None
+    advice: tuple[str, ...] = ()
 
     @abstractmethod
     def sentences(self) -> Iterable[str]:
@@ -126,6 +149,19 @@ class Tradeoff(Result):
                 measure: np.array([getattr(precision, measure)(n) for precision, n in pairs])
                 for measure in planned[0].measures
             },
+        }
+
+    def document(self, *names: str, **more: Any) -> Document:
+        """Give the plan as what JSON can hold: its design, these attributes, and what a plan tells besides."""
+        return {
+            "format": "warner plan",
+            "version": 1,
+            "design": self.design.to_dict(),
+            **{name: plain(getattr(self, name)) for name in names},
+            "population": None if self.population is None else self.population.tolist(),
+            **more,
+            "advice": list(self.advice),
+            "mechanisms": None if self.mechanisms is None else self.mechanisms.to_dict(),
         }
 
     def printed(self, **options: Any) -> Printed:

@@ -71,6 +71,21 @@ def again(everything: Reproduction, tmp_path: Path) -> Reproduction:
     return everything._replace(folder=shutil.copytree(everything.folder, tmp_path / "again"))
 
 
+@pytest.fixture
+def _sketched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the files of figures without drawing them, which takes nearly all of the time."""
+
+    def save(_figure: object, folder: Path, name: str) -> None:
+        folder.mkdir(exist_ok=True)
+        for ending in ("png", "svg"):
+            (folder / f"{name}.{ending}").write_bytes(b"a sketch")
+
+    monkeypatch.setattr("warner.papers.pinzon2026.run.save_figure", save)
+
+
+sketched = pytest.mark.usefixtures("_sketched")
+
+
 def test_missing_data_are_named_with_their_source(everything: Reproduction) -> None:
     assert [re.split(r"[ :]", line)[0] for line in everything.lines] == ["acs_puma", "acs_pincp"]
     assert all("census" in line for line in everything.lines)
@@ -121,6 +136,7 @@ def test_the_timings_have_a_number_for_each_way_and_setting(everything: Reproduc
     assert len(timings) == 6 + 2 * 4
 
 
+@sketched
 def test_a_second_run_computes_nothing_again(again: Reproduction) -> None:
     written = {path: path.stat().st_mtime_ns for path in again.folder.rglob("*.parquet")}
     reproduce_at(SMALL, "overview", again.folder, workers=Workers(2))
@@ -135,6 +151,7 @@ def test_a_second_run_draws_the_same_files_and_keeps_the_claims(again: Reproduct
     assert "acs_puma is left out" in again.text("index.html")  # the claims are still there, and still without
 
 
+@sketched
 def test_claims_without_a_dataset_stand_beside_no_figure_of_it(again: Reproduction, tmp_path: Path) -> None:
     data = write_data(tmp_path / "data")
     (data / "kosarak.dat").unlink()
@@ -150,6 +167,7 @@ def test_claims_without_a_dataset_stand_beside_no_figure_of_it(again: Reproducti
     assert "id='real-retail'" in page
 
 
+@sketched
 def test_figures_of_other_data_leave_the_notes_of_the_claims(again: Reproduction, tmp_path: Path) -> None:
     notes = again.text("notes.json")
     data = write_data(tmp_path / "data")
@@ -173,6 +191,7 @@ def test_a_toy_says_that_it_is_one(everything: Reproduction) -> None:
     assert TOY_REPRODUCTION_NOTE in everything.text("claims.md")[:700]
 
 
+@sketched
 def test_a_lost_figure_leaves_the_page_and_is_drawn_again(again: Reproduction, tmp_path: Path) -> None:
     (again.folder / "figures" / "overview-mse-by-N.png").unlink()
     reproduce_at(SMALL, "claims", again.folder, data=write_data(tmp_path / "data"))
@@ -181,6 +200,7 @@ def test_a_lost_figure_leaves_the_page_and_is_drawn_again(again: Reproduction, t
     assert "id='overview-mse-by-N'" in again.text("index.html")
 
 
+@sketched
 @pytest.mark.parametrize("what", ["grid", "complete", "bias-variance", "real", "ibu"])
 def test_each_experiment_alone(what: str, tmp_path: Path) -> None:
     reproduce_at(SMALL, what, tmp_path / "results", data=write_data(tmp_path / "data"))
@@ -189,6 +209,7 @@ def test_each_experiment_alone(what: str, tmp_path: Path) -> None:
     assert folders == expected
 
 
+@sketched
 def test_the_toy_with_other_seeds_is_what_was_asked_for(tmp_path: Path) -> None:
     lines: list[str] = []
     stages: list[str] = []

@@ -1,10 +1,11 @@
-"""People one by one: an outcome, what else is known of them, and reports of one or more randomized questions.
+"""Individual-level data: of each person an outcome, covariates, and reports of one or more randomized questions.
 
 Rows with a missing value in any column that is used are left out, and counted.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from warner.designs.contract import LARGEST_CHANNEL
 from warner.inference.means import numbers_by_question, values_of
+from warner.memory import refuse_beyond_memory
 from warner.regression.covariates import numbered, refuse_infinite
 from warner.regression.data import Observations
 from warner.regression.debiased import debiased
@@ -21,6 +24,7 @@ from warner.regression.starts import overall_shares
 from warner.reports.loading import Wanted, load
 from warner.reports.queries import INSIDE
 from warner.reports.sampling import Sampling
+from warner.words import counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +36,10 @@ if TYPE_CHECKING:
     from warner.reports.queries import Table
 
 
-class Question(NamedTuple):
+ENTRY_BYTES = 120  # of a person with one of the answers: likelihood, indicator, and what the regression makes of them
+
+
+class RandomizedQuestion(NamedTuple):
     """A randomized question: the column of its reports, and their designs, by the values of the column `by`.
 
     `values` are the numbers that its answers stand for, where these enter as a number.
@@ -55,7 +62,7 @@ class Question(NamedTuple):
         return len(self.domain)
 
 
-def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None = None) -> list[Question]:
+def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None = None) -> list[RandomizedQuestion]:
     """Check the designs of all randomized predictors, and the numbers that some of their answers stand for."""
     if not isinstance(designs, Mapping) or not designs:
         raise TypeError(
@@ -64,10 +71,16 @@ def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None 
     questions = []
     for name, design in designs.items():
         which = by if isinstance(design, Mapping) else None
-        questions.append(Question(name, *named_designs(design, which), which))
+        questions.append(RandomizedQuestion(name, *named_designs(design, which), which))
     for name, numbers in numbers_by_question(values, [question.name for question in questions]).items():
         place = next(place for place, question in enumerate(questions) if question.name == name)
         questions[place] = questions[place]._replace(values=values_of(questions[place].designs[0].domain, numbers))
+    for question in questions:
+        if question.k > LARGEST_CHANNEL and any(design.symmetry is None for design in question.designs):
+            raise ValueError(
+                f"the randomized predictor {quoted(question.name)} must have at most {LARGEST_CHANNEL:,} answers, but "
+                f"has {question.k:,}, and every person is entered once for each of them; ask on a coarser grid"
+            )
     if by is not None and all(question.by is None for question in questions):
         raise TypeError(
             f"by names the design of each row, but there is one design for all; leave by={by!r} out, or give designs "
@@ -107,7 +120,7 @@ class Individuals:
 def individuals(
     source: Table | Mapping[str, Any],
     variables: Sequence[str],
-    questions: Sequence[Question],
+    questions: Sequence[RandomizedQuestion],
     *,
     weights: str | None = None,
     clusters: str | None = None,
@@ -123,6 +136,14 @@ def individuals(
     known = {
         name: loaded.column(name, as_written=name not in variables) for name in dict.fromkeys((*variables, *sampled_in))
     }
+    answers = math.prod(question.k for question in questions)
+    entries = len(next(iter(known.values())).missing) * answers
+    refuse_beyond_memory(
+        entries,
+        ENTRY_BYTES,
+        f"{entries:,} entries, one for each person and each of {counted(answers, 'answer', 'answers')},",
+        "explain the outcome of a random part of the people, or ask on a coarser grid",
+    )
     reported = [
         report_likelihoods(loaded, question.name, question.designs, question.labels, question.by, drop=drop)
         for question in questions

@@ -1,0 +1,110 @@
+"""Shares of people above or below a number, or within two numbers, where answers are numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.inference.intervals import Confidence, Interval, limits
+from warner.inference.means import numbers_of
+from warner.inference.numeric_results import NumericResult
+from warner.typesetting import estimate_columns
+from warner.words import percent
+
+if TYPE_CHECKING:
+    from warner.arrays import Array, Counts, PerGroup
+    from warner.documents import Document
+    from warner.reports.pools import Collected
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ShareBeyond(NumericResult, Interval):
+    """The share of people above or below a number, or within two; or one for each group.
+
+    It has the attributes of `NumericResult <warner.inference.numeric_results.NumericResult>`. The value is the sum of
+    the estimated shares, moved into the interval, which comes from the counts alone.
+
+    Attributes
+    ----------
+    share_of : str
+        Which numbers are meant, such as ``above 50``.
+    se : float or ndarray
+        The standard error of the unbiased estimate, as in the table of an estimate.
+    """
+
+    numbers = ("value", "se", "low", "high")
+    colon = ":"
+
+    share_of: str
+    se: PerGroup
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return f"share {self.share_of}"
+
+    @property
+    def part(self) -> tuple[str, str]:
+        """What kind of quantity it is, and which of them."""
+        return "share", self.share_of
+
+    def _key(self) -> Document:
+        return {"share_of": self.share_of}
+
+    def _said(self, **numbers: float) -> str:
+        value, low, high = (percent(numbers[name]) for name in ("value", "low", "high"))
+        return "no reports" if np.isnan(numbers["low"]) else f"{value}, {low} to {high}"
+
+    def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
+        """Write shares in percent, each row to two digits of its standard error."""
+        columns = estimate_columns(table, self.name, about, of="value", times=100)
+        return {name: [f"{text} %" if text else "" for text in column] for name, column in columns.items()}
+
+
+def share_beyond(
+    tally: Collected,
+    shares: Array,
+    confidence: Confidence,
+    *,
+    above: Any = None,
+    below: Any = None,
+    within: Any = None,
+) -> ShareBeyond:
+    """Give the share of people whose number is above or below one, or within two, both included, in each group."""
+    given = {
+        name: limit for name, limit in (("above", above), ("below", below), ("within", within)) if limit is not None
+    }
+    if len(given) != 1:
+        raise TypeError(f"give one of above, below and within, but got {' and '.join(given) or 'none of them'}")
+    x = numbers_of(tally)
+    if within is not None:
+        try:
+            least, most = (float(end) for end in within)
+        except (TypeError, ValueError):
+            raise ValueError(f"within must be two numbers, such as (18, 25), but got {within!r}") from None
+        chosen = (x >= least) & (x <= most)
+    elif above is not None:
+        chosen = x > _number("above", above)
+    else:
+        chosen = x < _number("below", below)
+    (name, limit), *_ = given.items()
+    if not chosen.any():
+        raise ValueError(
+            f"{name} must leave some answers, but none lies {name} {limit!r}; they are {x.min():g} to {x.max():g}"
+        )
+    if confidence.simultaneous:
+        raise ValueError("simultaneous intervals are for every answer, or cumulative; for one share leave it out")
+    ends = limits(tally, confidence, sets=[np.flatnonzero(chosen).tolist()])
+    low, high, error = (end[:, 0] for end in (ends.low, ends.high, ends.error))
+    value = np.clip(np.atleast_2d(shares)[:, chosen].sum(axis=1), low, high)
+    shown = " to ".join(f"{float(end):g}" for end in limit) if name == "within" else f"{float(limit):g}"
+    numbers = {"value": value, "se": error, "low": low, "high": high}
+    return ShareBeyond.of_groups(tally, numbers, confidence, ends.methods, share_of=f"{name} {shown}")
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, but got {value!r}")
+    return float(value)
