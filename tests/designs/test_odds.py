@@ -12,7 +12,7 @@ import pytest
 
 from warner import Tally, estimate
 from warner.designs import MECHANISMS, Symmetry
-from warner.designs.odds import NumberReader, OddsDesign, odds_or_epsilon, refuse_odds
+from warner.designs.odds import Budget, NumberReader, OddsDesign, refuse_odds
 from warner.designs.structured.affine import AffineHashing
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def test_the_summary_tells_p_q_and_epsilon(design: OddsDesign) -> None:
 
 
 def test_odds_are_taken_as_written_and_those_of_epsilon_are_rounded_down() -> None:
-    assert odds_or_epsilon("6:2", None, 5, lambda a, b: a + b) == (3, 1)
-    a, b = odds_or_epsilon(None, 1, 5, lambda a, b: a + b)
+    assert Budget(odds="6:2").odds_within(5, lambda a, b: a + b) == (3, 1)
+    a, b = Budget(1).odds_within(5, lambda a, b: a + b)
     assert 0 <= math.e - a / b < 1e-15
     with pytest.raises(ValueError, match="a > b"):
         refuse_odds(1, 1, 0)
@@ -120,8 +120,8 @@ class EvenGroups(OddsDesign):
         return {"groups": number("groups", 1, k, "the number of answers")}
 
     @classmethod
-    def _best(cls, k: int, *, epsilon: Any = None, odds: Any = None, groups: int | None = None) -> dict[str, Any]:
-        return {"odds": odds_or_epsilon(odds, epsilon, k, lambda a, b: a + k * b), "groups": groups or 1}
+    def _best(cls, k: int, budget: Budget, *, groups: int | None = None) -> dict[str, Any]:
+        return {"odds": budget.odds_within(k, lambda a, b: a + k * b), "groups": groups or 1}
 
     def _kept(self) -> dict[str, Any]:
         return {"groups": self.groups}

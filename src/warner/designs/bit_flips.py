@@ -49,7 +49,7 @@ from warner.designs.bit_vectors import bit_sums, for_each
 from warner.designs.bits import Incidence
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.draws import Compared, bernoulli, selection, selections
-from warner.designs.exact import odds_as_given, odds_from_epsilon, refuse_wide
+from warner.designs.exact import refuse_wide
 from warner.designs.facts import (
     NOBODY,
     Alike,
@@ -63,7 +63,7 @@ from warner.designs.facts import (
     summed,
 )
 from warner.designs.labels import first_and_last
-from warner.designs.odds import FromOdds, NumberReader
+from warner.designs.odds import Budget, FromOdds, NumberReader
 from warner.designs.report_forms import AskedBitForm
 
 if TYPE_CHECKING:
@@ -141,19 +141,14 @@ class BitFlips(FromOdds):
         return {"size": number("size", 1, k, "the number of answers")}
 
     @classmethod
-    def _best(
-        cls, k: int, *, epsilon: Number | None = None, odds: Odds | None = None, size: int | None = None
-    ) -> dict[str, Any]:
-        if odds is not None:
-            return {"odds": odds_as_given(odds), "size": k if size is None else size}
-        assert epsilon is not None
-
+    def _best(cls, k: int, budget: Budget, *, size: int | None = None) -> dict[str, Any]:
         def for_size(d: int) -> dict[str, Any]:
-            s, t = odds_from_epsilon(epsilon, k, lambda s, t: s + t, root=min(d, 2))
-            return {"odds": (s, t), "size": d}
+            return {"odds": budget.odds_within(k, lambda s, t: s + t, root=min(d, 2)), "size": d}
 
         if size is not None:
             return for_size(size)
+        if budget.odds is not None:  # with the bits as they are, it is best to ask about all answers
+            return for_size(k)
         return min((for_size(k), for_size(1)), key=lambda made: _alike(k, **made).variance_of_absent)
 
     def _check(self) -> None:

@@ -43,7 +43,6 @@ from warner.designs.exact import is_decimal, odds_as_given, odds_from_json
 from warner.designs.facts import BinomialReports, Bounds, ChannelOperator
 from warner.designs.grids import is_numeric, numbers_of
 from warner.designs.labels import canonical, first_and_last, labels_from_json
-from warner.designs.odds import odds_or_epsilon
 from warner.designs.ordered import OrderedDesign
 from warner.words import counted, enumerated
 
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
+    from warner.designs.odds import Budget
     from warner.documents import Document
 
 DICE = (6, 4, 8, 10, 12, 20, 100)  # sides of usual dice; 100 are two with ten sides
@@ -117,11 +117,9 @@ class CutoffResponse(OrderedDesign):
         super().__init__(labels, epsilon=epsilon, odds=odds, gaps=_gaps(labels) if gaps is None else _reduced(gaps))
 
     @classmethod
-    def _best(
-        cls, k: int, *, gaps: tuple[int, ...], epsilon: Number | None = None, odds: Odds | None = None
-    ) -> dict[str, Any]:
+    def _best(cls, k: int, budget: Budget, *, gaps: tuple[int, ...]) -> dict[str, Any]:
         whole = sum(gaps)
-        return {"odds": odds_or_epsilon(odds, epsilon, k, lambda a, b: whole * (a + b)), "gaps": gaps}
+        return {"odds": budget.odds_within(k, lambda a, b: whole * (a + b)), "gaps": gaps}
 
     def _check(self) -> None:
         if len(self.gaps) != self.k - 1 or min(self.gaps) < 1:

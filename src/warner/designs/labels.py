@@ -20,9 +20,10 @@ import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
 from warner.designs.exact import TOTAL_LIMIT
+from warner.words import POSITIONS_LISTED
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts, Dtype, Integers
+    from warner.arrays import Counts, Dtype, Integers, Mask
 
 Labels: TypeAlias = tuple[str, ...] | tuple[int, ...] | range
 Domain: TypeAlias = int | Sequence[str] | Sequence[int] | Sequence[str | int] | np.ndarray[Any, Any]
@@ -63,6 +64,19 @@ def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "
             f"{what} must be {wanted}, as the domain is, but got an array of {array.dtype}; convert it first"
         )
     return np.where(np.ma.getmaskarray(values), MISSING, places) if _is_masked(values) else places
+
+
+def refuse_answers(wrong: Mask, rule: str, fault: str = "not", *, remedy: str = "Leave them out") -> None:
+    """Name the positions of wrong answers, and nothing about the answers themselves: they may be somebody's truth."""
+    where = np.flatnonzero(wrong)
+    if not where.size:
+        return
+    listed = ", ".join(map(str, where[:POSITIONS_LISTED].tolist())) + (", ..." if where.size > POSITIONS_LISTED else "")
+    found = f"{where.size} of {wrong.size} {'is' if where.size == 1 else 'are'}"
+    raise ValueError(
+        f"answers must all be {rule}, but {found} {fault}, at position {listed} counted from 0; nothing was "
+        f"randomized. {remedy}"
+    )
 
 
 def _is_masked(values: Any) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:

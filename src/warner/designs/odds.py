@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 from warner.designs.contract import Design, revealed
 from warner.designs.exact import TOTAL_LIMIT, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
@@ -32,6 +32,23 @@ class NumberReader(Protocol):
     """
 
     def __call__(self, name: str, low: int, high: int, highest: str = "") -> Any: ...
+
+
+class Budget(NamedTuple):
+    """What a design may spend: the most epsilon, or odds as they are written; one of the two is given."""
+
+    epsilon: Number | None = None
+    odds: Odds | None = None
+
+    def odds_within(self, k: int, total: Callable[[int, int], int], *, root: int = 1) -> tuple[int, int]:
+        """Give the odds as written, or those of epsilon, rounded down: one draw below total(a, b) is to decide.
+
+        Of epsilon their `root`: with 2, a^2 : b^2 spends it.
+        """
+        if self.odds is not None:
+            return odds_as_given(self.odds)
+        assert self.epsilon is not None
+        return odds_from_epsilon(self.epsilon, k, total, root=root)
 
 
 class FromOdds(Design):
@@ -70,14 +87,14 @@ class FromOdds(Design):
         labels = canonical(domain)
         k = len(labels)
         choices = numbers | self._numbers(k, given)
-        self._set(domain=labels, **self._best(k, epsilon=epsilon, odds=odds, **choices))
+        self._set(domain=labels, **self._best(k, Budget(epsilon, odds), **choices))
         self._check()
 
     # What a mechanism tells
 
     @classmethod
     @abstractmethod
-    def _best(cls, k: int, *args: Any, **given: Any) -> dict[str, Any]:
+    def _best(cls, k: int, budget: Budget, *args: Any, **given: Any) -> dict[str, Any]:
         """Give the attributes besides the domain: those that are given, and the best of the others."""
 
     @classmethod
@@ -116,7 +133,7 @@ class FromOdds(Design):
 
     def with_epsilon(self, epsilon: Number) -> Self:
         """Give the best design of this mechanism for the same answers that spends at most this epsilon."""
-        return self._of(domain=self.domain, **self._best(self.k, epsilon=epsilon, **self._kept()))
+        return self._of(domain=self.domain, **self._best(self.k, Budget(epsilon), **self._kept()))
 
     @classmethod
     def for_epsilon(cls, domain: Domain, epsilon: Number) -> Self:
@@ -174,16 +191,6 @@ def _number_from_json(fields: Document, name: str, low: int, high: int, highest:
     if type(value) is not int or not low <= value <= high:
         raise ValueError(f"this design is damaged: {name} must be a whole number from {low} to {highest or high}")
     return value
-
-
-def odds_or_epsilon(
-    odds: Odds | None, epsilon: Number | None, k: int, total: Callable[[int, int], int]
-) -> tuple[int, int]:
-    """Give odds as they are written, or those of an epsilon, rounded down: one draw below total(a, b) is to decide."""
-    if odds is not None:
-        return odds_as_given(odds)
-    assert epsilon is not None
-    return odds_from_epsilon(epsilon, k, total)
 
 
 def refuse_even(a: int, b: int) -> None:

@@ -31,11 +31,11 @@ import numpy as np
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, Design, revealed
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
-from warner.designs.exact import TOTAL_LIMIT, lowest_terms, odds_as_given, odds_from_epsilon, probability, refuse_wide
+from warner.designs.exact import TOTAL_LIMIT, lowest_terms, probability, refuse_wide
 from warner.designs.facts import Symmetry
 from warner.designs.histograms import ANSWERS_FOR_BULK, add_uniform, kept, uniform_histograms
 from warner.designs.labels import canonical
-from warner.designs.odds import OddsDesign
+from warner.designs.odds import Budget, OddsDesign
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size
@@ -118,17 +118,14 @@ class RandomizedResponse(OddsDesign):
             raise TypeError(f"a design needs exactly one of epsilon, truth, redraw and odds, but {what}")
         labels = canonical(domain)
         k = len(labels)
-        if epsilon is not None:
-            a, b = self._best(k, epsilon=epsilon)["odds"]
-        elif truth is not None:
+        if truth is not None:
             p = probability("truth", truth)
             a, b = lowest_terms(p * (k - 1), 1 - p)
         elif redraw is not None:
             rate = probability("redraw", redraw)
             a, b = lowest_terms(k * (1 - rate) + rate, rate)
         else:
-            assert odds is not None
-            a, b = odds_as_given(odds)
+            a, b = self._best(k, Budget(epsilon, odds))["odds"]
         if a + (k - 1) * b >= TOTAL_LIMIT:
             raise ValueError(
                 f"{named[0]} must give odds a : b with a + (K-1) b below 2^62, so that one 64-bit draw can decide, "
@@ -137,8 +134,8 @@ class RandomizedResponse(OddsDesign):
         self._set(domain=labels, odds=(a, b))
 
     @classmethod
-    def _best(cls, k: int, *, epsilon: Number) -> dict[str, Any]:
-        return {"odds": odds_from_epsilon(epsilon, k, lambda a, b: a + (k - 1) * b)}
+    def _best(cls, k: int, budget: Budget) -> dict[str, Any]:
+        return {"odds": budget.odds_within(k, lambda a, b: a + (k - 1) * b)}
 
     def _check(self) -> None:
         """Refuse what cannot be drawn at all; the odds of a file, or of a chain, may be too large for 64 bits."""

@@ -46,11 +46,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.exact import epsilon_asked, log_ratio, odds_as_given
+from warner.designs.exact import epsilon_asked, log_ratio
 from warner.designs.facts import BinomialReports, Bounds, ChannelOperator
 from warner.designs.grids import continued
 from warner.designs.labels import canonical, first_and_last
-from warner.designs.odds import NumberReader, odds_or_epsilon, refuse_even
+from warner.designs.odds import Budget, NumberReader, refuse_even
 from warner.designs.ordered import OrderedDesign
 
 if TYPE_CHECKING:
@@ -135,23 +135,13 @@ class SquareWave(OrderedDesign):
 
     @classmethod
     def _best(
-        cls,
-        k: int,
-        *,
-        epsilon: Number | None = None,
-        odds: Odds | None = None,
-        width: int | None = None,
-        quantity: str = "distribution",
+        cls, k: int, budget: Budget, *, width: int | None = None, quantity: str = "distribution"
     ) -> dict[str, Any]:
-        if odds is not None:
-            a, b = odds_as_given(odds)
-            refuse_even(a, b)
-            asked = float(log_ratio(b, a))
-        else:
-            assert epsilon is not None
-            asked = float(epsilon_asked("epsilon", epsilon))
-        w = best_width(k, asked, quantity) if width is None else width
-        return {"odds": odds_or_epsilon(odds, epsilon, k, lambda a, b: _total(k, w, a, b)), "width": w}
+        a, b = budget.odds_within(k, lambda a, b: a + b)
+        refuse_even(a, b)
+        epsilon = log_ratio(b, a) if budget.epsilon is None else epsilon_asked("epsilon", budget.epsilon)
+        w = best_width(k, float(epsilon), quantity) if width is None else width
+        return {"odds": budget.odds_within(k, lambda a, b: _total(k, w, a, b)), "width": w}
 
     def _check(self) -> None:
         super()._check()

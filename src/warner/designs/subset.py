@@ -36,7 +36,7 @@ from warner.designs.bit_vectors import PackedSupport
 from warner.designs.draws import Compared, bernoulli, selection, selections
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import Symmetry
-from warner.designs.odds import NumberReader, OddsDesign, odds_or_epsilon, refuse_even
+from warner.designs.odds import Budget, NumberReader, OddsDesign, refuse_even
 from warner.designs.report_forms import BitForm
 
 if TYPE_CHECKING:
@@ -106,14 +106,12 @@ class SubsetSelection(OddsDesign, PackedSupport):
         return {"size": number("size", 1, k - 1, "the number of answers less 1")}
 
     @classmethod
-    def _best(
-        cls, k: int, *, epsilon: Number | None = None, odds: Odds | None = None, size: int | None = None
-    ) -> dict[str, Any]:
+    def _best(cls, k: int, budget: Budget, *, size: int | None = None) -> dict[str, Any]:
         def total(a: int, b: int) -> int:  # for sets of this size, or of the largest that may be the best
             d = -(-k * b // (a + b)) if size is None else size
             return a * d + b * (k - d)
 
-        a, b = odds_or_epsilon(odds, epsilon, k, total)
+        a, b = budget.odds_within(k, total)
         refuse_even(a, b)
         return {"odds": (a, b), "size": _best_size(k, a, b) if size is None else size}
 

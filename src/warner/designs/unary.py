@@ -43,14 +43,12 @@ from warner.designs.exact import (
     TOTAL_LIMIT,
     is_decimal,
     lowest_terms,
-    odds_as_given,
-    odds_from_epsilon,
     probability,
     refuse_wide,
 )
 from warner.designs.facts import Bounds, Symmetry
 from warner.designs.labels import canonical, labels_from_json, labels_to_json
-from warner.designs.odds import OddsDesign
+from warner.designs.odds import Budget, OddsDesign
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size
@@ -139,7 +137,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
                 raise TypeError(f"kind must be left out where p and q are given, but got {kind!r}")
             self._set(domain=labels, one=probability("p", p), zero=probability("q", q))
         else:
-            self._set(domain=labels, **self._best(len(labels), epsilon=epsilon, odds=odds, kind=kind))
+            self._set(domain=labels, **self._best(len(labels), Budget(epsilon, odds), kind=kind))
 
     @classmethod
     def optimal(cls, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None) -> UnaryEncoding:
@@ -164,17 +162,12 @@ class UnaryEncoding(OddsDesign, PackedSupport):
         return cls(domain, epsilon=epsilon, odds=odds, kind=SYMMETRIC)
 
     @classmethod
-    def _best(
-        cls, k: int, *, epsilon: Number | None = None, odds: Odds | None = None, kind: str | None = None
-    ) -> dict[str, Any]:
+    def _best(cls, k: int, budget: Budget, *, kind: str | None = None) -> dict[str, Any]:
         """Give p and q, optimal or symmetric, for this epsilon or these odds; never more is spent."""
         symmetric = kind == SYMMETRIC
         # The common denominator is at most 2 (a + b): below 2^62, so that 64 bits hold all whole numbers of the file.
-        if epsilon is not None:
-            a, b = odds_from_epsilon(epsilon, k, lambda a, b: 2 * (a + b), root=2 if symmetric else 1)
-        else:
-            assert odds is not None
-            a, b = odds_as_given(odds)
+        a, b = budget.odds_within(k, lambda a, b: 2 * (a + b), root=2 if symmetric else 1)
+        if budget.odds is not None:
             if not a > b > 0:
                 raise ValueError(f"odds must be larger for an answer whose bit is 1, a > b > 0, but got {a} : {b}")
             if symmetric:

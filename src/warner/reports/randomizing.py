@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.designs.labels import positions
+from warner.designs.labels import positions, refuse_answers
 from warner.reports.tallies import refuse_design
-from warner.words import POSITIONS_LISTED
 
 if TYPE_CHECKING:
-    from warner.arrays import Mask
     from warner.designs import Design
     from warner.designs.repeated.memo import Memo
 
@@ -59,7 +57,8 @@ def randomize(answers: Any, design: Design, *, codes: bool = False, memo: Memo |
     if not several and isinstance(answers, Iterable) and not isinstance(answers, str | bytes):
         raise TypeError(f"answers must be one label, a list, a tuple or an array, but got a {type(answers).__name__}")
     truth = positions(answers if several else [answers], design.domain, codes=codes, what="answers")
-    _refuse_outside(truth < 0)
+    outside = "missing or not in it"
+    refuse_answers(truth < 0, "in the domain", outside, remedy="Leave them out, or add them to the domain")
     if memo is not None and memo.design != design:
         raise ValueError("memo must be of the design that the answers go through, but it is of another one")
     draw = design.draw if memo is None else memo.draw
@@ -71,16 +70,3 @@ def randomize(answers: Any, design: Design, *, codes: bool = False, memo: Memo |
         return reports.reshape(truth.shape + reports.shape[1:])
     listed = reports.tolist() if reports.ndim == 1 else list(reports)
     return listed if several else listed[0]
-
-
-def _refuse_outside(wrong: Mask) -> None:
-    """Name the positions of wrong answers, and nothing about the answers themselves."""
-    where = np.flatnonzero(wrong)
-    if not where.size:
-        return
-    listed = ", ".join(map(str, where[:POSITIONS_LISTED].tolist())) + (", ..." if where.size > POSITIONS_LISTED else "")
-    found = f"{where.size} of {wrong.size} {'is' if where.size == 1 else 'are'}"
-    raise ValueError(
-        f"answers must all be in the domain, but {found} missing or not in it, at position {listed} counted from 0; "
-        "nothing was randomized. Leave them out, or add them to the domain"
-    )

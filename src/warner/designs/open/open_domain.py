@@ -52,8 +52,9 @@ import numpy as np
 
 from warner.designs.device import Device, revealed
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
-from warner.designs.exact import TOTAL_LIMIT, is_decimal, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
-from warner.designs.odds import odds_or_epsilon, refuse_odds
+from warner.designs.exact import TOTAL_LIMIT, is_decimal, odds_as_given, odds_from_json, whole_number
+from warner.designs.labels import refuse_answers
+from warner.designs.odds import Budget, refuse_odds
 from warner.designs.open.answer_form import AnswerForm
 from warner.designs.open.level_weights import best_weights
 from warner.designs.open.report_form import OpenForm
@@ -72,12 +73,12 @@ from warner.designs.open.values import (
     checked_normalization,
 )
 from warner.designs.structured.geometry import digits, few_digits, is_prime, next_prime, primes_up_to, remainder
-from warner.words import POSITIONS_LISTED, conjoined, counted, percent
+from warner.words import conjoined, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.arrays import Counts, Integers, Mask
+    from warner.arrays import Counts, Integers
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.open.closed_list import ClosedList
@@ -171,7 +172,7 @@ class OpenDomain(Device):
             raise TypeError(f"an {self.mechanism} needs either epsilon or odds, but got {got}")
         values = _values(letters, bytes, bits, length, step, normalize)
         prime = None if field is None else whole_number("field", field, 2, LARGEST_OPEN_FIELD)
-        self._set(values, *_best_odds_and_field(values, epsilon, odds, prime), _weights(values))
+        self._set(values, *_best_odds_and_field(values, Budget(epsilon, odds), prime), _weights(values))
 
     def _set(self, values: Values, odds: tuple[int, int], field: int, weights: tuple[int, ...]) -> None:
         given = {"values": values, "odds": odds, "field": field, "weights": weights}
@@ -200,7 +201,7 @@ class OpenDomain(Device):
 
     def with_epsilon(self, epsilon: Number) -> Self:
         """Give the design for the same values, in the same blocks, that spends at most this epsilon."""
-        return self._of(self.values, *_best_odds_and_field(self.values, epsilon, None, None), self.weights)
+        return self._of(self.values, *_best_odds_and_field(self.values, Budget(epsilon), None), self.weights)
 
     # Facts
 
@@ -365,7 +366,7 @@ class OpenDomain(Device):
         array = hasattr(answers, "__array__")
         several = array or isinstance(answers, list | tuple)
         coded = self.values.encoded(answers if several else [answers])
-        _refuse_wrong(coded.status < 0, self.values.rule)
+        refuse_answers(coded.status < 0, self.values.rule)
         reports = self.report_form.written(self.draw(coded.blocks, os.urandom), like=np.dtype(object))
         if array:
             return reports.reshape(np.shape(answers))
@@ -467,19 +468,6 @@ def _about(number: int) -> str:
     return f"about {number / 10**power:.2g}e{power}"
 
 
-def _refuse_wrong(wrong: Mask, rule: str) -> None:
-    """Name the positions of wrong answers, and nothing about the answers themselves."""
-    where = np.flatnonzero(wrong)
-    if not where.size:
-        return
-    listed = ", ".join(map(str, where[:POSITIONS_LISTED].tolist())) + (", ..." if where.size > POSITIONS_LISTED else "")
-    wrongly = f"{where.size} of {wrong.size} {'is' if where.size == 1 else 'are'}"
-    raise ValueError(
-        f"answers must all be {rule}, but {wrongly} not, at position {listed} counted from 0; nothing was randomized. "
-        "Leave them out"
-    )
-
-
 # What values are made of
 
 
@@ -555,16 +543,14 @@ def _places(field: int, size: int) -> int:
     return places
 
 
-def _best_odds_and_field(
-    values: Values, epsilon: Number | None, odds: Odds | None, field: int | None
-) -> tuple[tuple[int, int], int]:
+def _best_odds_and_field(values: Values, budget: Budget, field: int | None) -> tuple[tuple[int, int], int]:
     # As finely as can be, to choose the field by.
-    a, b = odds_or_epsilon(odds, epsilon, 2, lambda a, b: a + b)
+    a, b = budget.odds_within(2, lambda a, b: a + b)
     refuse_odds(a, b, a + b)
     if field is None:
         field = best_field(a, b, values.block_sizes)
-    if epsilon is not None and is_prime(field):
-        a, b = odds_from_epsilon(epsilon, field, lambda a, b: a + (field - 1) * b)
+    if is_prime(field):
+        a, b = budget.odds_within(field, lambda a, b: a + (field - 1) * b)
     return (a, b), field
 
 

@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
-from warner.designs.exact import odds_from_epsilon
 from warner.designs.facts import Symmetry
-from warner.designs.odds import NumberReader, OddsDesign, odds_or_epsilon, refuse_even, refuse_odds
+from warner.designs.odds import Budget, NumberReader, OddsDesign, refuse_even, refuse_odds
 from warner.designs.report_forms import HashForm
 from warner.designs.structured.block_designs import deniability
 from warner.designs.structured.geometry import is_prime, next_prime
@@ -87,28 +86,19 @@ class AffineHashing(OddsDesign):
         return {"prime": prime, "values": number("values", 2, (prime or LARGEST_PRIME) - 1, "the prime less 1")}
 
     @classmethod
-    def _best(
-        cls,
-        k: int,
-        *,
-        epsilon: Number | None = None,
-        odds: Odds | None = None,
-        values: int | None = None,
-        prime: int | None = None,
-    ) -> dict[str, Any]:
+    def _best(cls, k: int, budget: Budget, *, values: int | None = None, prime: int | None = None) -> dict[str, Any]:
         if k > LARGEST_PRIME:
             raise ValueError(f"domain must have at most {LARGEST_PRIME:,} answers to be hashed, but got {k:,}")
         # As finely as can be, to choose the number of values by.
-        a, b = odds_or_epsilon(odds, epsilon, k, lambda a, b: a + b)
+        a, b = budget.odds_within(k, lambda a, b: a + b)
         refuse_even(a, b)
         if prime is None:
             prime = next_prime(max(k, 3, (values or 0) + 1))
         if values is None:
             near = a // b + 1 if b else prime
             values = min(_candidates(prime, near), key=lambda g: _symmetry(prime, g, a, b).alike.variance_of_absent)
-        if epsilon is not None:
-            a, b = odds_from_epsilon(epsilon, k, lambda a, b: a + (values - 1) * b)
-        return {"odds": (a, b), "values": values, "prime": prime}
+        odds = budget.odds_within(k, lambda a, b: a + (values - 1) * b)
+        return {"odds": odds, "values": values, "prime": prime}
 
     def _kept(self) -> dict[str, Any]:
         return {"prime": self.prime}

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
-from warner.designs.odds import NumberReader, odds_or_epsilon, refuse_odds
+from warner.designs.odds import Budget, NumberReader, refuse_odds
 from warner.designs.structured.block_designs import BlockDesign, BlockParameters
 from warner.designs.structured.transforms import even_sums
 
@@ -103,11 +103,9 @@ class HadamardResponse(BlockDesign):
         return {"bits": number("bits", 2, LARGEST_ORDER_BITS)}
 
     @classmethod
-    def _best(
-        cls, k: int, *, epsilon: Number | None = None, odds: Odds | None = None, bits: int | None = None
-    ) -> dict[str, Any]:
+    def _best(cls, k: int, budget: Budget, *, bits: int | None = None) -> dict[str, Any]:
         t = k.bit_length() if bits is None else bits
-        return {"odds": odds_or_epsilon(odds, epsilon, k, lambda a, b: (a + b) << t), "bits": t}
+        return {"odds": budget.odds_within(k, lambda a, b: (a + b) << t), "bits": t}
 
     def _kept(self) -> dict[str, Any]:
         return {"bits": self.bits}

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.exact import odds_from_epsilon
-from warner.designs.odds import NumberReader, odds_or_epsilon, refuse_even, refuse_odds
+from warner.designs.odds import Budget, NumberReader, refuse_even, refuse_odds
 from warner.designs.structured.block_designs import BlockDesign, BlockParameters
 from warner.designs.structured.geometry import is_prime, next_prime, primes_up_to
 
@@ -88,17 +87,9 @@ class PrimeFieldDesign(BlockDesign):
     # Which field to take
 
     @classmethod
-    def _best(
-        cls,
-        k: int,
-        *,
-        epsilon: Number | None = None,
-        odds: Odds | None = None,
-        field: int | None = None,
-        dimension: int | None = None,
-    ) -> dict[str, Any]:
+    def _best(cls, k: int, budget: Budget, *, field: int | None = None, dimension: int | None = None) -> dict[str, Any]:
         # As finely as can be, to choose the field by.
-        a, b = odds_or_epsilon(odds, epsilon, k, lambda a, b: a + b)
+        a, b = budget.odds_within(k, lambda a, b: a + b)
         refuse_even(a, b)
         if field is not None and dimension is None:
             dimension = cls.least_dimension
@@ -106,9 +97,8 @@ class PrimeFieldDesign(BlockDesign):
                 dimension += 1
         if field is None or dimension is None:
             field, dimension = cls._best_space(k, a, b, dimension)
-        if epsilon is not None:
-            a, b = odds_from_epsilon(epsilon, k, cls._blocks(field, dimension).total)
-        return {"odds": (a, b), "field": field, "dimension": dimension}
+        odds = budget.odds_within(k, cls._blocks(field, dimension).total)
+        return {"odds": odds, "field": field, "dimension": dimension}
 
     @classmethod
     def _best_space(cls, k: int, a: int, b: int, dimension: int | None) -> tuple[int, int]:
