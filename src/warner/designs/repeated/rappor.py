@@ -28,7 +28,6 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +39,6 @@ from warner.designs.unary import BITS_AT_ONCE, UnaryEncoding
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers
-    from warner.designs.contract import Design
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number
     from warner.designs.labels import Labels
@@ -66,16 +64,6 @@ class BitRounds(Rounds):
     first: UnaryEncoding
     second: UnaryEncoding
 
-    @cached_property
-    def once(self) -> Design:
-        """A unary encoding."""
-        return self.first.then(self.second)
-
-    @property
-    def keys(self) -> int:
-        """One key for each answer."""
-        return self.first.k
-
     @property
     def draws(self) -> tuple[int, ...]:
         """Those of the first round, and for each bit one if it is 1 and one if it is 0, whatever it is."""
@@ -86,9 +74,6 @@ class BitRounds(Rounds):
     def form(self) -> BitForm:
         """A permanent response is a row of bits."""
         return self.first.report_form
-
-    def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
-        return self.first.draw(keys, random_bytes)
 
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
         """Draw each bit again; as many draws whatever the bits are."""

@@ -50,7 +50,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -74,12 +74,15 @@ POWER_DENOMINATOR = 2**512  # beyond, powers are multiples of one part in so man
 class Rounds(ABC):
     """How an answer becomes a key, a key a permanent response, and that a report; and what many reports reveal."""
 
-    @property
-    @abstractmethod
+    first: Any  # the design of the permanent response
+    second: Any  # what that goes through in every report
+    key: ClassVar[str] = "answer"  # what a key is, in words
+
+    @cached_property
     def once(self) -> Design:
         """The design of a single round of reports: the chain of both."""
-
-    key: ClassVar[str] = "answer"  # what a key is, in words
+        chain: Design = self.first.then(self.second)
+        return chain
 
     @property
     def keys_in_words(self) -> str:
@@ -97,9 +100,9 @@ class Rounds(ABC):
         return 1
 
     @property
-    @abstractmethod
     def keys(self) -> int:
-        """How many keys there are, each of which has a permanent response of its own."""
+        """How many keys there are, each of which has a permanent response of its own: as many as answers."""
+        return int(self.first.k)
 
     @property
     @abstractmethod
@@ -128,9 +131,10 @@ class Rounds(ABC):
         known = type(number) is int and 0 <= number < self.functions
         return np.full(size, number) if known else None
 
-    @abstractmethod
     def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
         """Draw the permanent response to each key."""
+        drawn: Counts = self.first.draw(keys, random_bytes)
+        return drawn
 
     @abstractmethod
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
@@ -162,16 +166,6 @@ class AnswerRounds(Rounds):
     first: RandomizedResponse
     second: RandomizedResponse
 
-    @cached_property
-    def once(self) -> Design:
-        """A randomized response."""
-        return self.first.then(self.second)
-
-    @property
-    def keys(self) -> int:
-        """One key for each answer."""
-        return self.first.k
-
     @property
     def draws(self) -> tuple[int, ...]:
         """One number for each round."""
@@ -181,9 +175,6 @@ class AnswerRounds(Rounds):
     def form(self) -> LabelForm:
         """A permanent response is the position of an answer."""
         return LabelForm(range(self.keys))
-
-    def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
-        return self.first.draw(keys, random_bytes)
 
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
         return self.second.draw(responses, random_bytes)

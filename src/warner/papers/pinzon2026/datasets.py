@@ -148,6 +148,22 @@ CENSUS = (
     "that folktables downloads, with the columns PUMA and PINCP"
 )
 ACS_FILES = ("ACSIncome*.csv", "ACSIncome*.parquet", "psam_p*.csv", "*pums*.csv", "*pums*.parquet")
+
+
+def _census(title: str, column: str, histogram: str, axis: str) -> Dataset:
+    return Dataset(
+        title=title,
+        column=column,
+        histogram=histogram,
+        files=ACS_FILES,
+        description=CENSUS,
+        domain=_observed_range,
+        coverage=_part_of(ACS_PEOPLE, "people"),
+        axis=axis,
+        unit="people",
+    )
+
+
 DATASETS = {
     "kosarak": Dataset(
         title="Kosarak, first page of a session",
@@ -160,28 +176,8 @@ DATASETS = {
         axis="page",
         unit="sessions",
     ),
-    "acs_puma": Dataset(
-        title="ACS, place of residence (PUMA code)",
-        column="PUMA",
-        histogram="acs_puma.csv",
-        files=ACS_FILES,
-        description=CENSUS,
-        domain=_observed_range,
-        coverage=_part_of(ACS_PEOPLE, "people"),
-        axis="PUMA code",
-        unit="people",
-    ),
-    "acs_pincp": Dataset(
-        title="ACS, personal income in dollars (PINCP)",
-        column="PINCP",
-        histogram="acs_pincp.csv",
-        files=ACS_FILES,
-        description=CENSUS,
-        domain=_observed_range,
-        coverage=_part_of(ACS_PEOPLE, "people"),
-        axis="income in dollars",
-        unit="people",
-    ),
+    "acs_puma": _census("ACS, place of residence (PUMA code)", "PUMA", "acs_puma.csv", axis="PUMA code"),
+    "acs_pincp": _census("ACS, personal income in dollars (PINCP)", "PINCP", "acs_pincp.csv", axis="income in dollars"),
     "retail": Dataset(
         title="Retail, items in supermarket baskets",
         column=None,
