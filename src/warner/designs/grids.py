@@ -15,6 +15,7 @@ import numpy as np
 
 from warner.designs.exact import exact
 from warner.designs.labels import is_missing, step_of
+from warner.searching import first_true
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,15 +146,12 @@ def _nearest(labels: Labels, number: Any) -> Any:
 
 
 def _place(labels: Labels, number: Fraction) -> int:
-    """Count the midpoints between neighbours that are not above the number: by halving."""
-    low, high = 0, len(labels) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if Fraction(labels[middle]) + Fraction(labels[middle + 1]) <= 2 * number:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    """Count the midpoints between neighbours that are not above the number."""
+
+    def above(place: int) -> bool:
+        return Fraction(labels[place]) + Fraction(labels[place + 1]) > 2 * number
+
+    return first_true(above, 0, len(labels) - 1)
 
 
 def _nearest_in_array(labels: Labels, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

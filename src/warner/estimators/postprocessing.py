@@ -16,6 +16,7 @@ rounded to multiples of ten, and a few answers may have an exponent below one.
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -216,8 +217,7 @@ class _Survey(NamedTuple):
 
     def error_of_none(self) -> float:
         """Give the standard error of the share of an answer that nobody holds."""
-        q = self.symmetry.q
-        return float(np.sqrt(q * (1 - q) / self.n) / abs(self.symmetry.gain))
+        return math.sqrt(float(self.symmetry.alike.variance_of_absent) / self.n)
 
     def is_head(self) -> Mask:
         """Tell which counts are beyond noise."""

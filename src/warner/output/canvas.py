@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from warner.arrays import Array
+
     Draw = Callable[[Axes], object]
     Inches = tuple[float, float]  # width and height
 
@@ -126,6 +128,13 @@ def need_matplotlib() -> None:
 def fitting(ax: Axes, number: int) -> int:
     """Give how many characters, or ticks, fit into a figure, of so many that fit into one of the usual width."""
     return max(round(number * min(1.0, ax.figure.bbox.width / ax.figure.dpi / FIGURE_INCHES)), 3)
+
+
+def whiskers(ax: Axes, low: Array, high: Array, rows: Array, colour: str) -> Any:
+    """Draw intervals as horizontal error bars, one in each row."""
+    # Around the middle of the interval, not around the share: a biased share may lie outside.
+    middle, half = (low + high) / 2, (high - low) / 2
+    return ax.errorbar(middle, rows, xerr=half, fmt="none", ecolor=colour, elinewidth=1.3, capsize=2.5, zorder=2.5)
 
 
 def logarithmic(ax: Axes) -> None:

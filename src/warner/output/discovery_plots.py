@@ -161,9 +161,7 @@ def _with_intervals(ax: Axes, part: GroupFindings, values: list[Value], rows: Ar
     chosen = [place.get(value, -1) for value in values]
     there = np.array([number >= 0 for number in chosen], dtype=bool)
     share, low, high = (100 * column[[n for n in chosen if n >= 0]] for column in (part.share, part.low, part.high))
-    middle, half = (low + high) / 2, (high - low) / 2
-    look: Any = {"fmt": "none", "ecolor": canvas.PALETTE[colour], "elinewidth": 1.3, "capsize": 2.5, "zorder": 2.5}
-    ends = ax.errorbar(middle, rows[there], xerr=half, **look)
+    ends = canvas.whiskers(ax, low, high, rows[there], canvas.PALETTE[colour])
     points = ax.plot(share, rows[there], canvas.MARKERS[colour], color=canvas.PALETTE[colour], markersize=5.5, zorder=3)
     return points, ends
 

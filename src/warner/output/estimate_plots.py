@@ -205,7 +205,7 @@ def _draw_bars(ax: Axes, estimate: Estimate, shown: Shown, names: Sequence[objec
     # Grey below blue, thinner: the reports are what came in, the estimate is the answer.
     middle = rows if shown.reported is None else rows - 0.12
     estimated = ax.barh(middle, shown.share.ravel(), height=0.46, color=canvas.PALETTE[0])
-    whiskers = _whiskers(ax, shown.low.ravel(), shown.high.ravel(), middle, canvas.INK)
+    whiskers = canvas.whiskers(ax, shown.low.ravel(), shown.high.ravel(), middle, canvas.INK)
     handles, labels = [estimated, whiskers], ["estimated", shown.interval_label]
     if shown.reported is not None:
         handles.append(ax.barh(rows + 0.24, shown.reported.ravel(), height=0.22, color=REPORTED_BAR))
@@ -233,7 +233,7 @@ def _draw_groups(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> 
     labels = []
     for place, group in enumerate(groups):
         y = rows + (place - (groups.size - 1) / 2) * 0.8 / groups.size
-        _whiskers(ax, shown.low[place], shown.high[place], y, canvas.PALETTE[place])
+        canvas.whiskers(ax, shown.low[place], shown.high[place], y, canvas.PALETTE[place])
         if shown.reported is not None:
             reported = shown.reported[place]
             raw = ax.plot(reported, y, "|", color=canvas.REPORTED_POINT, markersize=7, markeredgewidth=1.6, zorder=2)
@@ -311,12 +311,6 @@ def _bias_note(estimate: Estimate, outside: Mask) -> list[str]:
 
 
 # Axes
-
-
-def _whiskers(ax: Axes, low: Array, high: Array, rows: Array, colour: str) -> Any:
-    # Around the middle of the interval, not around the share: a biased share may lie outside.
-    middle, half = (low + high) / 2, (high - low) / 2
-    return ax.errorbar(middle, rows, xerr=half, fmt="none", ecolor=colour, elinewidth=1.3, capsize=2.5, zorder=2.5)
 
 
 def _name_rows(ax: Axes, answers: Sequence[object]) -> None:

@@ -60,20 +60,7 @@ def draw_distribution(
     """Draw the shares of all answers up to each, with their limits, and the median; a line for each of these groups."""
     tally, x = estimate.tally, _axis(ax, estimate)
     running = 100 * np.atleast_2d(estimate.shares).cumsum(axis=1)
-    places = np.arange(tally.k)
-    if tally.k > POINTS_OF_BAND and not confidence.simultaneous:
-        places = np.unique(np.linspace(0, tally.k - 1, POINTS_OF_BAND).round().astype(np.int64))
-        ends = limits(tally, confidence, sets=[range(place + 1) for place in places.tolist()])
-        low, high = ends.low, ends.high
-    else:
-        found = estimate.interval(
-            cumulative=True,
-            level=confidence.level,
-            target=confidence.target,
-            simultaneous=confidence.simultaneous,
-            anytime=confidence.anytime,
-        )
-        low, high = np.atleast_2d(found.low), np.atleast_2d(found.high)
+    places, low, high = _band(estimate, confidence)
     names = (
         told_apart([printable(name) for name in tally.group_names()], canvas.GROUP_WIDTH) if tally.by else ["estimated"]
     )
@@ -100,6 +87,23 @@ def draw_distribution(
     ax.set_ylabel("share of people up to each answer (%)")
     _finished(ax)
     return canvas.Legend(handles, labels, notes)
+
+
+def _band(estimate: Estimate, confidence: Confidence) -> tuple[Integers, Array, Array]:
+    """Give the limits of the shares up to each answer, in each group; of many answers, at some places only."""
+    tally = estimate.tally
+    if tally.k > POINTS_OF_BAND and not confidence.simultaneous:
+        places = np.unique(np.linspace(0, tally.k - 1, POINTS_OF_BAND).round().astype(np.int64))
+        ends = limits(tally, confidence, sets=[range(place + 1) for place in places.tolist()])
+        return places, ends.low, ends.high
+    found = estimate.interval(
+        cumulative=True,
+        level=confidence.level,
+        target=confidence.target,
+        simultaneous=confidence.simultaneous,
+        anytime=confidence.anytime,
+    )
+    return np.arange(tally.k), np.atleast_2d(found.low), np.atleast_2d(found.high)
 
 
 def _axis(ax: Axes, estimate: Estimate) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from warner.arrays import Array
     from warner.planning.mechanisms import Mechanisms
     from warner.planning.tradeoffs import Tradeoff
 
@@ -110,24 +111,8 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
     ax = canvas.new_axes(MECHANISMS_SIZE) if ax is None else ax
     epsilon = compared.candidates[0].design.epsilon
     epsilons = np.geomspace(min(EPSILONS_DRAWN[0], epsilon), max(EPSILONS_DRAWN[1], epsilon), EPSILON_POINTS)
-    more = {candidate.name: np.full(epsilons.size, np.nan) for candidate in compared.candidates}
-    for place, drawn in enumerate(epsilons):
-        offered = compared.at(float(drawn))
-        for candidate in offered:
-            if candidate.name in more:
-                more[candidate.name][place] = 100 * (candidate.variance / offered[0].variance - 1)
-    lines, colours = [], (*canvas.PALETTE, canvas.REPORTED_POINT)
-    for place, candidate in enumerate(compared.candidates):
-        taken = candidate.name == compared.recommended
-        style = place + place // len(colours)  # so that two lines of one colour differ
-        lines += ax.plot(
-            epsilons,
-            np.maximum(more[candidate.name], LEAST_MORE),
-            color=colours[place % len(colours)],
-            linestyle="-" if taken else canvas.LINE_STYLES[style % len(canvas.LINE_STYLES)],
-            linewidth=3.0 if taken else 1.4,
-            zorder=2 if taken else 3,
-        )
+    more = _more_people(compared, epsilons)
+    lines = _draw_candidates(ax, compared, epsilons, more)
     ax.axhline(100 * VARIANCE_TOLERANCE, color=canvas.INK, linestyle="--", linewidth=0.9)
     ax.axvline(epsilon, color=canvas.INK, linestyle=":", linewidth=1.2)
     canvas.logarithmic(ax)
@@ -153,6 +138,34 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
     above = canvas.add_legend(ax, canvas.Legend(lines, labels, notes))
     canvas.add_heading(ax, notes, MECHANISMS_TITLE if title is None else title, above)
     return ax
+
+
+def _more_people(compared: Mechanisms, epsilons: Array) -> dict[str, Array]:
+    """Give how many more people each mechanism needs at each epsilon than the best there, in percent."""
+    more = {candidate.name: np.full(epsilons.size, np.nan) for candidate in compared.candidates}
+    for place, epsilon in enumerate(epsilons):
+        offered = compared.at(float(epsilon))
+        for candidate in offered:
+            if candidate.name in more:
+                more[candidate.name][place] = 100 * (candidate.variance / offered[0].variance - 1)
+    return more
+
+
+def _draw_candidates(ax: Axes, compared: Mechanisms, epsilons: Array, more: dict[str, Array]) -> list[Any]:
+    """Draw a line for each mechanism, a thick one for the recommended one; give the lines."""
+    lines, colours = [], (*canvas.PALETTE, canvas.REPORTED_POINT)
+    for place, candidate in enumerate(compared.candidates):
+        recommended = candidate.name == compared.recommended
+        style = place + place // len(colours)  # so that two lines of one colour differ
+        lines += ax.plot(
+            epsilons,
+            np.maximum(more[candidate.name], LEAST_MORE),
+            color=colours[place % len(colours)],
+            linestyle="-" if recommended else canvas.LINE_STYLES[style % len(canvas.LINE_STYLES)],
+            linewidth=3.0 if recommended else 1.4,
+            zorder=2 if recommended else 3,
+        )
+    return lines
 
 
 def save_mechanisms(compared: Mechanisms, path: str | os.PathLike[str], *, title: str | None = None) -> None:

@@ -251,18 +251,19 @@ def plan(
     9555
     """
     if isinstance(domain, OpenDomain):
-        others: dict[str, Any] = {"mechanism": mechanism, "epsilon": epsilon, "half_width": half_width, "error": error}
-        others |= {
-            "answer": answer,
-            "simultaneous": simultaneous or None,
-            "population": population,
-            "pilot": pilot,
-            "delta": delta,
-            "quantity": None if quantity == "shares" else quantity,
-            "values": values,
-        }
-        if surplus := [name for name, value in others.items() if value is not None]:
-            raise TypeError(f"{surplus[0]} must be left out for an open domain; give people or share, level and power")
+        _refuse_for_open_domain(
+            mechanism=mechanism,
+            epsilon=epsilon,
+            half_width=half_width,
+            error=error,
+            answer=answer,
+            simultaneous=simultaneous or None,
+            population=population,
+            pilot=pilot,
+            delta=delta,
+            quantity=None if quantity == "shares" else quantity,
+            values=values,
+        )
         return open_plan(domain, people=people, share=share, level=level, power=power)
     if pilot is not None and population is not None:
         raise TypeError("give a population or a pilot, not both")
@@ -308,6 +309,12 @@ def plan(
         shuffled_epsilon=central,
         advice=tuple(advice(precision)),
     )
+
+
+def _refuse_for_open_domain(**given: Any) -> None:
+    """Refuse what is of no use where answers are free: all but people or a share, level and power."""
+    if surplus := [name for name, value in given.items() if value is not None]:
+        raise TypeError(f"{surplus[0]} must be left out for an open domain; give people or share, level and power")
 
 
 def _design(
