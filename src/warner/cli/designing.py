@@ -101,8 +101,8 @@ def design(
     quantity: Annotated[
         str | None,
         typer.Option(
-            help="What a square wave is to tell best: the distribution, if not given, or the mean. With --best, what "
-            "all mechanisms are compared for: shares, if not given, mean or distribution."
+            help="What a square wave should estimate best: distribution, which is the default, or mean. With --best, "
+            "the quantity for which all mechanisms are compared: shares, which is the default, mean or distribution."
         ),
     ] = None,
     domain_file: DomainFile = None,

@@ -85,8 +85,8 @@ def estimate(
 ) -> None:
     """Estimate what people would have answered.
 
-    Prints a table of the estimated shares with confidence intervals, the largest first, or the same as JSON or CSV. Of
-    two answers the table shows the first, because the other one is the rest; JSON and CSV have both. If means,
+    Prints a table of the estimated shares with confidence intervals, the largest first, or the same as JSON or CSV.
+    With two answers, the table shows the first, because the other one is the rest; JSON and CSV have both. If means,
     quantiles, shares beyond a number or totals are asked for, CSV and all other tables have a row for each of these.
     """
     _refuse_contradictions(follow_ups, table)

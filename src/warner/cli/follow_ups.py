@@ -45,7 +45,7 @@ class FollowUps(NamedTuple):
         str | None,
         typer.Option(
             help="With --median and --quantile: smooth gives approximate intervals, narrower on a fine grid, which "
-            "trust that neighbouring numbers are about equally common. If not given, that is not assumed."
+            "assume that neighbouring numbers are about equally common. If not given, nothing is assumed."
         ),
     ] = None
     above: Annotated[

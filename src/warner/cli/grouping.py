@@ -49,7 +49,9 @@ def groups(
         str, typer.Option(help="Whether intervals hold on average over the groups, or for each: average or each.")
     ] = "average",
     level: Level = 0.95,
-    answer: Annotated[str | None, typer.Option(help="The answer to draw with --plot; of two the first.")] = None,
+    answer: Annotated[
+        str | None, typer.Option(help="The answer to draw with --plot; of two answers, the first if not given.")
+    ] = None,
     rows: Annotated[int, typer.Option(help="The number of groups to show.", min=1)] = 20,
     reading: Reading,
     table: TableForms,
@@ -60,8 +62,8 @@ def groups(
 ) -> None:
     """Estimate the shares of many groups together.
 
-    Each share is shrunk towards those of the other groups, the more the noisier the group's own reports are: on average
-    over the groups, that is closer to the truth. Intervals hold on average, too; for a claim about one group take
+    Each share is shrunk towards those of the other groups; the noisier the group's own reports, the more. On average
+    over the groups, this is closer to the truth. Intervals hold on average, too; for a claim about one group, use
     --kind each, or `warner estimate`.
     """
     table.refuse_contradictions("")

@@ -19,8 +19,8 @@ To = Annotated[str | None, typer.Option("--to", help="The largest answer, if ans
 Step = Annotated[
     str | None,
     typer.Option(
-        help="The distance between two answers, if answers are numbers; for an open domain, the most letters, bytes or "
-        "bits of a block."
+        help="The distance between two answers, if answers are numbers; for an open domain, the largest number of "
+        "letters, bytes or bits in a block."
     ),
 ]
 

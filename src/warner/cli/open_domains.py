@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Letters = Annotated[
     str | None, typer.Option(help="Answers are texts of at most --length of these letters, such as a-z0-9.-.")
 ]
-Length = Annotated[int | None, typer.Option(help="With --letters: the most letters that an answer may have.")]
+Length = Annotated[int | None, typer.Option(help="With --letters: the largest number of letters in an answer.")]
 Bytes = Annotated[int | None, typer.Option("--bytes", help="Answers are texts of at most this many bytes in UTF-8.")]
 Bits = Annotated[int | None, typer.Option(help="Answers are whole numbers of this many bits.")]
 

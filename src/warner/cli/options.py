@@ -75,12 +75,12 @@ Clusters = Annotated[str | None, typer.Option(help="The column that names cluste
 Sampled = Annotated[
     str | None,
     typer.Option(
-        help="The part of a stratum's clusters (without clusters: of its people) that was sampled: a number such as "
-        "0.25, or a column.",
+        help="The fraction of a stratum's clusters (without clusters: of its people) that was sampled: a number such "
+        "as 0.25, or a column.",
         metavar="NUMBER | COLUMN",
     ),
 ]
-Whole = Annotated[bool, typer.Option("--whole", help="Say that all people of the sampled clusters were asked.")]
+Whole = Annotated[bool, typer.Option("--whole", help="Say that all people in the sampled clusters were asked.")]
 Replicates = Annotated[
     str | None,
     typer.Option(
@@ -90,7 +90,7 @@ Replicates = Annotated[
     ),
 ]
 Scale = Annotated[
-    float | None, typer.Option(help="The factor that belongs to replicate weights, as their documentation tells it.")
+    float | None, typer.Option(help="The scale factor of the replicate weights, from their documentation.")
 ]
 Unknown = Annotated[str, typer.Option(help="What to do with values that no report can have: error, or drop.")]
 Table = Annotated[str | None, typer.Option(help="The table, if FILE is the URL of a database of reports.")]

@@ -60,8 +60,8 @@ def plan(
     quantity: Annotated[
         str,
         typer.Option(
-            help="What is to be known: shares; or, of answers that are numbers, mean, median, or a quantile such as "
-            "0.9, which needs --population or --pilot."
+            help="What to plan for: shares or, if answers are numbers, mean, median, or a quantile such as 0.9, which "
+            "needs --population or --pilot."
         ),
     ] = "shares",
     values: Annotated[
@@ -71,8 +71,8 @@ def plan(
     half_width: Annotated[
         float | None,
         typer.Option(
-            help="The half-width that an interval may have, as a share: 0.02 is two percentage points. Of a mean or a "
-            "quantile, in the unit of the answers."
+            help="The half-width that an interval may have, as a share: 0.02 is two percentage points. For a mean or "
+            "a quantile, it is in the unit of the answers."
         ),
     ] = None,
     error: Annotated[
@@ -123,7 +123,8 @@ def plan(
     For the mean of a number: --from 18 --to 99 --mechanism square-wave --epsilon 1 --quantity mean --half-width 2.
 
     For answers that no list holds, give --letters and --length, --bytes or --bits, or the --design of an open domain,
-    with --people to get the smallest share that will be found, or with --share to get the people that it takes.
+    with --people to get the smallest share that will be found, or with --share to get the number of people that
+    it takes.
     """
     refuse_overwriting(
         {"the list of answers": domain_file, "the design": design, "the pilot": pilot, "the population": population},
