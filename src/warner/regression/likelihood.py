@@ -26,7 +26,7 @@ SLOPING_SHARE = 0.04  # the share, times the number of answers, below which the 
 
 
 class Expansion(NamedTuple):
-    """Where a climb is: the log-likelihood, its gradient, and the observed information, minus the second derivative."""
+    """The log-likelihood at a point, its gradient, and the observed information, minus the second derivative."""
 
     value: float
     gradient: Array

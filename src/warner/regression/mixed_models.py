@@ -107,7 +107,7 @@ def mixed_maximum(groups: Groups, plain: ModelMaximum, more: Sequence[Start] = (
     change = 0.0
     for nodes in (NODES, MORE_NODES):
         likelihood = RandomIntercepts(base.rows, base.family, base.mapping, groups.of_row, nodes, LARGEST_SPREAD)
-        maximum = _climbed(likelihood, [*starts, *more], groups, plain)
+        maximum = _maximised(likelihood, [*starts, *more], groups, plain)
         best = maximum.best.coefficients
         doubled = RandomIntercepts(base.rows, base.family, base.mapping, groups.of_row, 2 * nodes)
         change = doubled.value(best) - likelihood.value(best)
@@ -180,7 +180,7 @@ def effect_notes(fit: Regression) -> list[str]:
     return [f"Shares are averages over all groups {of}, of which these {groups.number:,} are a sample."]
 
 
-def _climbed(likelihood: RandomIntercepts, starts: Sequence[Start], groups: Groups, plain: ModelMaximum) -> Maximum:
+def _maximised(likelihood: RandomIntercepts, starts: Sequence[Start], groups: Groups, plain: ModelMaximum) -> Maximum:
     """Climb from all starts; refuse a maximum that is far out, and take no spread where none is as likely."""
     first = newton_ascent(likelihood, starts[0].coefficients)
     if not first.converged and abs(first.coefficients[-1]) > NEARLY_LARGEST * likelihood.largest:

@@ -1,9 +1,9 @@
 r"""Likelihood-ratio tests and Wald tests of terms, and of models against smaller ones.
 
 Twice the difference of two maximal log-likelihoods is chi-square with as many degrees of freedom as coefficients were
-left out. A smaller model that was climbed less thoroughly than the larger one makes it too large, so the smaller one
+left out. A smaller model that was searched less thoroughly than the larger one makes it too large, so the smaller one
 gets all starts and, besides, the larger optimum with the tested coefficients at zero; and if it then beats the larger
-one, that was a false optimum and is climbed again from there.
+one, that was a false optimum and is maximised again from there.
 
 With sampling weights, clusters or strata twice a log-likelihood is not chi-square. There, for linear shares, and where
 robust errors were asked for, it is Wald's test: :math:`(C'b)'(C'VC)^{-1}(C'b)`, of :math:`C'b = 0`. With clusters it is
@@ -197,7 +197,7 @@ def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Mo
         top = newton_ascent(full, inside @ null.coefficients).value
         note = (
             "A smaller model has a higher likelihood than the larger one: its estimate is a false optimum, and was "
-            f"climbed again from there, to a log-likelihood of {top:.6f}; fit with more starts."
+            f"maximised again from there, to a log-likelihood of {top:.6f}; fit with more starts."
         )
     elif fit.infinity is not None:
         note = "An estimate lies at infinity: p-values should not be relied on."

@@ -525,7 +525,7 @@ def regress(
         A penalty that makes every estimate finite, and draws it towards equal shares.
     starts : int, optional
         How many random starts there are beside the others, and again about the best maximum that these lead to; 4 if
-        not given, none with many rows. With 0 there is one climb only, from equal shares for everybody, and no word on
+        not given, none with many rows. With 0 there is one search only, from equal shares for everybody, and no word on
         other maxima.
     unknown : {"error", "drop"}
         What to do with values that no report can have.

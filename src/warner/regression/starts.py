@@ -60,7 +60,7 @@ def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[
     Parameters
     ----------
     likelihood : Likelihood
-        What is to be climbed.
+        What is to be maximised.
     at_random : int, optional
         How many random starts; 4 if not given, none with many rows. With 0 there is no other start than the null.
     """
