@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 import typer
 
 from warner.cli.messages import tell, working
+from warner.cli.options import Plot
 from warner.documents import format_of, resolved, save_text, written_whole
 from warner.words import conjoined
 
@@ -39,6 +40,10 @@ TableFile = Annotated[
         help="Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or .html file.",
     ),
 ]
+
+HtmlReport = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
+Title = Annotated[str | None, typer.Option(help="The headline of --report, and the title of --plot.")]
+Wording = Annotated[str | None, typer.Option(help="The question that people were asked, word for word, for --report.")]
 
 
 class Delivery(NamedTuple):
@@ -167,6 +172,27 @@ class TableForms(NamedTuple):
     def printed(self, text: str) -> None:
         """Print what `written` gave; CSV as it is, so that no name loses a character."""
         typer.echo(text, nl=False, color=True if self.as_csv else None)
+
+
+class PictureForms(NamedTuple):
+    """How a result is drawn, and written as an HTML report."""
+
+    plot: Plot = None
+    report: HtmlReport = None
+    title: Title = None
+    wording: Wording = None
+
+    @property
+    def files(self) -> dict[str, Path | None]:
+        """The files that are written, by their options."""
+        return {"--plot": self.plot, "--report": self.report}
+
+    def written(self, result: Any, options: Mapping[str, Any] = MappingProxyType({}), **drawing: Any) -> None:
+        """Draw the result and write its report, as far as files are given; `drawing` is for the plot alone."""
+        if self.plot is not None:
+            result.save_plot(self.plot, title=self.title, **drawing, **options)
+        if self.report is not None:
+            result.save_page(self.report, title=self.title, question=self.wording, **options)
 
 
 class Saved(Protocol):

@@ -7,18 +7,14 @@ from typing import Annotated
 
 import typer
 
-from warner.cli.delivering import Delivery, TableForms, refuse_overwriting
+from warner.cli.delivering import Delivery, PictureForms, TableForms, refuse_overwriting
 from warner.cli.messages import tell, warn, working
 from warner.cli.options import (
     ColumnOptions,
     DesignFile,
-    HtmlReport,
     Level,
-    Plot,
     Reading,
     Reports,
-    Title,
-    Wording,
     labels_in,
 )
 from warner.cli.sources import DesignGiven, Source
@@ -46,10 +42,7 @@ def discover(
     ] = False,
     reading: Reading,
     table: TableForms,
-    plot: Plot = None,
-    report: HtmlReport = None,
-    title: Title = None,
-    wording: Wording = None,
+    pictures: PictureForms,
 ) -> None:
     """Find the frequent values of an open domain.
 
@@ -58,7 +51,7 @@ def discover(
     """
     table.refuse_contradictions("")
     inputs = {"the reports": files, "the design": design, "the expected values": expected}
-    refuse_overwriting(inputs, {"--output": table.output, "--plot": plot, "--report": report})
+    refuse_overwriting(inputs, {"--output": table.output, **pictures.files})
     given = DesignGiven(None if design is None else [str(design)])
     with working("searching reports"):
         tally = Source(files, columns, reading).open_tally(given.open_design())
@@ -70,10 +63,7 @@ def discover(
             values = _whole(lines) if isinstance(tally.design.values, WholeNumbers) else lines
         found = discovered(tally, level=level, above=above, expected=values, power=power, simultaneous=simultaneous)
         text = table.written(Delivery(found))
-        if plot is not None:
-            found.save_plot(plot, title=title)
-        if report is not None:
-            found.save_page(report, title=title, question=wording)
+        pictures.written(found)
     if left_out := tally.left_out():
         warn(left_out)
     if {".csv"} & table.forms and (formulas := formulas_in(found.table())):

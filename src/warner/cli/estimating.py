@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from warner.cli.delivering import Delivery, TableForms, refuse_overwriting
+from warner.cli.delivering import Delivery, PictureForms, TableForms, refuse_overwriting
 from warner.cli.follow_ups import FollowUps
 from warner.cli.messages import tell, warn, working
 from warner.cli.options import (
     ColumnOptions,
-    HtmlReport,
     Level,
-    Plot,
     Reading,
     Reports,
     SampleDesign,
     Seed,
-    Title,
-    Wording,
     generator,
 )
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
@@ -74,14 +70,11 @@ def estimate(
     rows: Annotated[int, typer.Option(help="The number of rows to show; with --by, of each group.", min=1)] = 20,
     reading: Reading,
     table: TableForms,
-    plot: Plot = None,
+    pictures: PictureForms,
     cumulative: Annotated[
         bool,
         typer.Option("--cumulative", help="Make --plot show the shares of all answers up to each, in their order."),
     ] = False,
-    report: HtmlReport = None,
-    title: Title = None,
-    wording: Wording = None,
 ) -> None:
     """Estimate what people would have answered.
 
@@ -90,11 +83,11 @@ def estimate(
     quantiles, shares beyond a number or totals are asked for, CSV and all other tables have a row for each of these.
     """
     _refuse_contradictions(follow_ups, table)
-    if cumulative and plot is None:
+    if cumulative and pictures.plot is None:
         raise ValueError("--cumulative says what --plot draws; give --plot with a file as well")
     refuse_overwriting(
         {"the reports": files, "the design": given.files},
-        {"--output": table.output, "--plot": plot, "--report": report},
+        {"--output": table.output, **pictures.files},
     )
     source = Source(files, columns, reading, sample)
     keep = method in METHODS and METHODS[method].likelihood
@@ -111,10 +104,7 @@ def estimate(
         answers = follow_ups.answered(result, level, target, anytime=bool(ever))
         text = table.written(Delivery(result, confidence, answers, rows, foundations(result) if answers else ()))
         text += "" if table.as_json or table.as_csv else _together(result)
-        if plot is not None:
-            result.save_plot(plot, title=title, cumulative=cumulative, **confidence)
-        if report is not None:
-            result.save_page(report, title=title, question=wording, **confidence)
+        pictures.written(result, confidence, cumulative=cumulative)
         doubts = result.doubts() if table.as_json or table.as_csv else []  # the printed table says it itself
         if ".csv" in table.forms:
             from warner.inference.ranking import answer_columns

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from warner.cli.delivering import Delivery, TableForms, refuse_overwriting
+from warner.cli.delivering import Delivery, PictureForms, TableForms, refuse_overwriting
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import ColumnOptions, HtmlReport, Level, Plot, Reading, Reports, SampleDesign, Title, Wording
+from warner.cli.options import ColumnOptions, Level, Reading, Reports, SampleDesign
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.groups.group_estimates import estimate_groups
 from warner.inference.ranking import answer_columns
@@ -55,10 +55,7 @@ def groups(
     rows: Annotated[int, typer.Option(help="The number of groups to show.", min=1)] = 20,
     reading: Reading,
     table: TableForms,
-    plot: Plot = None,
-    report: HtmlReport = None,
-    title: Title = None,
-    wording: Wording = None,
+    pictures: PictureForms,
 ) -> None:
     """Estimate the shares of many groups together.
 
@@ -70,7 +67,7 @@ def groups(
     covariates, names = _file_and_columns(on)
     refuse_overwriting(
         {"the reports": files, "the design": given.files, "the covariates": covariates},
-        {"--output": table.output, "--plot": plot, "--report": report},
+        {"--output": table.output, **pictures.files},
     )
     source = Source(files, columns, reading, sample)
     with working("counting reports"):
@@ -81,12 +78,10 @@ def groups(
         known = None if covariates is None else _columns(covariates, names, tally.by)
         result = estimate_groups(tally, on=known, along=along, different_people=different_people)
         options: Document = {"level": level, "kind": kind}
-        drawn = None if plot is None else result.tally.domain[result.place_of(_label(answer, result.tally.domain))]
+        domain = result.tally.domain
+        drawn = None if pictures.plot is None else domain[result.place_of(_label(answer, domain))]
         text = table.written(Delivery(result, options, rows=rows))
-        if plot is not None:
-            result.save_plot(plot, drawn, title=title, **options)
-        if report is not None:
-            result.save_page(report, title=title, question=wording, **options)
+        pictures.written(result, options, answer=drawn)
     if source.optional_stopping:
         tell(f"warner: note: {NOT_FIXED}, and these intervals, which are for one look, need not hold for it", err=True)
     doubts = result.doubts() if table.as_json or table.as_csv else []  # the printed table says it itself

@@ -121,10 +121,6 @@ Output = Annotated[
 ]
 Plot = Annotated[Path | None, typer.Option(help="Save a plot of the result to this PNG, SVG or PDF file.")]
 
-HtmlReport = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
-Title = Annotated[str | None, typer.Option(help="The headline of --report, and the title of --plot.")]
-Wording = Annotated[str | None, typer.Option(help="The question that people were asked, word for word, for --report.")]
-
 
 class ColumnOptions(NamedTuple):
     """The columns that hold reports and what belongs to them."""
