@@ -259,7 +259,7 @@ def test_every_example_can_be_planned_with_or_says_why_not(mechanism: str) -> No
         try:
             made = plan(design, people=500)
         except ValueError as error:
-            assert "must tell the share of some answer" in str(error)  # as some channels
+            assert "must identify the share of some answer" in str(error)  # as some channels
             continue
         assert 0 <= made.half_width < math.inf
         alone = design.alike is None or design.repeatable or design.epsilon == math.inf

@@ -564,9 +564,9 @@ def test_answers_that_reports_do_not_tell_are_named() -> None:
     assert_allclose(made.half_width, plan(survey, people=1000, share=0.5).half_width, rtol=1e-12)
     assert made.error == math.inf
     assert made.errors.keys() == {"mle"}
-    assert "reports of this design do not tell the shares of 'beer', 'wine'" in made.advice[0]
+    assert "reports of this design do not identify the shares of 'beer', 'wine'" in made.advice[0]
     assert json.loads(made.to_json())["error"] is None
-    with pytest.raises(ValueError, match="do not tell that of 'beer'"):
+    with pytest.raises(ValueError, match="do not identify that of 'beer'"):
         plan(finer, people=1000, answer="beer")
     with pytest.raises(ValueError, match="tells the shares of all answers"):
         plan(finer, error=0.05)

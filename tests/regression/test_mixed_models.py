@@ -451,7 +451,7 @@ def test_three_answers_without_an_order_are_refused() -> None:
 def test_a_spread_that_runs_away_is_refused() -> None:
     """Persons with two reports each, all of them alike: the likelihood rises with the spread for ever."""
     answers = np.repeat(["yes", "no"], 20)
-    with pytest.raises(ValueError, match="the reports do not tell how much the 20 groups of 'person' differ"):
+    with pytest.raises(ValueError, match="the reports do not show how much the 20 groups of 'person' differ"):
         regress("a ~ (1 | person)", {"a": answers, "person": np.repeat(np.arange(20), 2)}, DIRECT)
 
 
@@ -460,7 +460,7 @@ def test_persons_of_the_students_are_refused() -> None:
     data: dict[str, Any] = {name: [row[name] for row in rows] for name in ("response", "id", "RRmodel")}
     data |= {name: [float(row[name]) for row in rows] for name in ("Gender", "RR", "pp")}
     designs = {n: RandomizedResponse(["1", "0"], odds=o) for n, o in (("DQ", (1, 0)), ("Crosswise", (1, 3)))}
-    with pytest.raises(ValueError, match="the reports do not tell how much"):
+    with pytest.raises(ValueError, match="the reports do not show how much"):
         regress("response ~ Gender + RR + pp + (1 | id)", data, designs, by="RRmodel")
 
 

@@ -93,7 +93,7 @@ def test_an_envelope_takes_the_lowest_of_equal_numbers() -> None:
 def test_reports_that_do_not_tell_the_mean_are_refused() -> None:
     merged = RandomizedResponse(["low", "high"], truth="3/4").coarsened({"low": ["a", "b"], "high": ["c"]})
     assert_allclose(report_scores(merged, np.arange(2), np.array([1.0, 1.0, 3.0])), [0.0, 4.0])
-    with pytest.raises(ValueError, match="values must be such that reports tell their mean"):
+    with pytest.raises(ValueError, match="values must be such that reports identify their mean"):
         report_scores(merged, np.arange(2), np.array([1.0, 2.0, 3.0]))
 
 

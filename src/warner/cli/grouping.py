@@ -73,7 +73,7 @@ def groups(
     with working("counting reports"):
         tally = context.with_resource(source.tallied(given))
     if not tally.by:
-        raise ValueError("--by must name the column that tells the groups, such as --by region")
+        raise ValueError("--by must name the column of the groups, such as --by region")
     with working("estimating"):
         known = None if covariates is None else _columns(covariates, names, tally.by)
         result = estimate_groups(tally, on=known, along=along, different_people=different_people)

@@ -174,8 +174,8 @@ def solve_corrected_score(people: Outcomes, family: OutcomeFamily) -> CorrectedF
     """Solve the corrected score, in closed form for a mean and by Newton's method for a logit; with sandwich errors."""
     if people.indicators is None:
         raise ValueError(
-            'method="corrected" needs reports that tell the share of every answer, but these do not; method="ml" may '
-            "still do, by a model of the answers"
+            'method="corrected" needs reports that identify the share of every answer, but these do not; method="ml" '
+            "may still do, by a model of the answers"
         )
     score = CorrectedScore(people, people.indicators, family)
     if score.strength(np.ones_like(score.weight)) == 0:
@@ -238,6 +238,6 @@ def _score_covariance(rows: Observations, scores: Array) -> Array:
 
 def _refuse_indefinite() -> NoReturn:
     raise ValueError(
-        "there is too little information to tell this model's coefficients: the corrected equations have no maximum "
-        "for these reports; take fewer terms with the randomized answer, or collect more reports"
+        "there is too little information to estimate this model's coefficients: the corrected equations have no "
+        "maximum for these reports; take fewer terms with the randomized answer, or collect more reports"
     )

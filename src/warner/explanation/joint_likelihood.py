@@ -285,7 +285,7 @@ def maximise_joint_likelihood(people: Outcomes, shares: Array, family: OutcomeFa
         covariance = covariance @ score_covariance(people.rows, scores) @ covariance
     if not np.isfinite(covariance).all():
         raise ValueError(
-            "there is too little information to tell this model's coefficients: its likelihood is flat in some "
+            "there is too little information to estimate this model's coefficients: its likelihood is flat in some "
             "direction; take fewer terms, or collect more reports"
         )
     if robust is None:

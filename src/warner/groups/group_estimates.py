@@ -303,7 +303,7 @@ class GroupEstimates(Result):
                 "put the logarithm of the size among the covariates"
             )
         if np.isnan(self.shares[has_place(self.tally, self.along)]).any():
-            said.append("some shares cannot be told: no group has reports that depend on them")
+            said.append("some shares cannot be estimated: no group has reports that depend on them")
         return said
 
     def _sizes_matter(self) -> bool:

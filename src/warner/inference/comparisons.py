@@ -21,7 +21,7 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.inference.binomial import Binomial, at_least, at_most
-from warner.inference.complex_differences import STUDENT, answers_apart, groups_apart
+from warner.inference.complex_differences import SHARE_UNKNOWN, SHARES_UNKNOWN, STUDENT, answers_apart, groups_apart
 from warner.inference.differences import (
     Difference,
     agreeing,
@@ -278,7 +278,7 @@ def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tup
     averages = _averages(groups, confidence.target)
     middle, error = np.array([(share[0], deviation[0]) for share, deviation, _ in averages]).T
     if np.isinf(error).any():
-        raise ValueError("the design must tell the two shares apart from each other, but under it they cannot be known")
+        raise ValueError(SHARES_UNKNOWN)
     people = np.array([group.everybody for group in groups]) if confidence.target == "realised" else None
     unknown = np.array([unknown for _, _, unknown in averages])
     low, high = normal_limits(middle, error, confidence.tail(1), people=people, unknown=unknown, span=(-1.0, 1.0))
@@ -373,7 +373,7 @@ def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Con
     groups = joints(tally.parts, rows, [[place]], target=target)
     (one, error1, unknown1), (two, error2, unknown2) = _averages(groups, target)
     if math.isinf(error1[0]) or math.isinf(error2[0]):
-        raise ValueError("the design must tell the share of the answer, but under it that cannot be known")
+        raise ValueError(SHARE_UNKNOWN)
     wider = limits(tally, Confidence(1 - (1 - confidence.level) / 2, target), sets=[[place]])
     (low1, high1), (low2, high2) = ((wider.low[row, 0], wider.high[row, 0]) for row in rows)
     ratio = ratio_limits(low1, high1, low2, high2)

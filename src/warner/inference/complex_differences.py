@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
 
 STUDENT = "Student's t"  # the test
+SHARES_UNKNOWN = "the design must identify both shares, but under it others lead to the same reports"
+SHARE_UNKNOWN = "the design must identify the share of the answer, but others lead to the same reports"
+MEAN_UNKNOWN = "the design must identify the mean, but under it others lead to the same reports"
 
 
 class Apart(NamedTuple):
@@ -60,7 +63,7 @@ def answers_apart(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple
     assert found.error is not None
     assert found.freedom is not None
     apart = Apart(found.share()[:, 0], found.error[:, 0], found.freedom[:, 0])
-    apart.refuse_unknown("the design must tell the two shares apart from each other, but under it they cannot be known")
+    apart.refuse_unknown(SHARES_UNKNOWN)
     tail = confidence.tail(1)
     if tally.k == 2 and tally.design.exclusive:
         one = limits(tally, confidence, sets=[[i]])
@@ -94,7 +97,7 @@ def domains_apart(tally: Tally, sets: Sets, rows: list[int]) -> Apart:
 def groups_apart(tally: Tally, place: int, rows: list[int], confidence: Confidence) -> tuple[Difference, bool, str]:
     """Compare one answer between two groups."""
     apart = domains_apart(tally, [[place]], rows)
-    apart.refuse_unknown("the design must tell the share of the answer, but under it that cannot be known")
+    apart.refuse_unknown(SHARE_UNKNOWN)
     low, high = apart.limits(confidence.tail(1))
     ratio = _ratio(tally, confidence, [[place]], [(rows[0], 0), (rows[1], 0)])
     numbers = (apart.middle, low, high, *ratio, apart.p_value)

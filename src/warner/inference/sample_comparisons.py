@@ -102,7 +102,5 @@ def _sample(tally: Collected, answer: Label, name: str) -> Sample:
     (readout,) = joints(tally.parts, [0], [[place]])
     sample = Sample(Sampled(*(part[0] for part in readout.sampled())))
     if not math.isfinite(sample.estimate.error):
-        raise ValueError(
-            f"the design of the {name} sample must tell the share of {answer!r}, but under it nothing does"
-        )
+        raise ValueError(f"the design of the {name} sample must identify the share of {answer!r}, but it does not")
     return sample._replace(binomial=readout.only_count(0)) if readout.is_one_count else sample

@@ -124,9 +124,9 @@ def _candidates(discovery: Discovery) -> str:
             texts = [*(group_name([name]) for name in group), shown_value(value, other)]
             rows.append((texts, [(repr(support), f"{support:,}"), (repr(share), percent_tight(share))]))
     note = (
-        "These had the largest counts of those that were not found. They are no result: among so many values that were "
-        "tested, noise alone has such counts. Their shares are too large on average. They can be the list of a second "
-        "survey."
+        "These had the largest counts of those that were not found. They are not results: among so many values that "
+        "were tested, noise alone leads to such counts. Their shares are too large on average. They can be "
+        "the list of a second survey."
     )
     if not rows:
         return "<p>None was tested.</p>"

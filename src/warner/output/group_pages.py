@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 POOLED = (
     "Each share is the unbiased share of the group, drawn towards the others by the model of Fay and Herriot, with the "
-    "noise that the design tells, and averaged over the spread between groups."
+    "noise of the design, and averaged over the spread between groups."
 )
 ANY = (
     "Each share is the posterior mean of the group under the law of the shares that makes the counts most likely, "
     "whatever it is (Kiefer and Wolfowitz). Standard errors are those of the model of Fay and Herriot."
 )
 WALKED = (
-    "Each share follows a random walk, smoothed by Kalman's filter with the noise that the design tells, and averaged "
+    "Each share follows a random walk, smoothed by Kalman's filter with the noise of the design, and averaged "
     "over the size of a step."
 )
 

@@ -468,7 +468,7 @@ def advice(precision: Precision) -> Iterator[str]:
     names = [quoted(design.domain[place]) for place in precision.unidentified.tolist()]
     if names:
         yield (
-            f"Not told: reports of this design do not tell the share{'s' * (len(names) > 1)} of "
+            f"Not identified: reports of this design do not identify the share{'s' * (len(names) > 1)} of "
             f"{enumerated(names)}; the plan is for the other answers."
         )
     if design.alike is not None and not design.repeatable:  # what is better for one report may not bear a second

@@ -367,8 +367,8 @@ def _check_telling(design: Design, question: PlanningQuestion) -> None:
         raise ValueError("the design must have an epsilon above 0: with p = q, reports say nothing, however many")
     if question.numbers is None and question.measure == "error" and Precision(design, question).unidentified.size:
         raise ValueError(
-            "error must be planned for a design that tells the shares of all answers; give half_width, for those that "
-            "are told"
+            "error must be planned for a design that identifies the shares of all answers; give half_width, for those "
+            "that are identified"
         )
 
 

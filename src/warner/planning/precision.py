@@ -231,7 +231,7 @@ def _check_numbers(question: PlanningQuestion) -> None:
     if question.numbers.tau is not None and question.population is None:
         raise ValueError(
             f"population must be given to plan the {name}, as the expected shares: where the distribution does not "
-            "rise, no number of people tells a quantile"
+            "rise, a quantile cannot be known from any number of people"
         )
     if question.numbers.tau is not None and question.measure == "error":
         raise ValueError(f"error must be left out where the {name} is planned; give half_width")
@@ -296,11 +296,11 @@ class Precision:
         identified = self._vertices.identified
         if question.answer is not None and not identified[question.answer]:
             raise ValueError(
-                f"answer must be one whose share the reports tell, but they do not tell that of "
+                f"answer must be one whose share the reports identify, but they do not identify that of "
                 f"{design.domain[question.answer]!r}: other answers lead to the same reports"
             )
         if not identified.any():
-            raise ValueError("the design must tell the share of some answer, but others lead to the same reports")
+            raise ValueError("the design must identify the share of some answer, but others lead to the same reports")
         places = np.flatnonzero(identified) if design.k > 2 else np.array([0])
         return _unlike(self._vertices, question, places if question.answer is None else np.array([question.answer]))
 

@@ -109,8 +109,8 @@ def refuse_drawn_alone(rows: Observations) -> None:
 
 def _refuse(where: str) -> NoReturn:
     raise ValueError(
-        f"sampled must be left out {where}, except in the linear model of shares: others do not tell the noise of "
-        "single reports, which a finite population does not take away"
+        f"sampled must be left out {where}, except in the linear model of shares: in others the noise of single "
+        "reports, which remains in a finite population, is not known"
     )
 
 

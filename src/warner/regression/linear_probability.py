@@ -29,7 +29,7 @@ def debiased_answers(rows: Observations, reference: int) -> DebiasedOutcomes:
     z = debiased(rows, shares)
     if z is None:
         raise ValueError(
-            "a linear model needs reports that tell the shares of all answers, and these do not; "
+            "a linear model needs reports that identify the shares of all answers, and these do not; "
             'use model="multinomial"'
         )
     return DebiasedOutcomes(np.delete(z, reference, axis=1), partial(_randomized, rows, shares, reference))

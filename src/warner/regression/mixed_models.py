@@ -144,7 +144,7 @@ def with_effects(fit: Regression, effects: str, target: str) -> Regression:
     if target != "realised":
         raise ValueError(
             f"target must be 'realised' with random intercepts, but got {target!r}: how people of the population are "
-            "spread over groups is not modelled; name clusters in the place of intercepts"
+            "spread over groups is not modelled; name clusters instead of intercepts"
         )
     law = all_groups() if effects == AVERAGED else MEDIAN_GROUP
     return replace(fit, specification=replace(fit.specification, effects=law))
@@ -217,7 +217,7 @@ def _is_maximum(likelihood: RandomIntercepts, b: Array) -> bool:
 def _untold(groups: Groups) -> ValueError:
     """Say that the reports do not tell the standard deviation."""
     return ValueError(
-        f"the reports do not tell how much the {groups.number:,} groups of {groups.column!r} differ: the likelihood "
-        f"still rises at a standard deviation of {LARGEST_SPREAD:g}; groups with more reports would tell, or leave "
+        f"the reports do not show how much the {groups.number:,} groups of {groups.column!r} differ: the likelihood "
+        f"still rises at a standard deviation of {LARGEST_SPREAD:g}; groups with more reports would show it, or leave "
         f"the random intercepts out and name {groups.column!r} as clusters"
     )

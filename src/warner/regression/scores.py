@@ -70,8 +70,8 @@ def _scores(design: Design, counts: Counts, values: Array) -> Array:
         readout = design.readout(counts, one, Fuzzy(memberships[np.newaxis]))
     if readout.error is not None and not np.isfinite(readout.error).all():
         raise ValueError(
-            "values must be such that reports tell their mean, and these do not: the design gives some answers with "
-            "different numbers the same probabilities"
+            "values must be such that reports identify their mean, and these do not: the design gives some answers "
+            "with different numbers the same probabilities"
         )
     return np.asarray(least + width * np.broadcast_to(readout.share(), (len(counts), 1))[:, 0])
 

@@ -281,7 +281,7 @@ def ordered(terms: Terms, domain: Sequence[Label], link: str = "logit") -> Speci
     """
     width, cuts = len(terms.names), len(domain) - 1
     if terms.names[:1] != (INTERCEPT,):
-        raise ValueError("an ordered model has cutpoints in the place of an intercept: leave '- 1' or '0 +' out")
+        raise ValueError("an ordered model has cutpoints instead of an intercept: leave '- 1' or '0 +' out")
     # B has a row (c_k, -b) for each cut.
     mapping = np.zeros((cuts, width, cuts + width - 1))
     mapping[np.arange(cuts), 0, np.arange(cuts)] = 1

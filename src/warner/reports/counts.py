@@ -213,7 +213,7 @@ def multinomial(counts: ArrayLike, design: CountLaw) -> Histograms:
     if not design.exclusive:
         raise TypeError(
             "a report of this design supports several answers, so that counts have no likelihood of their own; give "
-            "the reports: design.operator(reports) in the place of the design"
+            "the reports: design.operator(reports) instead of the design"
         )
     return checked(counts, design)
 

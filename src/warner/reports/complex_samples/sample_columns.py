@@ -82,7 +82,7 @@ class SampleAsked(NamedTuple):
         if weights is None or self.scale is None:
             raise TypeError(
                 "replicates must come with weights, those of the whole sample, and scale, the factor of the replicate "
-                "weights (their documentation tells it: 1/R for balanced repeated replication or a bootstrap of R)"
+                "weights (see their documentation: 1/R for balanced repeated replication or a bootstrap of R)"
             )
         refuse_scale(self.scale)
         if self.named or _is_number(self.sampled):
