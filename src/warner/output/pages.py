@@ -53,7 +53,7 @@ NUMBER_COLUMNS = ("reports", "share", "people", "low", "high")  # columns of the
 
 INTERVAL_METHODS = {
     "clopper_pearson": "Clopper and Pearson's interval for the binomial number of reports, translated into shares",
-    "exact": "all shares under which neither so many nor so few reports are too improbable, by the sum of binomial laws",
+    "exact": "all shares under which neither so many nor so few reports are improbable, by the sum of binomial laws",
     "wilson": "Wilson's score interval for the binomial number of reports, translated into shares",
     "score": "the score interval: all shares under which the reports are not too many standard errors from expected",
     "anytime": "a mixture martingale (Robbins; Ville's inequality) of the number of reports, translated into shares",
