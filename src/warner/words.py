@@ -36,6 +36,18 @@ def amount(number: PerGroup) -> str:
     return f"{number:.3g}" if 0 < number < 1 else f"{number:,.1f}"
 
 
+def about(number: int) -> str:
+    """Write a whole number in full, or one of many digits by its size.
+
+    >>> about(65536), about(2**1024)
+    ('65,536', 'about 1.8e308')
+    """
+    if number < 10**6:
+        return f"{number:,}"
+    power = len(str(number)) - 1
+    return f"about {number / 10**power:.2g}e{power}"
+
+
 def amount_of(number: PerGroup, totals: Counts | None, row: int) -> str:
     """Write a number of reports; if there are `totals`, as a part of that of its row.
 

@@ -234,7 +234,9 @@ def test_whole_numbers_are_found_as_numbers() -> None:
         ({"level": 1.0}, ValueError, "level must be between"),
         ({"above": 1.0}, ValueError, "above must be a share"),
         ({"above": -0.1}, ValueError, "above must be a share"),
+        ({"above": "1 %"}, ValueError, "above must be a share"),
         ({"power": 0}, ValueError, "power must be"),
+        ({"power": None}, ValueError, "power must be"),
         ({"expected": "the"}, TypeError, "expected must be a list"),
         ({"expected": []}, ValueError, "at least one value"),
         ({"expected": ["the", "far too long"]}, ValueError, "but got 'far too long'"),
@@ -259,3 +261,10 @@ def test_other_tallies_are_refused_with_the_remedy() -> None:
         discover(warner.Tally(coin, [1, 2]))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"warner\.discover finds their frequent values"):
         warner.estimate(survey())  # type: ignore[arg-type]
+
+
+def test_a_domain_beyond_the_largest_double_has_a_text() -> None:
+    design = OpenDomain(epsilon=4, bits=1024)
+    rows = np.zeros((design.levels, design.levels + 2), dtype=np.int64)
+    rows[:, 0] = np.arange(1, design.levels + 1)
+    assert "found among about 1.8e308 (" in discover(warner.tally(rows, design, codes=True)).text()

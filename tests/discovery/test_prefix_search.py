@@ -154,3 +154,25 @@ def test_the_parts_of_the_error_sum_to_no_more_than_all_of_it(monkeypatch: pytes
             assert total == pytest.approx(1, rel=1e-12)
         else:
             assert 0.5 - 1e-12 <= total <= 1 + 1e-12
+
+
+def test_where_no_more_prefixes_are_kept_a_new_one_must_take_the_place_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Eight prefixes are as common as each other, and four are kept: nothing smaller than the last of these is found.
+    monkeypatch.setattr(prefix_search, "MOST_PREFIXES", 4)
+    design, rng = OpenDomain(epsilon=4, bits=8, step=4), np.random.default_rng(3)
+    tally = drawn(design, np.repeat(np.arange(8) * 16, 500), rng)
+    first, g, tau = tally.levels[0], design.field, design.digits[0]
+    powers = [g**place for place in range(tau)]
+    counts = [
+        sum(
+            sum(int(d) // power % g * (block // power % g) for power in powers) % g == int(s)
+            for d, s in zip(first.directions[:, 0], first.values, strict=True)
+        )
+        for block in range(16)
+    ]
+    result = search(design, tally.levels, 0.05, above=0.0, expected=None)
+    assert result.kept == (4,)
+    assert result.critical[0] == sorted(counts)[-4] + 1
+    assert discover(tally).smallest_share > 1 / 8

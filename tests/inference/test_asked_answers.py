@@ -72,6 +72,13 @@ def test_groups_are_tested_apart() -> None:
     assert "p asked" in result.text()
 
 
+def test_with_weights_it_is_approximate() -> None:
+    table = {"report": DESIGN.report_form.written(drawn(300, 4)).tolist(), "weight": [1.0, 2.0, 3.0] * 100}
+    (findings,) = check(warner.tally(table, DESIGN, column="report", weights="weight")).findings
+    (test,) = [test for test in findings.tests if test.name == "answers asked about"]
+    assert "(approximate)" in test.say(0)
+
+
 def test_it_is_for_those_designs_alone_that_ask_about_some_answers() -> None:
     everything = BitFlips(ANSWERS, odds=(3, 1), size=6)
     for design in (everything, UnaryEncoding(ANSWERS, odds=(3, 1))):

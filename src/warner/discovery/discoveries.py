@@ -21,7 +21,7 @@ from warner.inference.binomial import at_least, check_power
 from warner.reports.open_tallies import OpenTally
 from warner.results import Result, check_level, plain, rows
 from warner.typesetting import Printed, cells, labels, p_value_cells
-from warner.words import counted, level_text, percent, points, printable, shortened, tabulated
+from warner.words import about, counted, level_text, percent, points, printable, shortened, tabulated
 
 if TYPE_CHECKING:
     import os
@@ -205,10 +205,8 @@ class Discovery(Result):
 
     def text(self) -> str:
         """Say what was found, how common it is, and what would have been too rare."""
-        number = self.tally.design.values.number
-        among = f"{number:,}" if number < 10**6 else f"{number:.2g}"
         promise = self.promise()
-        lines = [f"{self.title()}, found among {among} ({promise[0].lower()}{promise[1:-1]}):"]
+        lines = [f"{self.title()}, found among {about(self.tally.design.values.number)} ({promise[0].lower()}{promise[1:-1]}):"]
         lines.append("(intervals are for shares in the population, and hold given that the value was found)")
         for name, part in zip(self.tally.group_names(), self.findings, strict=True):
             lines += [*([f"{printable(name)}:"] if self.tally.by else []), *self._lines(part)]
@@ -394,7 +392,7 @@ def discover(
         )
     check_level(level)
     check_power(power)
-    if isinstance(above, bool) or not 0 <= above < 1:
+    if isinstance(above, bool) or not isinstance(above, float | int | np.floating) or not 0 <= above < 1:
         raise ValueError(f"above must be a share from 0 to before 1, but got {above!r}")
     sizes = np.atleast_2d(tally.level_sizes)
     if not len(sizes) or (not tally.by and not sizes.all()):

@@ -163,6 +163,8 @@ def _extended(design: OpenDomain, level: int, reports: LevelReports, kept: _Kept
         counts.append(of_these[good])
     every, number = np.concatenate(rows), np.concatenate(counts)
     best = np.argsort(-number, kind="stable")[:MOST_PREFIXES]
+    if len(best) == MOST_PREFIXES:  # another one must take the place of one of these
+        least = int(number[best[-1]]) + 1
     best = best[np.lexsort(every[best].T[::-1])]  # in their order, so that neighbours share blocks
     noise = total * at_least(number[best], n, design.q)
     prefixes = every[best]

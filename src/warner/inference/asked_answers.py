@@ -35,6 +35,7 @@ def asked_test(part: Tally) -> Test | None:
         return None
     asked, tails = _asked_and_tails(part)
     p_values = in_all_groups(_smallest(tails), part.answered)
+    law = "approximate" if part.weighted else "exact"
 
     def say(group: int) -> str:
         row = np.count_nonzero(part.answered[:group])
@@ -44,7 +45,7 @@ def asked_test(part: Tally) -> Test | None:
         return (
             f"How often each answer was asked about: {quoted(part.domain[place])} "
             f"{amount(int(times) if times.is_integer() else times)} times, "
-            f"where {n * _chance(part):,.1f} are expected whatever people answer: {p_value(p_values[group])} (exact)."
+            f"where {n * _chance(part):,.1f} are expected whatever people answer: {p_value(p_values[group])} ({law})."
         )
 
     return Test("answers asked about", p_values, say)

@@ -477,5 +477,5 @@ def _smallest_whole(holds: Callable[[int], bool], n: int, start: float) -> int:
 
 def check_power(power: float) -> None:
     """Refuse what is no power of a test."""
-    if not 0 < power < 1:
+    if not isinstance(power, float | int | np.floating) or not 0 < power < 1:
         raise ValueError(f"power must be between 0 and 1, such as 0.8, but got {power!r}")

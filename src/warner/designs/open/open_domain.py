@@ -73,7 +73,7 @@ from warner.designs.open.values import (
     checked_normalization,
 )
 from warner.designs.structured.geometry import digits, few_digits, is_prime, next_prime, primes_up_to, remainder
-from warner.words import conjoined, counted, percent
+from warner.words import about, conjoined, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -445,7 +445,7 @@ class OpenDomain(Device):
             f"{self.field} of all possible answers."
         )
         return (
-            f"Possible answers: {self.values.described()}, {_about(self.values.number)} in all{self._other_words()}",
+            f"Possible answers: {self.values.described()}, {about(self.values.number)} in all{self._other_words()}",
             f"What happens to an answer: {happens}",
             revealed(self) if self.odds[1] else "What a report reveals: the true hash (epsilon inf).",
             f"How deniable it is: {deniable}",
@@ -458,14 +458,6 @@ class OpenDomain(Device):
         spelled = [names[name] for name in self.values.normalize]
         first = f"; texts are taken {conjoined(spelled)}" if spelled else ""
         return f"{first}. What cannot be written so is reported as {OTHER}."
-
-
-def _about(number: int) -> str:
-    """Write a number in full, or one of many digits by its size."""
-    if number < 10**6:
-        return f"{number:,}"
-    power = len(str(number)) - 1
-    return f"about {number / 10**power:.2g}e{power}"
 
 
 # What values are made of

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.labels import MISSING, OUTSIDE, is_missing
 from warner.designs.report_forms import Read
 
@@ -99,7 +98,7 @@ class OpenForm:
             if rows.ndim != 2 or rows.shape[1] != self.levels + 2 or rows.dtype.kind not in "iu":
                 got = f"shape {rows.shape} of {rows.dtype}"
                 raise TypeError(f"reports must be rows of {self.levels + 2} whole numbers, but got {got}")
-            rows = np.minimum(rows, TOTAL_LIMIT).astype(np.int64)  # what is larger is no report
+            rows = rows.astype(np.int64)  # what is larger becomes negative, and is no report
             return Read(rows, np.where(self.known(rows), 0, OUTSIDE))
         if hasattr(values, "to_pylist"):  # a column of Arrow
             values = values.to_pylist()
