@@ -219,3 +219,10 @@ test("fingerprints are Python's", async () => {
   for (const json of ["0.5", "9007199254740993", '"\\ud83d"', '{"\\udca9": 1}', "[1e300]"])
     await assert.rejects(fingerprint(JSON.parse(json)), TypeError);
 });
+
+test("steps that are too long are refused before their values are counted", async () => {
+  await module("open.js");
+  const values = { kind: "text", alphabet: "ab", normalize: [], other: true };
+  const json = written("open domain", { values, steps: [1e9], levels: ["1"], odds: ["3", "1"], field: 3 });
+  for (const kind of [values, { kind: "number" }]) assert.throws(() => design({ ...json, values: kind }), /steps must be/);
+});

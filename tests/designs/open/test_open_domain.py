@@ -207,11 +207,16 @@ def test_the_words_say_what_is_done() -> None:
     assert "about 1 in 3 of all possible answers" in words.replace("\n", " ")
 
 
+TEXTS_IN_JSON = {"kind": "text", "alphabet": "ab", "normalize": [], "other": True}
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"steps": [2, 0]}, "steps must be whole numbers"),
-        ({"steps": [23, 1]}, "blocks of at most"),
+        ({"steps": [23, 1]}, "steps must be whole numbers from 1 to 22"),
+        ({"steps": [10**12, 1]}, "steps must be whole numbers from 1 to 22"),  # whose values nobody can count
+        ({"steps": [22, 1], "values": TEXTS_IN_JSON}, "blocks of at most"),
         ({"levels": ["1", "0"]}, "levels must be positive"),
         ({"levels": ["1"]}, "one weight for each step"),
         ({"levels": [1, 2]}, "decimal strings"),

@@ -410,8 +410,9 @@ class OpenDomain(Device):
     @classmethod
     def from_fields(cls, fields: Document) -> Self:
         steps, levels, field = fields["steps"], fields["levels"], fields["field"]
-        if not isinstance(steps, list) or not steps or any(type(step) is not int or step < 1 for step in steps):
-            raise ValueError("this design is damaged: steps must be whole numbers of at least 1")
+        longest = int(math.log2(LARGEST_BLOCK))  # of two symbols
+        if not isinstance(steps, list) or not steps or any(type(x) is not int or not 1 <= x <= longest for x in steps):
+            raise ValueError(f"this design is damaged: steps must be whole numbers from 1 to {longest}")
         if not isinstance(levels, list) or not all(map(is_decimal, levels)) or not all(map(int, levels)):
             raise ValueError("this design is damaged: levels must be positive whole numbers as decimal strings")
         if len(levels) != len(steps) or sum(map(int, levels)) >= TOTAL_LIMIT:

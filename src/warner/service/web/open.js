@@ -90,7 +90,8 @@ const placesFor = (g, size) => {
 
 export function openDomain({ values, steps, levels, odds, field: g }) {
   const whole = (number, low) => Number.isInteger(number) && number >= low;
-  check(Array.isArray(steps) && steps.length && steps.every((step) => whole(step, 1)), "steps must be whole numbers");
+  const short = (step) => whole(step, 1) && 2 ** step <= LARGEST_BLOCK;
+  check(Array.isArray(steps) && steps.length && steps.every(short), "steps must be whole numbers, and short");
   check(steps.length <= MOST_LEVELS, `steps must be at most ${MOST_LEVELS}`);
   check(values?.kind === "text" || values?.kind === "number", "values must be texts, or whole numbers");
   const { kind, ...more } = values;
