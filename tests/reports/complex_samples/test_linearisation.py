@@ -192,7 +192,7 @@ def test_the_formula_is_that_over_people(*, whole: bool, finite: bool, clustered
     cluster = people["cluster"] if clustered else np.arange(240)
     part = people["part"] if finite else None
     z = design.inverse()[people["report"]]
-    asked_of = {
+    asked_of: dict[str, Any] = {
         "answer": (counted.readout(), z[:, 1], z[:, 1], 1),
         "set": (counted.readout(None, [[0, 2]]), z[:, 0] + z[:, 2], z[:, 0] + z[:, 2], 0),
         "difference": (counted.readout(None, [[0]], minus=[[1]]), z[:, 0] - z[:, 1], z[:, 0] + z[:, 1], 0),
