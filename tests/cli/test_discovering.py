@@ -98,14 +98,19 @@ def test_numbers_are_read_as_numbers(folder: Path) -> None:
 
 def test_what_cannot_be_is_one_clear_line(collected: Path) -> None:
     asked = ("reports.csv", "--column", "word", "--design", "words.json")
-    for command in ("estimate", "groups"):
-        said = fails(collected, command, *asked)
+    modelled = ("regress", "reports.csv", "word ~ region", "--design", "words.json")
+    related = ("associate", "reports.csv", "word=words.json", "region=words.json")
+    for command in (("estimate", *asked), ("groups", *asked), modelled, related):
+        said = fails(collected, *command)
         assert "words.json is an open domain, which has no list of answers: warner discover finds" in said
         assert "warner design ANSWER... --open words.json" in said
         assert said.count("\n") == 1
     assert "needs the --design of an open domain" in fails(collected, "discover", "reports.csv", "--column", "word")
     assert "level:direction:value" in fails(collected, "discover", "answers.csv", *asked[1:])
     assert "needs --letters" in fails(collected, "design", "open-domain", "--epsilon", "1")
+    assert "No such option: --weights" in fails(collected, "discover", *asked, "--weights", "region")
+    listed = ("design", "open-domain", "yes", "no", "--bits", "8", "--epsilon", "1")
+    assert "an open domain has no list of answers; leave them out" in fails(collected, *listed)
     lost = (collected / "reports.csv").read_bytes()
     assert "would be lost" in fails(collected, "discover", *asked, "--report", "reports.csv")
     assert "must end in .png" in fails(collected, "discover", *asked, "--plot", "found.gif")

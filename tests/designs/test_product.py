@@ -235,7 +235,7 @@ def test_what_cannot_be_asked_together_is_refused() -> None:
     cases: list[tuple[Any, type[Exception], str]] = [
         ([COIN], ValueError, "two questions or more"),
         (COIN, TypeError, "a mapping or a list of designs"),
-        ([COIN, "3/4"], TypeError, "must be a design, but got str"),
+        ([COIN, "3/4"], TypeError, "must be a design, such as a RandomizedResponse, but got str"),
         ({"a": COIN, 2: COIN}, TypeError, "names that are texts"),
         ([COIN, UnaryEncoding(3, odds=(3, 1))], ValueError, "supports several answers"),
         ([COIN, SubsetSelection(3, odds=(3, 1), size=1)], ValueError, "written as a label, but under subset"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -127,9 +128,10 @@ def test_so_many_fakes_make_any_value_appear() -> None:
 
 
 def test_tables_for_papers_have_every_value() -> None:
-    printed = found().to_markdown()
-    assert printed.count("(other)") == 2
-    assert "95 % interval" in printed
+    for printed in (found().to_markdown(), found().to_latex(), found().to_html()):
+        assert printed.count("(other)") == 2
+        assert len(re.findall(r"(?:'|&#x27;)\(other\)(?:'|&#x27;)", printed)) == 1  # the text that somebody holds
+    assert "95 % interval" in found().to_markdown()
 
 
 def test_an_expected_list_finds_smaller_shares() -> None:
@@ -259,8 +261,11 @@ def test_other_tallies_are_refused_with_the_remedy() -> None:
     coin = warner.RandomizedResponse(2, epsilon=1)
     with pytest.raises(TypeError, match=r"warner\.estimate"):
         discover(warner.Tally(coin, [1, 2]))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"warner\.discover finds their frequent values"):
-        warner.estimate(survey())  # type: ignore[arg-type]
+    for ask in (warner.estimate, warner.estimate_groups):
+        with pytest.raises(TypeError, match=r"warner\.discover finds .*, and tally\.closed\(.*\) looks up"):
+            ask(survey())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="reports of one open domain add up"):
+        warner.pool([survey(), survey()])  # type: ignore[list-item]
 
 
 def test_a_domain_beyond_the_largest_double_has_a_text() -> None:

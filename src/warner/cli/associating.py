@@ -10,8 +10,7 @@ import typer
 from warner.cli.delivering import Verdict, refuse_overwriting
 from warner.cli.numbers import values_from_text
 from warner.cli.options import Level, Reading, Seed, Weights, generator
-from warner.cli.sources import Source
-from warner.designs import load_listed_design
+from warner.cli.sources import Source, listed_design_in
 
 if TYPE_CHECKING:
     from warner.designs import Design
@@ -59,7 +58,7 @@ def associate(
     files = _files(questions)
     inputs = {"the reports": file} | {f"the design of {name!r}": str(design) for name, design in files.items()}
     refuse_overwriting(dict(inputs), {"--output": verdict.output})
-    designs: dict[str, Design] = {name: load_listed_design(design) for name, design in files.items()}
+    designs: dict[str, Design] = {name: listed_design_in(design) for name, design in files.items()}
     with Source([file], reading=reading).prepared() as reports:
         result = associated(
             reports,

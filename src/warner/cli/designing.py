@@ -216,8 +216,9 @@ def _write_open(words: list[str], made: OpenDomain | None, output: Path | None, 
     if made is None:
         raise ValueError("an open domain needs --letters with --length, --bytes or --bits, and --epsilon")
     if not named_open(words) or len(words) > 1:
+        first = "an open domain has no list of answers; leave them out: " if named_open(words) else ""
         raise ValueError(
-            "--letters, --bytes and --bits are for an open domain: warner design open-domain --letters a-z"
+            f"{first}--letters, --bytes and --bits are for an open domain: warner design open-domain --letters a-z"
         )
     _deliver(made, output, force=force)
 

@@ -13,6 +13,7 @@ from warner.cli.options import (
     ColumnOptions,
     DesignFile,
     Level,
+    OpenColumns,
     Reading,
     Reports,
     labels_in,
@@ -27,7 +28,7 @@ def discover(
     files: Reports,
     *,
     design: DesignFile = None,
-    columns: ColumnOptions,
+    columns: OpenColumns,
     level: Level = 0.95,
     above: Annotated[float, typer.Option(help="Name only values whose share in the population is above this.")] = 0.0,
     expected: Annotated[
@@ -54,7 +55,7 @@ def discover(
     refuse_overwriting(inputs, {"--output": table.output, **pictures.files})
     given = DesignGiven(None if design is None else [str(design)])
     with working("searching reports"):
-        tally = Source(files, columns, reading).open_tally(given.open_design())
+        tally = Source(files, ColumnOptions(**columns._asdict()), reading).open_tally(given.open_design())
         if tally is None:
             raise ValueError("discover needs the --design of an open domain, or a tally of one; see warner estimate")
         values: list[str] | list[int] | None = None

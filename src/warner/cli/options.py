@@ -146,6 +146,16 @@ class ColumnOptions(NamedTuple):
         return pairs
 
 
+class OpenColumns(NamedTuple):
+    """The columns that hold reports of an open domain, which have no weights and one design."""
+
+    question: Question = None
+    column: Column = None
+    by: Annotated[list[str] | None, typer.Option(help="Group by this column; may be given more than once.")] = None
+    where: Where = None
+    counts: Counts = None
+
+
 class SampleDesign(NamedTuple):
     """How people were sampled, besides their weights."""
 

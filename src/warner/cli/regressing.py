@@ -25,8 +25,7 @@ from warner.cli.options import (
     Whole,
     number_or_column,
 )
-from warner.cli.sources import Source, merged, named_files, saved_in
-from warner.designs import load_listed_design
+from warner.cli.sources import Source, listed_design_in, merged, named_files, saved_in
 from warner.designs.labels import from_text
 from warner.results import formulas_in
 from warner.words import conjoined
@@ -158,7 +157,7 @@ def regress(
         {"the reports": files, **{f"the design {name}".strip(): path for name, path in named.items()}},
         {"--output": table.output, "--plot": plot},
     )
-    designs = {name: load_listed_design(path) for name, path in named.items()}
+    designs = {name: listed_design_in(path) for name, path in named.items()}
     data = merged(saved, source, None) if saved else data
     # A saved tally tells its own design; else there is one for all rows, or one for each value of --by.
     answered = next(iter(designs.values())) if designs else data.parts[0].design

@@ -78,7 +78,7 @@ class DesignGiven(NamedTuple):
                 raise ValueError(
                     "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
                 )
-            designs = {name: _listed_design(file) for name, file in self.named.items()}
+            designs = {name: listed_design_in(file) for name, file in self.named.items()}
             return designs.get("", designs)
         if self.domain is None:
             raise ValueError(
@@ -89,7 +89,7 @@ class DesignGiven(NamedTuple):
         return RandomizedResponse(labels, epsilon=self.epsilon, truth=self.truth, redraw=self.redraw, odds=self.odds)
 
 
-def _listed_design(file: str) -> Design:
+def listed_design_in(file: str | Path) -> Design:
     """Read a design that has a list of answers; for one that has none, say what takes it."""
     made = load_design(file)
     if isinstance(made, OpenDomain):

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from warner.designs.contract import Design
+from warner.designs.contract import Design, listed_design
 from warner.designs.device import FORMAT, Device
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
 from warner.designs.registry import BuiltIn, Mechanism, Registry, at
@@ -124,7 +124,6 @@ __all__ = [
     "grid",
     "listed_design",
     "load_design",
-    "load_listed_design",
     "register",
 ]
 
@@ -164,18 +163,6 @@ def design_from_dict(fields: Document) -> Design:
     return listed_design(device_from_dict(fields))
 
 
-def listed_design(device: object) -> Design:
-    """Refuse what is no design with a list of answers."""
-    if isinstance(device, Design):
-        return device
-    if isinstance(device, Device):
-        raise TypeError(
-            f"an {device.mechanism} has no list of answers, which this needs; warner.discover finds its frequent "
-            "values, or close it with design.closed([...])"
-        )
-    raise TypeError(f"design must be a design, such as a RandomizedResponse, but got {type(device).__name__}")
-
-
 def device_from_dict(fields: Document) -> Device:
     """Read a design, with a list of answers or without: what its ``to_dict`` gave."""
     mechanism = fields.get("mechanism") if isinstance(fields, dict) else None
@@ -208,8 +195,3 @@ def load_design(path: str | os.PathLike[str]) -> Any:
         As the file says.
     """
     return loaded(path, lambda text: device_from_dict(parsed(text, FORMAT)))
-
-
-def load_listed_design(path: str | os.PathLike[str]) -> Design:
-    """Read a design that has a list of answers; one that has none is refused."""
-    return listed_design(load_design(path))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from warner.designs.contract import INVERSE_TOLERANCE, Design, revealed
+from warner.designs.contract import INVERSE_TOLERANCE, Design, listed_design, revealed
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import TOTAL_LIMIT, is_decimal, refuse_wide
 from warner.designs.facts import BinomialReports, ChannelOperator, Fuzzy, Prefixes, Readout, memberships
@@ -327,9 +327,7 @@ class Channel(Design):
 
     def then(self, second: Design) -> Design:
         """Chain two designs: reports of this one are the answers of the second. See `Design.then`."""
-        given: object = second
-        if not isinstance(given, Design):
-            raise TypeError(f"then must be given a design, but got {type(given).__name__}")
+        listed_design(second, "second")
         if self.outputs != second.domain:
             raise ValueError(
                 "the reports of the first design must be the answers of the second, in the same order, but got "

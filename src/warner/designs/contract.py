@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.designs.device import Device, revealed
+from warner.designs.device import WITHOUT_LIST, Device, revealed
 from warner.designs.facts import (
     Alike,
     Ancillary,
@@ -410,3 +410,12 @@ class Design(Device):
         for labels in (self.domain, self.columns):
             refuse_rounded(labels)
         super().save(path)
+
+
+def listed_design(device: object, name: str = "design") -> Design:
+    """Refuse what is no design with a list of answers, under the name that it was given by."""
+    if isinstance(device, Design):
+        return device
+    if isinstance(device, Device):
+        raise TypeError(f"an {device.mechanism} {WITHOUT_LIST}")
+    raise TypeError(f"{name} must be a design, such as a RandomizedResponse, but got {type(device).__name__}")

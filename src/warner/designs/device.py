@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 FORMAT = "warner design"
 VERSION = 1
+WITHOUT_LIST = (
+    "has no list of answers, which this needs; warner.discover finds its frequent values, or close it with "
+    "design.closed([...])"
+)
 
 
 class Device(ABC):

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import INVERSE_TOLERANCE, LARGEST_CHANNEL, Design, revealed
+from warner.designs.contract import INVERSE_TOLERANCE, LARGEST_CHANNEL, Design, listed_design, revealed
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import Bounds, ChannelOperator, Readout, memberships, nearer_ends
 from warner.designs.labels import LABELS_LISTED, canonical, listed
@@ -487,8 +487,7 @@ def _refuse_parts(names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
     for name, design in zip(names, parts, strict=True):
         if not isinstance(name, str) or not name:
             raise TypeError(f"questions must have names that are texts, but got {name!r}")
-        if not isinstance(design, Design):
-            raise TypeError(f"the design of {quoted(name)} must be a design, but got {type(design).__name__}")
+        listed_design(design, f"the design of {quoted(name)}")
         if not design.exclusive:
             raise ValueError(
                 f"a report to {quoted(name)} must name one thing, but under {design.mechanism} it supports several "

@@ -181,7 +181,9 @@ class Discovery(Result):
     def printed(self, **options: Any) -> Printed:
         """Give a table for a paper: support, share in percent with its interval, and the adjusted p-value."""
         table = self.table(**options)
-        columns = {name: labels(table[name]) for name in (*self.tally.by, "value")}
+        columns = {name: labels(table[name]) for name in self.tally.by}
+        others = table.get("other", np.zeros(len(table["value"]), dtype=bool))
+        columns["value"] = [str(told_apart(*pair)) for pair in zip(table["value"], others, strict=True)]
         columns["support"] = cells(table["support"])
         columns["share (%)"] = [f"{100 * share:.2f}" for share in table["share"].tolist()]
         limits = zip(table["low"].tolist(), table["high"].tolist(), strict=True)
@@ -206,7 +208,9 @@ class Discovery(Result):
     def text(self) -> str:
         """Say what was found, how common it is, and what would have been too rare."""
         promise = self.promise()
-        lines = [f"{self.title()}, found among {about(self.tally.design.values.number)} ({promise[0].lower()}{promise[1:-1]}):"]
+        lines = [
+            f"{self.title()}, found among {about(self.tally.design.values.number)} ({promise[0].lower()}{promise[1:-1]}):"
+        ]
         lines.append("(intervals are for shares in the population, and hold given that the value was found)")
         for name, part in zip(self.tally.group_names(), self.findings, strict=True):
             lines += [*([f"{printable(name)}:"] if self.tally.by else []), *self._lines(part)]
@@ -333,9 +337,12 @@ def shown_value(value: str | int, other: bool) -> str:
     >>> shown_value("(other)", True), shown_value("(other)", False)
     ('(other)', "'(other)'")
     """
-    if value == OTHER and not other:
-        return repr(value)
-    return shortened(printable(str(value)), VALUE_WIDTH)
+    return shortened(printable(str(told_apart(value, other))), VALUE_WIDTH)
+
+
+def told_apart(value: str | int, other: bool) -> str | int:
+    """Put a text that looks like *other* in quotes, so that the two are not mistaken for each other."""
+    return repr(value) if value == OTHER and not other else value
 
 
 def discover(

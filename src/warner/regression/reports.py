@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.designs.contract import Design
+from warner.designs.contract import Design, listed_design
+from warner.designs.device import Device
 from warner.designs.labels import MISSING, OUTSIDE, first_and_last
 from warner.regression.scores import column_scores, report_scores
 from warner.reports.counts import refuse_uninformative
@@ -216,8 +217,11 @@ def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tupl
         refuse_uninformative(design)
         _refuse_incomplete(design)
         return (design,), ("",)
-    several = isinstance(design, Mapping) and all(isinstance(one, Design) for one in design.values())
-    if not several or not design:
+    several = list(design.values()) if isinstance(design, Mapping) else []
+    for one in several or [design]:
+        if isinstance(one, Device):
+            listed_design(one)  # which says what to do with one that has no list of answers
+    if not several or not all(isinstance(one, Design) for one in several):
         raise TypeError(f"design must be a Design, or a mapping of names to designs, but got {design!r}")
     if by is None:
         raise TypeError('by must name the column that says which of the designs each row went through: by="version"')

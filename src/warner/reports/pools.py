@@ -179,7 +179,7 @@ def refuse_uncounted(given: object, usage: str) -> None:
         if isinstance(given, OpenTally):
             raise TypeError(
                 "tally must be of a design with a list of answers, but got reports of an open domain; warner.discover "
-                "finds their frequent values"
+                "finds their frequent values, and tally.closed([...]) looks up a list"
             )
         raise TypeError(f"tally must be a Tally or a Pool, but got {type(given).__name__}: {usage}")
 
@@ -212,7 +212,8 @@ def pool(tallies: Iterable[Tally]) -> Tally | Pool:
     strange = [type(part).__name__ for part in given if not isinstance(part, Tally)]
     if not given or strange:
         got = strange[0] if strange else type(tallies).__name__ if not isinstance(tallies, Iterable) else "none"
-        raise TypeError(f"tallies must be a list of at least one Tally, but got {got}")
+        remedy = "; reports of one open domain add up, tally + tally" if got == "OpenTally" else ""
+        raise TypeError(f"tallies must be a list of at least one Tally, but got {got}{remedy}")
     for part in given:
         if part.domain != given[0].domain:
             mine, other = (f"{len(labels)} answers from {labels[0]!r}" for labels in (given[0].domain, part.domain))

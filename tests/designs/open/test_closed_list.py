@@ -118,7 +118,7 @@ def test_regressions_are_refused() -> None:
     ("values", "options", "message"),
     [
         (["one", "far too long"], {}, "but got 'far too long'"),
-        (["one", "One"], {}, "must differ once they are normalized"),
+        (["one", "One"], {}, "must differ once they are normalized, but 'one' and 'One' do not"),
         (["one"], {}, "at least 2"),
         (["one", "one"], {}, "distinct"),
     ],
@@ -126,6 +126,11 @@ def test_regressions_are_refused() -> None:
 def test_lists_that_cannot_be_are_one_clear_line(values: list[str], options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         WORDS.closed(values, **options)
+
+
+def test_a_text_is_no_list_of_its_letters() -> None:
+    with pytest.raises(TypeError, match="values must be a list of answers, but got 'the'"):
+        WORDS.closed("the")
 
 
 def test_numbers_have_no_other() -> None:

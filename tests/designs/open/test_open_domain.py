@@ -19,7 +19,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import warner
 from references import reference
-from warner.designs import load_listed_design
 from warner.designs.open.level_weights import squared_quantiles, tail_probabilities
 from warner.designs.open.open_domain import OpenDomain
 from warner.designs.open.values import Texts, WholeNumbers
@@ -303,10 +302,33 @@ def test_numbers_out_of_range_are_refused() -> None:
     assert isinstance(design.randomize(255.0), str)
 
 
-def test_what_needs_a_list_of_answers_refuses_an_open_domain(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda design: warner.Tally(design, [1]),
+        lambda design: warner.inv([1, 2], design),
+        lambda design: warner.mle([1, 2], design),
+        lambda design: warner.certificate([1, 2], [0.5, 0.5], design),
+        lambda design: warner.simulate.reports_of_population([0.5, 0.5], 10, design, rng=np.random.default_rng(1)),
+        lambda design: warner.simulate.reports_of_people([1, 1], design, rng=np.random.default_rng(1)),
+        lambda design: warner.Product({"first": design, "second": warner.RandomizedResponse(2, epsilon=1)}),
+        lambda design: warner.RandomizedResponse(2, epsilon=1).as_channel().then(design),
+        lambda design: warner.regress("y ~ x", {"y": ["1:00:0"], "x": [1]}, design=design),
+        lambda design: warner.explain("x ~ y", {"y": ["1:00:0"], "x": [1]}, {"y": design}),
+        lambda design: warner.associate({"y": ["1:00:0"], "z": ["1:00:0"]}, {"y": design, "z": design}),
+        lambda design: design.k,
+        lambda design: design.symmetry,
+    ],
+)
+def test_what_needs_a_list_of_answers_refuses_an_open_domain(asked: Callable[[Any], object]) -> None:
+    with pytest.raises((TypeError, AttributeError)) as refused:
+        asked(OpenDomain(epsilon=1, bits=8))
+    said = "an open domain has no list of answers, which this needs; warner.discover finds its frequent values, or "
+    assert str(refused.value) == f"{said}close it with design.closed([...])"
+
+
+def test_other_attributes_are_missing_as_everywhere() -> None:
     design: Any = OpenDomain(epsilon=1, bits=8)
-    design.save(tmp_path / "open.json")
-    with pytest.raises(TypeError, match="no list of answers"):
-        load_listed_design(tmp_path / "open.json")
-    with pytest.raises(TypeError, match="no list of answers"):
-        warner.Tally(design, [1])
+    assert getattr(design, "source", None) is None
+    with pytest.raises(AttributeError, match="'OpenDomain' object has no attribute 'shares'"):
+        assert design.shares

@@ -62,7 +62,9 @@ def test_what_is_no_report_is_told_apart() -> None:
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
 def test_rows_of_whole_numbers_have_any_width(kind: type[np.integer[Any]]) -> None:
     form, largest = OpenForm(3, (2, 1)), np.iinfo(kind).max
-    rows = np.array([[2, 7, 2, 1], [1, 7, 0, 0], [1, largest, 0, 0], [1, 7, 0, largest], [largest, 0, 0, 0]], dtype=kind)
+    rows = np.array(
+        [[2, 7, 2, 1], [1, 7, 0, 0], [1, largest, 0, 0], [1, 7, 0, largest], [largest, 0, 0, 0]], dtype=kind
+    )
     read = form.read(rows, codes=True)
     assert read.status.tolist() == [0, 0, OUTSIDE, OUTSIDE, OUTSIDE]
     assert read.reports[:2].tolist() == [[2, 7, 2, 1], [1, 7, 0, 0]]

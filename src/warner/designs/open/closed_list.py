@@ -77,6 +77,8 @@ class ClosedList(Symmetric):
     complete: ClassVar[bool] = False
 
     def __init__(self, values: Sequence[str] | Sequence[int], source: OpenDomain, *, other: bool = False) -> None:
+        if isinstance(values, str | bytes):
+            raise TypeError(f"values must be a list of answers, but got {values!r}")
         labels: list[Any] = list(values)
         if other:
             if not source.values.has_other:
@@ -93,8 +95,11 @@ class ClosedList(Symmetric):
             strange = labels[int(np.argmax(wrong))]
             raise ValueError(f"values must be {source.values.described()}, but got {strange!r}")
         blocks = coded.blocks if not other or last is None else np.vstack([coded.blocks, last])
-        if len(np.unique(blocks, axis=0)) < len(blocks):
-            raise ValueError("values must differ once they are normalized, but two of them do not")
+        first: dict[tuple[int, ...], int] = {}
+        for place, row in enumerate(map(tuple, blocks.tolist())):
+            if first.setdefault(row, place) < place:
+                twins = f"{labels[first[row]]!r} and {labels[place]!r}"
+                raise ValueError(f"values must differ once they are normalized, but {twins} do not")
         blocks.flags.writeable = False
         for name, value in {"domain": domain, "source": source, "other": bool(other), "_blocks": blocks}.items():
             object.__setattr__(self, name, value)

@@ -46,11 +46,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from operator import mul
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from warner.designs.device import Device, revealed
+from warner.designs.device import WITHOUT_LIST, Device, revealed
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import TOTAL_LIMIT, is_decimal, odds_as_given, odds_from_json, whole_number
 from warner.designs.labels import refuse_answers
@@ -202,6 +202,16 @@ class OpenDomain(Device):
     def with_epsilon(self, epsilon: Number) -> Self:
         """Give the design for the same values, in the same blocks, that spends at most this epsilon."""
         return self._of(self.values, *_best_odds_and_field(self.values, Budget(epsilon), None), self.weights)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say what takes an open domain, where somebody asks for what only a list of answers has."""
+            from warner.designs.contract import Design
+
+            known = name in Design.__annotations__ or hasattr(Design, name)
+            named = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(f"an {self.mechanism} {WITHOUT_LIST}" if known else named)
 
     # Facts
 
