@@ -217,6 +217,7 @@ class Estimate(Result):
         above: float | None = None,
         below: float | None = None,
         within: tuple[float, float] | None = None,
+        values: Any = None,
     ) -> Interval:
         """Give the confidence interval of an answer's share, of a set of answers together, or of every answer.
 
@@ -239,6 +240,8 @@ class Estimate(Result):
         above, below, within : number, or two of them
             In the place of answers that are numbers: the share of people above or below a number, or within two, both
             of them included. The result is a `ShareBeyond`, which has a ``value`` and a standard error as well.
+        values : mapping, sequence or "numbers", optional
+            With `above`, `below` or `within`: the number that each answer stands for, as for `mean`.
 
         Examples
         --------
@@ -254,7 +257,11 @@ class Estimate(Result):
         if above is not None or below is not None or within is not None:
             if answers is not None or cumulative or method is not None:
                 raise TypeError("give answers, cumulative or method, or one of above, below and within, not both")
-            return share_beyond(self.tally, self.shares, confidence, above=above, below=below, within=within)
+            return share_beyond(
+                self.tally, self.shares, confidence, above=above, below=below, within=within, values=values
+            )
+        if values is not None:
+            raise TypeError("values are for above, below and within, the share of people beyond a number; give one")
         return interval(self.tally, answers, confidence, method=method, cumulative=cumulative)
 
     def mean(
@@ -434,13 +441,14 @@ class Estimate(Result):
         >>> from warner import RandomizedResponse, Tally
         >>> result = estimate(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]))
         >>> result.totals(population=10_777)
-        totals, approximate 95 % interval (population) (known population)
+        totals, 95 % interval (population) (known population)
           yes: 3,233, 1,149 to 5,449
           no: 7,544, 5,328 to 9,628
         """
         from warner.inference.totals import totals
 
-        return totals(self.tally, self.shares, population, values, Confidence(level))
+        confidence = Confidence(level)
+        return totals(self.tally, self.shares, population, values, confidence, outside=self.estimator.outside)
 
     def commonest(self, count: int, *, level: float = 0.95, target: str = "population") -> Ranking:
         """Tell which answers are certainly among the `count` most common ones, and which may be.

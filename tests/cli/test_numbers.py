@@ -70,12 +70,13 @@ def test_numbers_are_rounded_before_they_are_randomized(prompt: Prompt) -> None:
 
 
 def test_means_quantiles_and_shares_are_those_of_the_library(prompt: Prompt, reports: Path) -> None:
-    asked = ("--mean", "--median", "--quantile", "0.9", "--above", "50", "--below", "20")
+    asked = ("--mean", "--standard-deviation", "--median", "--quantile", "0.9", "--above", "50", "--below", "20")
     base = ("estimate", "incomes.csv", "-c", "income", "-d", "wave.json")
     document = json.loads(prompt.prints(*base, *asked, "--json"))
     result = estimate(tally(reports, WAVE, column="income"))
     assert document["method"] == "smooth"
     assert document["mean"] == result.mean().to_dict()
+    assert document["standard_deviation"] == result.standard_deviation().to_dict()
     assert document["quantiles"] == [result.median().to_dict(), result.quantile(0.9).to_dict()]
     assert document["shares"] == [result.interval(above=50).to_dict(), result.interval(below=20).to_dict()]
     text = prompt.prints(*base, *asked)
@@ -94,6 +95,12 @@ def test_answers_that_stand_for_numbers(prompt: Prompt) -> None:
     found = json.loads(prompt.prints(*base, "--values", "never=0, once, or twice=1.5,often=5"))
     expected = estimate(tally(prompt.folder / "said.csv", load_design(prompt.folder / "often.json"), column="said"))
     assert found["mean"] == expected.mean([0, 1.5, 5]).to_dict()
+    beyond = ("--standard-deviation", "--above", "1", "--values", "never=0, once, or twice=1.5,often=5")
+    found = json.loads(prompt.prints(*base, *beyond))
+    assert found["standard_deviation"] == expected.standard_deviation([0, 1.5, 5]).to_dict()
+    assert found["shares"] == [expected.interval(above=1, values=[0, 1.5, 5]).to_dict()]
+    said = prompt.prints(*base[:-2], *beyond)
+    assert expected.standard_deviation([0, 1.5, 5]).text().strip("<>") in said
     assert "answers must be numbers, but 'never' is none" in prompt.complains(*base)
     assert "--values must name answers with their numbers" in prompt.complains(*base, "--values", "never")
     assert "--values needs --mean" in prompt.complains(

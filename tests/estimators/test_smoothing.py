@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import warner
 from references import reference
-from warner import CutoffResponse, RandomizedResponse, SquareWave, SubsetSelection, Tally, smooth
+from warner import BitFlips, CutoffResponse, RandomizedResponse, SquareWave, SubsetSelection, Tally, smooth
 from warner.estimation import estimated
 
 NUMBERS = reference("numbers")
@@ -96,3 +96,16 @@ def test_it_is_refused_for_pools_and_named_in_estimates() -> None:
     assert "smooth" in result.text()
     with pytest.raises(TypeError, match="method must not be 'smooth' here: it is for one collection"):
         estimated(warner.pool([tally, Tally(RandomizedResponse(30, epsilon=1), [10] * 30)]), method="smooth")
+
+
+def test_counts_without_a_likelihood_or_a_symmetry_are_refused_in_a_line_at_every_door() -> None:
+    design = BitFlips(6, epsilon=1, size=3)
+    tally = Tally(design, design.simulate(shape(6), 200, rng=np.random.default_rng(1)), n=200)
+    doors: Any = (
+        lambda: smooth(tally.counts, design, n=200),
+        lambda: estimated(tally, method="smooth"),
+        lambda: estimated(tally).median(method="smooth"),
+    )
+    for door in doors:
+        with pytest.raises(TypeError, match=r"smooth needs the likelihood of the counts, or .* use inv_p"):
+            door()

@@ -1,6 +1,6 @@
 """Means, standard deviations and quantiles: by hand, by enumeration, against others' numbers, and their laws.
 
-It tests inference/quantiles.py and inference/numeric_results.py as well.
+It tests inference/quantiles.py, inference/numeric_results.py and inference/totals.py as well.
 """
 
 from __future__ import annotations
@@ -335,6 +335,19 @@ def test_shares_beyond_a_number_are_those_of_sets() -> None:
     assert (result.interval(above=3).low, result.interval(above=3).methods) == (1, ("known",))
 
 
+def test_shares_beyond_a_number_that_answers_stand_for() -> None:
+    result = estimated(Tally(RandomizedResponse(["never", "once", "often"], odds=(2, 1)), [400, 350, 250]))
+    values = {"never": 0, "once": 1, "often": 5}
+    for one, other in (
+        (result.interval(above=0, values=values), result.interval(["once", "often"])),
+        (result.interval(below=1, values=values), result.interval("never")),
+        (result.interval(within=(0.5, 1), values=values), result.interval("once")),
+    ):
+        assert (one.low, one.high, one.methods) == (other.low, other.high, other.methods)
+    with pytest.raises(TypeError, match="values are for above, below and within"):
+        result.interval("never", values=values)
+
+
 def test_cumulative_shares_of_many_answers_have_one_band() -> None:
     design = RandomizedResponse(9, odds=(9, 1))
     result = estimated(some_reports(design, 1000))
@@ -386,6 +399,40 @@ def test_differences_of_means_between_groups() -> None:
     assert_allclose(normal.difference, apart[1].value - apart[0].value)
     assert "normal test of equality" in normal.text()
     assert normal.to_dict()["first"] == "south"
+
+
+# Totals
+
+
+def test_totals_of_a_known_population_are_as_exact_as_what_they_are_so_many_times() -> None:
+    coin = estimated(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]))
+    cutoff = estimated(some_reports(CutoffResponse([0, 1, 5, 20], odds=(3, 1))))
+    wave = estimated(some_reports(SquareWave(range(18, 50), epsilon=1)))
+    for result, values, exact in ((coin, None, True), (cutoff, "numbers", True), (wave, "numbers", False)):
+        found = result.totals(1000, values)
+        alone: Any = result.interval("yes") if values is None else result.mean(values)
+        assert_allclose([found.low[0, 0], found.high[0, 0]], [1000 * alone.low, 1000 * alone.high])
+        assert found.methods == alone.methods
+        assert found.approximate is alone.approximate is not exact
+        assert found.to_dict()["approximate"] is not exact
+        assert ("approximate 95 %" in found.text()) is not exact
+        assert ("approximate 95 %" in found.to_markdown()) is not exact
+        assert found.rows().approximate is not exact
+    weighted = estimated(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [60.0, 90.0], squares=225.0))
+    assert weighted.totals(1000).approximate
+
+
+def test_totals_outside_their_own_intervals_are_marked() -> None:
+    # An estimator that gives all answers the same share, though one of them stands out.
+    tally = Tally(RandomizedResponse(4, odds=(9, 1)), [150, 155, 152, 200])
+    result = estimated(tally, method=lambda counts, design: np.full(4, 1 / 4))
+    outside, found = result.table()["outside"], result.totals(1000)
+    assert 0 < outside.sum() < 4
+    assert found.marked.tolist() == outside.tolist()
+    lines = found.text().splitlines()
+    assert [line.endswith(" *") for line in lines[1:-1]] == outside.tolist()
+    assert lines[-1] == f"* outside its own interval: {result.estimator.outside}"
+    assert [text.endswith("*") for text in found.printed().columns["total"]] == outside.tolist()
 
 
 # Words and bad input
@@ -448,7 +495,8 @@ def test_one_truth_at_every_door() -> None:
         (lambda e: e.quantile(0, [0, 1, 2]), ValueError, "between 0 and 1, such as 0.5 for the median, but got 0"),
         (lambda e: e.quantile(1.5, [0, 1, 2]), ValueError, "but got 1.5"),
         (lambda e: e.quantile("half", [0, 1, 2]), ValueError, "but got 'half'"),
-        (lambda e: e.interval(above=1), ValueError, "answers must be numbers"),
+        (lambda e: e.interval(above=1), ValueError, "answers must be numbers, but 'never' is none; give values"),
+        (lambda e: e.interval(above=1, values=[0, 1]), ValueError, "values must be 3 numbers"),
         (lambda e: e.interval("never", above=1), TypeError, "not both"),
         (lambda e: e.compare_means(("a", "b"), [0, 1, 2]), ValueError, "between needs groups"),
         (lambda e: e.mean([0, 1, 2], target="sample"), ValueError, "target must be one of"),

@@ -36,6 +36,9 @@ class FollowUps(NamedTuple):
     ] = None
     present: Annotated[bool, typer.Option("--present", help="Name the answers that somebody certainly holds.")] = False
     mean: Annotated[bool, typer.Option("--mean", help="Give the mean of answers that are numbers.")] = False
+    standard_deviation: Annotated[
+        bool, typer.Option("--standard-deviation", help="Give the standard deviation of answers that are numbers.")
+    ] = False
     median: Annotated[bool, typer.Option("--median", help="Give the median of answers that are numbers.")] = False
     quantile: Annotated[
         list[float] | None,
@@ -82,16 +85,21 @@ class FollowUps(NamedTuple):
     values: Annotated[
         str | None,
         typer.Option(
-            help="The number that each answer stands for, for --mean, --median, --quantile and --totals, such as "
-            "never=0,once=1."
+            help="The number that each answer stands for, such as never=0,once=1, for means, quantiles, shares beyond "
+            "a number and --totals."
         ),
     ] = None
 
     @property
     def asked(self) -> bool:
         """Whether there is anything to answer."""
-        of_numbers = self.mean or self.median or bool(self.quantile or self.above or self.below or self.within)
-        return bool(self.about_answers) or of_numbers or self.totals
+        return bool(self.about_answers) or self.about_numbers or self.totals
+
+    @property
+    def about_numbers(self) -> bool:
+        """Whether there is anything to answer about the numbers that answers are or stand for."""
+        beyond = bool(self.above or self.below or self.within)
+        return self.mean or self.standard_deviation or self.median or bool(self.quantile) or beyond
 
     @property
     def about_answers(self) -> list[str]:
@@ -107,8 +115,11 @@ class FollowUps(NamedTuple):
             raise ValueError("--quantile-method needs --median or --quantile")
         if self.population and not self.totals:
             raise ValueError("--population needs --totals, which it is the number of people of")
-        if self.values is not None and not (self.mean or self.median or self.quantile or self.totals):
-            raise ValueError("--values needs --mean, --median, --quantile or --totals")
+        if self.values is not None and not (self.about_numbers or self.totals):
+            raise ValueError(
+                "--values needs --mean, --standard-deviation, --median, --quantile, --above, --below, --within or "
+                "--totals"
+            )
 
     def answered(
         self, estimate: Estimate, level: float, target: str, *, anytime: bool = False
@@ -135,16 +146,18 @@ class FollowUps(NamedTuple):
         answers: dict[str, Result | list[Result]] = {}
         if self.mean:
             answers["mean"] = estimate.mean(values, anytime=anytime, **asked)
+        if self.standard_deviation:
+            answers["standard_deviation"] = estimate.standard_deviation(values, **asked)
         if self.mean and groups is not None:
             answers["difference"] = estimate.compare_means(groups, values, **asked)
         if taus := [0.5] * self.median + (self.quantile or []):
             how = {"anytime": anytime, "method": self.quantile_method, **asked}
             answers["quantiles"] = [estimate.quantile(tau, values, **how) for tau in taus]
-        shares = [estimate.interval(above=number, anytime=anytime, **asked) for number in self.above or ()]
-        shares += [estimate.interval(below=number, anytime=anytime, **asked) for number in self.below or ()]
-        shares += [estimate.interval(within=_two_numbers(text), anytime=anytime, **asked) for text in self.within or ()]
-        if shares:
-            answers["shares"] = list(shares)
+        beyond: list[dict[str, Any]] = [{"above": number} for number in self.above or ()]
+        beyond += [{"below": number} for number in self.below or ()]
+        beyond += [{"within": _two_numbers(text)} for text in self.within or ()]
+        if beyond:
+            answers["shares"] = [estimate.interval(values=values, anytime=anytime, **one, **asked) for one in beyond]
         if self.totals:
             people = self.population[0] if self.population and len(self.population) == 1 else self.population
             answers["totals"] = estimate.totals(people, values, level=asked["level"])

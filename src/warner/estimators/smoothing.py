@@ -169,7 +169,11 @@ class Normal(CurveLikelihood):
 
     def __init__(self, design: Design, counts: Counts, n: float) -> None:
         symmetry = design.symmetry
-        assert symmetry is not None
+        if symmetry is None:
+            raise TypeError(
+                "smooth needs the likelihood of the counts, or a design in which every answer has a count of its own "
+                "with the same p and q for all, but this one has neither; use inv_p"
+            )
         unbiased = (counts / n - symmetry.q) / symmetry.gain
         self.unbiased = unbiased + (1 - unbiased.sum()) / design.k
         self.noise = max(float(symmetry.q - symmetry.neither) / symmetry.gain**2 / n, SMALLEST)

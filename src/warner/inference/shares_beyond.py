@@ -71,6 +71,7 @@ def share_beyond(
     above: Any = None,
     below: Any = None,
     within: Any = None,
+    values: Any = None,
 ) -> ShareBeyond:
     """Give the share of people whose number is above or below one, or within two, both included, in each group."""
     given = {
@@ -78,7 +79,7 @@ def share_beyond(
     }
     if len(given) != 1:
         raise TypeError(f"give one of above, below and within, but got {' and '.join(given) or 'none of them'}")
-    x = numbers_of(tally)
+    x = numbers_of(tally, values)
     if within is not None:
         try:
             least, most = (float(end) for end in within)

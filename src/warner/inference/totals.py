@@ -17,18 +17,18 @@ from warner.arrays import objects
 from warner.designs.facts import Fuzzy
 from warner.designs.labels import all_labels
 from warner.inference.complex_differences import student_error
-from warner.inference.intervals import limits
+from warner.inference.intervals import IntervalResult, limits
 from warner.inference.means import mean, values_of, with_limits
 from warner.inference.normal import normal_limits
 from warner.inference.quantities import Rows
 from warner.inference.ranking import reports_in_papers
 from warner.reports.complex_samples.linear_scores import LinearScores
-from warner.results import Result, plain
+from warner.results import plain
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import printable, sentence
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts
+    from warner.arrays import Array, Counts, Mask
     from warner.documents import Document
     from warner.inference.intervals import Confidence
     from warner.reports.pools import Collected
@@ -38,7 +38,7 @@ KNOWN, EXPANDED = "known population", "sums of weights"  # where the number of p
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Totals(Result):
+class Totals(IntervalResult):
     """Numbers of people, or the sum of a number over all people, with confidence intervals.
 
     Attributes
@@ -47,6 +47,10 @@ class Totals(Result):
         The totals, their standard errors and intervals; NaN for a group without reports.
     confidence : Confidence
         The level.
+    methods : tuple of str
+        How the intervals of the shares, or of the mean, were computed; ``linear`` for sums of weights.
+    weighted : bool
+        Whether people were not drawn alike and alone, but have weights, strata or clusters.
     source : {"known population", "sums of weights"}
         Where the number of people comes from.
     answers : tuple
@@ -57,6 +61,8 @@ class Totals(Result):
         What the sample consists of, such as 32 schools in 4 regions; empty where people were drawn alone.
     reports : str
         How many reports they rest on, and their epsilon.
+    outside : str
+        Why a total may lie outside its own interval: the bias of the estimator.
     """
 
     value: Array
@@ -64,12 +70,15 @@ class Totals(Result):
     low: Array
     high: Array
     confidence: Confidence
+    methods: tuple[str, ...]
+    weighted: bool
     source: str
     answers: tuple[Any, ...] = ()
     by: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
     sample: str = ""
     reports: str = ""
+    outside: str = ""
 
     def table(self) -> dict[str, Counts]:
         """Give a row for each answer (and group)."""
@@ -91,24 +100,33 @@ class Totals(Result):
         cells = estimate_columns(table, "total", "interval", of="total")
         table["value"] = table.pop("total")
         shown = cells["total"], cells["se"], cells["interval"]
-        return Rows("total", of, names, groups, table, shown, self.confidence, self.source, self.approximate)
-
-    @property
-    def approximate(self) -> bool:
-        """Whether the level holds only about, which is true of all totals."""
-        return True
+        method = f"{self.method}, {self.source}"
+        return Rows("total", of, names, groups, table, shown, self.confidence, method, self.approximate)
 
     @property
     def about(self) -> str:
         """What the intervals are, in words."""
-        return f"{'design-based' if self.sample else 'approximate'} {self.confidence}"
+        return f"design-based {self.confidence}" if self.sample else self.interval_name
+
+    @property
+    def marked(self) -> Mask:
+        """Which totals lie outside their own intervals, a row each."""
+        return np.ravel((self.value < self.low) | (self.value > self.high))
+
+    def _remarks(self) -> list[str]:
+        return [f"* outside its own interval: {self.outside}"] if self.outside and self.marked.any() else []
 
     def printed(self, **options: Any) -> Printed:
         """Give a table for a paper: each row to two digits of its standard error."""
         table = self.table(**options)
         columns = {name: labels(table[name]) for name in (*self.by, "value") if name in table}
         columns |= estimate_columns(table, "total", self.about, of="total")
-        notes = [self.reports, f"number of people: {self.source}", *([self.sample] if self.sample else [])]
+        columns["total"] = [
+            f"{text}*" if mark else text for text, mark in zip(columns["total"], self.marked.tolist(), strict=True)
+        ]
+        drawn = [self.sample] if self.sample else []
+        method, source = f"method of the interval: {self.method}", f"number of people: {self.source}"
+        notes = [self.reports, source, method, *drawn, *self._remarks()]
         return Printed(columns, "Estimated totals", tuple(map(sentence, notes)))
 
     def to_dict(self) -> Document:
@@ -118,7 +136,8 @@ class Totals(Result):
         grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
         numbers = {name: plain(self._squeezed(getattr(self, name))) for name in ("value", "se", "low", "high")}
         named = {"answers": list(self.answers)} if self.answers else {}
-        return {"quantity": "total", **grouped, **named, **numbers, **about, **sample}
+        how = {"method": self.method, "approximate": self.approximate}
+        return {"quantity": "total", **grouped, **named, **numbers, **about, **how, **sample}
 
     def _squeezed(self, values: Array) -> Array:
         values = values if self.groups else values[0]
@@ -129,7 +148,7 @@ class Totals(Result):
         table = self.table()
         names = [column.tolist() for name, column in table.items() if name in (*self.by, "value")]
         rows = zip(*(table[name].tolist() for name in ("total", "low", "high", "se")), strict=True)
-        said = [with_limits(*row) for row in rows]
+        said = [with_limits(*row) + " *" * mark for row, mark in zip(rows, self.marked.tolist(), strict=True)]
         drawn = f", {self.sample}" if self.sample else ""
         head = f"totals, {self.about}{drawn} ({self.source})"
         if not names:
@@ -138,21 +157,34 @@ class Totals(Result):
             f"  {printable(', '.join(map(str, name)))}: {line}"
             for name, line in zip(zip(*names, strict=True), said, strict=True)
         ]
-        return "\n".join([head, *lines])
+        return "\n".join([head, *lines, *self._remarks()])
 
 
-def totals(tally: Collected, shares: Array, population: Any, values: Any, confidence: Confidence) -> Totals:
+def totals(
+    tally: Collected, shares: Array, population: Any, values: Any, confidence: Confidence, *, outside: str = ""
+) -> Totals:
     """Give the number of people with each answer, or the sum of the numbers that answers stand for."""
     answers = () if values is not None else tuple(all_labels(tally.domain).tolist())
     groups = tally.groups if tally.by else ()
     if population is None:
-        numbers, source = _expanded(tally, values, confidence), EXPANDED
+        numbers, methods, source = _expanded(tally, values, confidence), ("linear",), EXPANDED
     else:
-        numbers, source = _of_population(tally, shares, _number_of_people(tally, population), values, confidence), KNOWN
+        people, source = _number_of_people(tally, population), KNOWN
+        numbers, methods = _of_population(tally, shares, people, values, confidence)
     drawn = "" if tally.sample is None else tally.sample.described()
     value, error, low, high = numbers
     return Totals(
-        value, error, low, high, confidence, source, answers, tally.by, groups, drawn, reports_in_papers(tally)
+        *(value, error, low, high),
+        confidence,
+        methods,
+        not tally.simple,
+        source,
+        answers,
+        tally.by,
+        groups,
+        drawn,
+        reports_in_papers(tally),
+        outside,
     )
 
 
@@ -172,12 +204,15 @@ def _number_of_people(tally: Collected, population: Any) -> Array:
 
 def _of_population(
     tally: Collected, shares: Array, people: Array, values: Any, confidence: Confidence
-) -> tuple[Array, ...]:
+) -> tuple[tuple[Array, ...], tuple[str, ...]]:
+    """Give so many times the shares, or the mean, with their errors and limits; and how these were computed."""
     if values is None:
         ends = limits(tally, confidence)
-        return tuple(people * part for part in (shares.reshape(len(people), -1), ends.error, ends.low, ends.high))
+        parts = (shares.reshape(len(people), -1), ends.error, ends.low, ends.high)
+        return tuple(people * part for part in parts), ends.methods
     found = mean(tally, values, confidence)
-    return tuple(people * np.reshape(part, (-1, 1)) for part in (found.value, found.se, found.low, found.high))
+    parts = (found.value, found.se, found.low, found.high)
+    return tuple(people * np.reshape(part, (-1, 1)) for part in parts), found.methods
 
 
 def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[Array, ...]:
