@@ -9,6 +9,7 @@ import itertools
 import math
 import re
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -550,7 +551,33 @@ def test_neighbouring_large_numbers_are_told_apart() -> None:
     assert deviation.printed().columns["standard deviation"] == ["0.00"]
 
 
-# Coverage by simulation
+# Coverage of approximate intervals
+
+
+@pytest.mark.parametrize(
+    ("odds", "n", "values", "least"),
+    [
+        ((3, 1), 20, (0, 1, 2), 0.919),
+        ((3, 1), 40, (0, 1, 2), 0.933),
+        ((9, 1), 20, (0, 1, 2), 0.912),
+        ((9, 1), 40, (0, 1, 10), 0.918),
+        ((99, 1), 20, (0, 1, 10), 0.696),
+    ],
+)
+def test_linear_means_of_few_people_hold_as_rarely_as_the_page_says(
+    odds: tuple[int, int], n: int, values: tuple[int, ...], least: float
+) -> None:
+    # All counts of n people with three answers, for all 231 populations with shares in twentieths
+    design, counts = RandomizedResponse(3, odds=odds), compositions(n, 3)
+    mean = estimated(grouped(design, counts), method="inv").mean(values)
+    held = []
+    for shares in compositions(20, 3) / 20:
+        truth = shares @ np.array(values)
+        inside = (mean.low <= truth + 1e-9) & (truth <= mean.high + 1e-9)
+        held.append(float(multinomial(counts, shares @ design.channel())[inside].sum()))
+    assert min(held) == pytest.approx(least, abs=1e-3)
+    row = f"| {odds[0]} : {odds[1]} | {n} | {', '.join(map(str, values))} | {100 * least:.0f} % |"
+    assert row in (Path(__file__).parents[2] / "docs" / "numbers.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.long
