@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import re
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -279,6 +278,8 @@ def html(table: Printed) -> str:
     >>> html(Printed({"value": ["<18"], "share (%)": ["9.50"]})).splitlines()[-2]
     '<tr><td>&lt;18</td><td align="right">9.50</td></tr></table>'
     """
+    from html import escape
+
     aligned = [' align="right"' if right else "" for right in _to_the_right(table.columns)]
 
     def line(texts: Iterable[str], tag: str) -> str:

@@ -46,7 +46,6 @@ from warner.inference.asked_answers import asked_evidence, asked_test, asks_abou
 from warner.inference.binomial import ROUNDING, at_each_count, at_least, at_most, binomial_limits
 from warner.inference.check_results import Check, Findings, Test
 from warner.inference.intervals import in_all_groups
-from warner.inference.open_checks import OpenCheck, check_open
 from warner.inference.report_types import (
     EQUAL_G2,
     number_of_report_type_tests,
@@ -54,8 +53,8 @@ from warner.inference.report_types import (
     report_type_tests,
 )
 from warner.reports.counts import refuse_uninformative
-from warner.reports.open_tallies import OpenTally
-from warner.reports.pools import refuse_uncounted
+from warner.reports.pools import Pool, uncounted
+from warner.reports.tallies import Tally
 from warner.results import check_level
 from warner.searching import bisected_each, first_true_each
 from warner.simulate import of_each_size, seeded_by
@@ -69,8 +68,9 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.facts import Bounds
     from warner.designs.symmetric import Symmetric
+    from warner.inference.open_checks import OpenCheck
+    from warner.reports.open_tallies import OpenTally
     from warner.reports.pools import Collected
-    from warner.reports.tallies import Tally
 
 G2_ROUNDING = 1e-9  # below, G2 is rounding, or as good as none; so is a relative change of a tail
 Q_HALVINGS = 50  # of the range in which q is searched
@@ -138,11 +138,8 @@ def check(
     1.0
     """
     _check_options(level, simulations, rng, fakes)
-    if isinstance(tally, OpenTally):
-        if fakes is not None:
-            raise ValueError("fakes must be left out for an open domain: warner.discover says what fake reports can do")
-        return check_open(tally, level=level)
-    refuse_uncounted(tally, "check(Tally(design, counts))")
+    if not isinstance(tally, Tally | Pool):
+        return _checked_open(tally, level, fakes)
     if not tally.answered.any():
         raise ValueError("the tally must hold at least one report, but there is none")
     if all(part.design.epsilon == 0 for part in tally.parts):
@@ -317,6 +314,18 @@ def _likelihood_ratio_test(counted: _Counted) -> Test | None:
         )
 
     return Test("likelihood ratio", p_values, say, g2)
+
+
+def _checked_open(tally: object, level: float, fakes: int | None) -> OpenCheck:
+    """Check reports of an open domain; refuse anything else."""
+    from warner.inference.open_checks import check_open  # these load all of open domains
+    from warner.reports.open_tallies import OpenTally
+
+    if not isinstance(tally, OpenTally):
+        raise uncounted(tally, "check(Tally(design, counts))")
+    if fakes is not None:
+        raise ValueError("fakes must be left out for an open domain: warner.discover says what fake reports can do")
+    return check_open(tally, level=level)
 
 
 def _check_options(level: float, simulations: object, rng: object, fakes: object) -> None:
