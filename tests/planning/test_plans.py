@@ -568,7 +568,7 @@ def test_answers_that_reports_do_not_tell_are_named() -> None:
     assert json.loads(made.to_json())["error"] is None
     with pytest.raises(ValueError, match="do not identify that of 'beer'"):
         plan(finer, people=1000, answer="beer")
-    with pytest.raises(ValueError, match="tells the shares of all answers"):
+    with pytest.raises(ValueError, match="identifies the shares of all answers"):
         plan(finer, error=0.05)
 
 
