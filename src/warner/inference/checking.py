@@ -53,7 +53,7 @@ from warner.inference.report_types import (
     report_type_tests,
 )
 from warner.reports.counts import refuse_uninformative
-from warner.reports.pools import Pool, uncounted
+from warner.reports.pools import Pool, refuse_uncounted
 from warner.reports.tallies import Tally
 from warner.results import check_level
 from warner.searching import bisected_each, first_true_each
@@ -139,7 +139,16 @@ def check(
     """
     _check_options(level, simulations, rng, fakes)
     if not isinstance(tally, Tally | Pool):
-        return _checked_open(tally, level, fakes)
+        from warner.inference.open_checks import check_open  # these load all of open domains
+        from warner.reports.open_tallies import OpenTally
+
+        if isinstance(tally, OpenTally):
+            if fakes is not None:
+                raise ValueError(
+                    "fakes must be left out for an open domain: warner.discover says what fake reports can do"
+                )
+            return check_open(tally, level=level)
+    refuse_uncounted(tally, "check(Tally(design, counts))")
     if not tally.answered.any():
         raise ValueError("the tally must hold at least one report, but there is none")
     if all(part.design.epsilon == 0 for part in tally.parts):
@@ -314,18 +323,6 @@ def _likelihood_ratio_test(counted: _Counted) -> Test | None:
         )
 
     return Test("likelihood ratio", p_values, say, g2)
-
-
-def _checked_open(tally: object, level: float, fakes: int | None) -> OpenCheck:
-    """Check reports of an open domain; refuse anything else."""
-    from warner.inference.open_checks import check_open  # these load all of open domains
-    from warner.reports.open_tallies import OpenTally
-
-    if not isinstance(tally, OpenTally):
-        raise uncounted(tally, "check(Tally(design, counts))")
-    if fakes is not None:
-        raise ValueError("fakes must be left out for an open domain: warner.discover says what fake reports can do")
-    return check_open(tally, level=level)
 
 
 def _check_options(level: float, simulations: object, rng: object, fakes: object) -> None:
