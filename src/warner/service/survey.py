@@ -297,24 +297,15 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
     texts: Document = {name: _text(fields[name], name) for name in ("title", "intro", "consent", "thanks")}
     if not texts["title"].strip():
         raise ValueError("title must not be empty: it is the heading of the page")
-    if not isinstance(fields["language"], str) or not LANGUAGE_TAG.fullmatch(fields["language"]):
-        raise ValueError(f'language must be a language tag such as "en" or "pt-BR", but got {_got(fields["language"])}')
-    if fields["keep"] != "counts":
-        raise ValueError(f'keep must be "counts": version 1 keeps nothing else, but got {_got(fields["keep"])}')
-    if type(fields["batch"]) is not int or not 1 <= fields["batch"] <= LARGEST_JSON_INTEGER:
-        raise ValueError(f"batch must be a whole number of at least {LEAST_BATCH}, but got {_got(fields['batch'])}")
-    if fields["access"] not in ACCESSES:
-        raise ValueError(f'access must be "open" or "invited", but got {_got(fields["access"])}')
+    _refuse_settings(fields)
     _refuse_options(fields)
     groups = tuple(_group(group, place) for place, group in enumerate(_listed(fields["groups"], "groups")))
     asked = _listed(fields["questions"], "questions")
     if not 1 <= len(asked) <= MOST_QUESTIONS:
         raise ValueError(f"questions must be a list of 1 to {MOST_QUESTIONS}, but got {len(asked)}")
     questions = tuple(_question(question, place, folder) for place, question in enumerate(asked))
-    for what, named in (("groups", groups), ("questions", questions)):
-        names = [one.id for one in named]
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"the ids of {what} must be distinct, but {_got(repeated[0])} occurs twice")
+    _refuse_repeated("groups", [group.id for group in groups])
+    _refuse_repeated("questions", [question.id for question in questions])
     options: Document = {name: fields[name] for name in OPTIONAL_FIELDS if name in fields}
     survey = Survey(
         id=_name(fields["id"], "id"),
@@ -334,6 +325,24 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
             f"{cells:,}; ask for fewer groups, or merge answers"
         )
     return survey
+
+
+def _refuse_settings(fields: Document) -> None:
+    """Refuse a language, a way to keep responses, a step of publication or an access that there is not."""
+    if not isinstance(fields["language"], str) or not LANGUAGE_TAG.fullmatch(fields["language"]):
+        raise ValueError(f'language must be a language tag such as "en" or "pt-BR", but got {_got(fields["language"])}')
+    if fields["keep"] != "counts":
+        raise ValueError(f'keep must be "counts": version 1 keeps nothing else, but got {_got(fields["keep"])}')
+    if type(fields["batch"]) is not int or not 1 <= fields["batch"] <= LARGEST_JSON_INTEGER:
+        raise ValueError(f"batch must be a whole number of at least {LEAST_BATCH}, but got {_got(fields['batch'])}")
+    if fields["access"] not in ACCESSES:
+        raise ValueError(f'access must be "open" or "invited", but got {_got(fields["access"])}')
+
+
+def _refuse_repeated(what: str, names: list[str]) -> None:
+    """Refuse an id that two groups or two questions have."""
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"the ids of {what} must be distinct, but {_got(repeated[0])} occurs twice")
 
 
 def _refuse_options(fields: Document) -> None:
