@@ -531,28 +531,13 @@ def _stored(parts: list[Rows], total: Subtotal, asked: Asked) -> StoredReports |
 
 def _tally_batches(source: Table, design: Design | OpenDomain, columns: Columns, asked: Asked) -> Tally | OpenTally:
     """Count reports of which nearly all may differ a batch at a time, where they are."""
-    from warner.reports.batches import (
-        FileReports,
-        batches,
-        counted_on_cluster,
-        no_rows,
-        on_cluster,
-        read_batch,
-        stamped,
-    )
+    from warner.reports.batches import FileReports, batches, no_rows, on_cluster, read_batch, stamped
 
-    form = design.report_form
-    if isinstance(design, OpenDomain):  # the reports themselves come here, from a cluster, too
-        read = [read_batch(frame, form) for frame in batches(source, columns, form)]
-        refuse_bad_amounts(source, columns, sum(batch.bad for batch in read))
-        return open_tally(design, columns.by, ((batch.rows, batch.strange) for batch in read), drop=asked.drop)
+    if isinstance(design, OpenDomain):
+        return _open_tally_of_batches(source, design, columns, asked)
     if on_cluster(source.frame):
-        if asked.keep:
-            raise TypeError(
-                "keep must be left out for reports on a cluster, which stay there; use an estimator that needs counts "
-                "alone (inv_p), or write the reports to a Parquet file and tally that"
-            )
-        return _finished(counted_on_cluster(source, columns, design), design, columns.by, asked, library=source.library)
+        return _tally_on_cluster(source, design, columns, asked)
+    form = design.report_form
     held: list[Rows] = []
     fits = asked.keep
 
@@ -577,3 +562,24 @@ def _tally_batches(source: Table, design: Design | OpenDomain, columns: Columns,
         again = FileReports(places, columns, form, total.numbers(), stamps, total.rows)
         reports = StoredReports((again,), (None,))
     return _finished(total, design, columns.by, asked, reports, source.library)
+
+
+def _open_tally_of_batches(source: Table, design: OpenDomain, columns: Columns, asked: Asked) -> OpenTally:
+    """Take in the reports of an open domain, which come here from a cluster, too: the tally holds them."""
+    from warner.reports.batches import batches, read_batch
+
+    read = [read_batch(frame, design.report_form) for frame in batches(source, columns, design.report_form)]
+    refuse_bad_amounts(source, columns, sum(batch.bad for batch in read))
+    return open_tally(design, columns.by, ((batch.rows, batch.strange) for batch in read), drop=asked.drop)
+
+
+def _tally_on_cluster(source: Table, design: Design, columns: Columns, asked: Asked) -> Tally:
+    """Count reports where they are, by the workers of a cluster."""
+    from warner.reports.batches import counted_on_cluster
+
+    if asked.keep:
+        raise TypeError(
+            "keep must be left out for reports on a cluster, which stay there; use an estimator that needs counts "
+            "alone (inv_p), or write the reports to a Parquet file and tally that"
+        )
+    return _finished(counted_on_cluster(source, columns, design), design, columns.by, asked, library=source.library)
