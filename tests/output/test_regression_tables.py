@@ -93,7 +93,7 @@ def test_a_fit_says_whom_it_rests_on_and_what_is_assumed() -> None:
     data["age"] = [None, None, *data["age"][2:].tolist()]
     text = regress("answer", data, WARNER, on=["age"], unknown="drop").text()
     assert "397 people used; 3 left out (3 with a report that the design cannot give)." in text
-    assert re.search(r"tell as much as \d+ direct answers would", text)
+    assert re.search(r"are as informative as \d+ direct answers", text)
     assert "Log-odds of 'yes' against 'no': answer ~ age" in text
     assert "given the true answer, a report depends on nothing else" in text
     assert "covariates are stored in the clear; epsilon (1.099) bounds only what a report reveals" in text
@@ -106,7 +106,7 @@ def test_an_infinite_estimate_is_shown_with_its_reason(infinite: Regression) -> 
     assert "No finite estimate is the most likely for g:" in text
     flat = " ".join(text.split())
     assert "The 200 people with g = 1 reported 'yes' in 12.5 %, less than the 16.7 %" in flat
-    assert "78 direct answers would, fewer than 100: intervals may hold their level less often than they say" in flat
+    assert "78 direct answers, fewer than 100: intervals may cover less often than their level" in flat
 
 
 def test_false_maxima_are_counted_and_never_called_proven() -> None:

@@ -54,7 +54,7 @@ def test_a_linear_model_says_where_few_people_speak() -> None:
     small, large = (two_groups(people // 5, people, model="linear") for people in (60, 600))
     for result in (small, small.margins(), small.predict({"x": [1]}), small.terms()):
         assert "About x" in " ".join(result.notes)
-        assert "fewer than 100 people tell anything" in " ".join(result.text().split())
+        assert "fewer than 100 people are informative" in " ".join(result.text().split())
     assert not any(result.notes for result in (large, large.margins(), large.predict(), large.terms()))
 
 

@@ -377,7 +377,7 @@ def _people(fit: Regression) -> str:
 def _information(fit: Regression) -> list[str]:
     if fit.effective is None or (fit.effective < ENOUGH_DIRECT_ANSWERS and fit.penalty is None):  # a note says it
         return []
-    return [f"Their reports tell as much as {fit.effective:,.0f} direct answers would."]
+    return [f"Their reports are as informative as {fit.effective:,.0f} direct answers."]
 
 
 def _optimum(fit: Regression) -> list[str]:

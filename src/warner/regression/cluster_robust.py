@@ -231,7 +231,7 @@ class ClusterRobust:
         part = min(100 * self.largest_part, 100)
         said = (
             f"One cluster has {part:.0f} % of the information on some of the coefficients: the sample cannot show how "
-            "much clusters like it differ, and intervals and p-values may hold their level less often than they say."
+            "much clusters like it differ; intervals may cover less often than their level, and p-values be too small."
         )
         return [said]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ENOUGH_DIRECT_ANSWERS = 100  # of all people together, from which on intervals and tests keep their level
 ENOUGH_FOR_ONE_QUANTITY = 30  # the same for one coefficient, share or effect
 MOST_ROWS_TIMES_QUANTITIES = 10**8  # rows of the data times quantities, beyond which only all together are looked at
-DOUBTFUL_INTERVALS = "intervals may hold their level less often than they say, and p-values should not be relied on"
+DOUBTFUL_INTERVALS = "intervals may cover less often than their level, and p-values should not be relied on"
 
 
 def effective_answers(fit: Regression, slopes: Array) -> Array:
@@ -58,16 +58,16 @@ def small_sample_notes(fit: Regression, names: Sequence[str] = (), slopes: Array
     if fit.effective is None:
         return _of_linear(fit, names, slopes)
     if fit.effective < ENOUGH_DIRECT_ANSWERS:
-        direct = f"{fit.effective:,.0f} direct answers would, fewer than {ENOUGH_DIRECT_ANSWERS}"
-        return [f"The reports tell as much as {direct}: {DOUBTFUL_INTERVALS}."]
+        direct = f"{fit.effective:,.0f} direct answers, fewer than {ENOUGH_DIRECT_ANSWERS}"
+        return [f"The reports are as informative as {direct}: {DOUBTFUL_INTERVALS}."]
     if slopes is None or not len(names) or len(names) * len(fit.model_data.observations.x) > MOST_ROWS_TIMES_QUANTITIES:
         return []
     few = effective_answers(fit, slopes) < ENOUGH_FOR_ONE_QUANTITY
     if not few.any():
         return []
     about = enumerated([printable(name) for name, lacking in zip(names, few.tolist(), strict=True) if lacking])
-    fewer = f"less than {ENOUGH_FOR_ONE_QUANTITY} direct answers would"
-    return [f"About {about} the reports tell {fewer}: there {DOUBTFUL_INTERVALS}."]
+    fewer = f"less informative than {ENOUGH_FOR_ONE_QUANTITY} direct answers"
+    return [f"About {about} the reports are {fewer}: there {DOUBTFUL_INTERVALS}."]
 
 
 def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> list[str]:
@@ -85,7 +85,7 @@ def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> l
     if not few:
         return []
     about = enumerated([printable(name) for name in few])
-    return [f"About {about} fewer than {ENOUGH_DIRECT_ANSWERS} people tell anything: there {DOUBTFUL_INTERVALS}."]
+    return [f"About {about} fewer than {ENOUGH_DIRECT_ANSWERS} people are informative: there {DOUBTFUL_INTERVALS}."]
 
 
 def coefficient_notes(fit: Regression, which: Sequence[int] | None = None) -> list[str]:
