@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 STUDENT = "Student's t"  # the test
 SHARES_UNKNOWN = "the design must identify both shares, but under it others lead to the same reports"
 SHARE_UNKNOWN = "the design must identify the share of the answer, but others lead to the same reports"
+MEAN_UNKNOWN = "the design must identify the mean, but under it others lead to the same reports"
 
 
 class Apart(NamedTuple):

@@ -25,7 +25,7 @@ from warner.designs.exact import exact
 from warner.designs.facts import Fuzzy
 from warner.designs.grids import is_numeric
 from warner.inference.comparisons import counts_compared, groups_between, shown_name
-from warner.inference.complex_differences import STUDENT, domains_apart, student_error
+from warner.inference.complex_differences import MEAN_UNKNOWN, STUDENT, domains_apart, student_error
 from warner.inference.intervals import Confidence, law_of, limits
 from warner.inference.joint_readouts import joints
 from warner.inference.normal import normal_limits, normal_test
@@ -334,7 +334,7 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
     sets = sets_of((x - least) / width)
     if tally.sample is not None:
         apart = domains_apart(tally.parts[0], sets, rows)
-        apart.refuse_unknown("the design must tell the mean, but under it that cannot be known")
+        apart.refuse_unknown(MEAN_UNKNOWN)
         low, high = (width * float(end[0]) for end in apart.limits(confidence.tail(1)))
         middle, p_value = width * float(apart.middle[0]), float(apart.p_value[0])
         return MeanComparison(first, second, middle, low, high, p_value, confidence, True, STUDENT)
@@ -351,7 +351,7 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
     (middle1, error1, unknown1), (middle2, error2, unknown2) = (group.average(law.target) for group in (one, two))
     middle, error = width * float(middle1[0] - middle2[0]), width * math.hypot(float(error1[0]), float(error2[0]))
     if math.isinf(error):
-        raise ValueError("the design must tell the mean, but under it that cannot be known")
+        raise ValueError(MEAN_UNKNOWN)
     ends = normal_limits(np.array(middle), np.array(error), confidence.tail(1), span=(-width, width))
     # Whoever gave a report that says nothing may hold the least number or the largest.
     low, high = max(float(ends[0]) - width * unknown2, -width), min(float(ends[1]) + width * unknown1, width)

@@ -33,6 +33,7 @@ from scipy.special import ndtr, ndtri
 
 from warner.designs.facts import Prefixes
 from warner.inference.binomial import binomial_limits
+from warner.inference.complex_differences import MEAN_UNKNOWN
 from warner.inference.intervals import readout_limits
 from warner.inference.means import sets_of
 from warner.inference.quantiles import place_of, up_to_each
@@ -92,7 +93,7 @@ class MeanPrecision:
     def _readout(self, n: float) -> Readout:
         found = self.design.readout(n * self._reported, np.full((1, 1), n), self._sets)
         if math.isinf(float(found.squared_errors()[0, 0])):
-            raise ValueError("the design must identify the mean, but under it others lead to the same reports")
+            raise ValueError(MEAN_UNKNOWN)
         return found
 
     def measured(self, n: float) -> float:
