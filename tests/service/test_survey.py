@@ -132,7 +132,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 def test_two_questions_need_two_ids() -> None:
     fields = open_survey()
     twice = [fields["questions"][0], fields["questions"][0] | {"text": "another"}]
-    with pytest.raises(ValueError, match="the ids of questions must be distinct, but '.*' occurs twice"):
+    with pytest.raises(ValueError, match="the ids of questions must be distinct"):
         read(fields | {"questions": twice})
 
 
