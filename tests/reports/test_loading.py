@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from warner.reports.formats import FORMATS, PIPED, format_by_name, function
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from warner import Explanation, Regression
 
 pytest.importorskip("duckdb", reason="reading files is an extra, and not installed")
 
@@ -51,6 +54,24 @@ def people(n: int = 240) -> dict[str, list[Any]]:
 
 
 PEOPLE = people()
+QUESTIONS = {"cheated": DICE, "copied": COIN}
+
+# What plain Python gives, once for all engines.
+
+
+@cache
+def regressed(options: tuple[tuple[str, Any], ...]) -> Regression:
+    return regress("cheated ~ age + region", PEOPLE, DICE, **dict(options))
+
+
+@cache
+def associated(options: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    return associate(PEOPLE, QUESTIONS, **dict(options)).to_dict()
+
+
+@cache
+def explained(options: tuple[tuple[str, Any], ...]) -> Explanation:
+    return explain("score ~ age + region + cheated", PEOPLE, {"cheated": DICE}, **dict(options))
 
 
 def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -87,7 +108,7 @@ def assert_alike(found: Any, expected: Any, where: str) -> None:
     ids=lambda options: " ".join(options) or "plain",
 )
 def test_every_engine_regresses_alike(engine: str, options: dict[str, Any], tmp_path: Path) -> None:
-    expected = regress("cheated ~ age + region", PEOPLE, DICE, **options)
+    expected = regressed(tuple(options.items()))
     found = regress("cheated ~ age + region", in_engine(engine, PEOPLE, tmp_path), DICE, **options)
     assert found.model_data.missing == expected.model_data.missing > 0
     # Clusters of a text file are in the order of their names, 1, 10, 11, 2, ...
@@ -103,9 +124,8 @@ def test_every_engine_regresses_alike(engine: str, options: dict[str, Any], tmp_
     ids=lambda options: " ".join(options) or "plain",
 )
 def test_every_engine_associates_alike(engine: str, options: dict[str, Any], tmp_path: Path) -> None:
-    designs = {"cheated": DICE, "copied": COIN}
-    expected = associate(PEOPLE, designs, **options)
-    assert_same(associate(in_engine(engine, PEOPLE, tmp_path), designs, **options).to_dict(), expected.to_dict())
+    found = associate(in_engine(engine, PEOPLE, tmp_path), QUESTIONS, **options)
+    assert_same(found.to_dict(), associated(tuple(options.items())))
 
 
 @every_engine
@@ -113,7 +133,7 @@ def test_every_engine_associates_alike(engine: str, options: dict[str, Any], tmp
     "options", [{}, {"weights": "weight", "clusters": "school"}], ids=lambda options: " ".join(options) or "plain"
 )
 def test_every_engine_explains_alike(engine: str, options: dict[str, Any], tmp_path: Path) -> None:
-    expected = explain("score ~ age + region + cheated", PEOPLE, {"cheated": DICE}, **options)
+    expected = explained(tuple(options.items()))
     found = explain("score ~ age + region + cheated", in_engine(engine, PEOPLE, tmp_path), {"cheated": DICE}, **options)
     assert found.dropped == expected.dropped > 0
     assert_same(found.to_dict(), expected.to_dict())

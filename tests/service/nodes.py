@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ VECTORS = HERE.parent / "reference" / "draws.json"
 OLDEST = 20  # the first Node with `crypto` for everybody, and `isWellFormed`
 
 
+@cache
 def node() -> str:
     """Give the path of a Node that is new enough, or skip the test."""
     path = shutil.which("node")
