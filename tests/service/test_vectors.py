@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.browsers import BROWSERS, browser, wait_until
+from service.browsers import wait_until
 from service.nodes import HERE, VECTORS, WEB, node
 from warner.designs import MECHANISMS, OpenDomain, design_from_json
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
     from types import ModuleType
+
+    from service.browsers import Page
 
 FILE: dict[str, Any] = json.loads(VECTORS.read_text(encoding="utf-8"))
 LARGEST_MODULE = 6_400  # bytes
@@ -354,8 +356,7 @@ def served(files: dict[str, tuple[str, bytes]]) -> Iterator[str]:
             thread.join()
 
 
-@pytest.mark.parametrize("which", BROWSERS)
-def test_browsers_draw_the_vectors(which: str) -> None:
+def test_browsers_draw_the_vectors(page: Page) -> None:
     script = "text/javascript"
     files = {
         "/": ("text/html", PAGE.encode()),
@@ -365,10 +366,13 @@ def test_browsers_draw_the_vectors(which: str) -> None:
         "/fingerprints.json": ("application/json", json.dumps(fingerprints()).encode()),
         **{f"/web/{file.name}": (script, file.read_bytes()) for file in WEB.glob("*.js")},
     }
-    with served(files) as address, browser(which) as page:
+    page.goto("about:blank")
+    said = len(page.console)  # by pages of other tests
+    with served(files) as address:
         page.goto(f"{address}/")
         result = json.loads(wait_until(lambda: page.evaluate("document.querySelector('pre').textContent")))
-        console = page.console
+        console = page.console[said:]
+        page.goto("about:blank")
     assert result.pop("fingerprints") == [True] * 4
     draws = sum(len(vector["draws"]) for vector in [*FILE["vectors"], *FILE["open"]])
     assert result == {"draws": draws, "damaged": len(FILE["damaged"]), "found": []}
