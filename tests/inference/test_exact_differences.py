@@ -65,9 +65,10 @@ def test_limits_between_samples_hold_for_all_shares(first: Any, second: Any, tai
     assert ((low >= -1) & (low <= high) & (high <= 1)).all()
     assert (((low > 0) | (high < 0)) == (p_value < 2 * tail)).all()  # one voice
     a, b = np.array(tables).T
+    laws1, laws2 = ([binom.pmf(c, m, q + p * x) for x in GRID] for c, m, (q, p) in ((a, n1, one), (b, n2, two)))
     covered = []
-    for x, y in itertools.product(GRID, repeat=2):
-        law = binom.pmf(a, n1, one[0] + one[1] * x) * binom.pmf(b, n2, two[0] + two[1] * y)
+    for (x, law1), (y, law2) in itertools.product(zip(GRID, laws1, strict=True), zip(GRID, laws2, strict=True)):
+        law = law1 * law2
         covered.append(holds(low, high, x - y, law, tail))
         if x == y:
             assert law[p_value < 2 * tail].sum() <= 2 * tail * (1 + 1e-9)

@@ -155,7 +155,7 @@ def test_the_mean_of_a_square_wave_by_another_program() -> None:
 def test_means_under_cutoff_responses_hold_their_level_exactly() -> None:
     # All 286 populations with shares in tenths of 0, 1, 5 and 20; 20 people; the yeses are binomial.
     design, n = CutoffResponse([0, 1, 5, 20], odds=(3, 1)), 20
-    mean = estimated(grouped(design, [[n - yes, yes, 0, 0, 0, 0] for yes in range(n + 1)])).mean()
+    mean = estimated(grouped(design, [[n - yes, yes, 0, 0, 0, 0] for yes in range(n + 1)]), method="inv").mean()
     low, high = mean.low, mean.high
     chances = np.array([math.comb(n, yes) for yes in range(n + 1)])
     least = 1.0

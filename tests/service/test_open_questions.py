@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from warner.service.responses import Bundle
     from warner.service.survey import Survey
 
-WORDS = OpenDomain(epsilon=4, letters="a-z", length=8)
+WORDS = OpenDomain(epsilon=4, letters="a-z", length=6)
 BYTES, IDS = OpenDomain(epsilon=2, bytes=12), OpenDomain(epsilon=2, bits=48)
 REGION = {"id": "region", "text": "Where?", "values": ["north", "south"]}
 TYPED = "Quokka"  # a word that stands nowhere else
