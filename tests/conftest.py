@@ -20,8 +20,8 @@ settings.register_profile("long", deadline=None, max_examples=300)  # of `make t
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient"))
 
-# Workers fill the processors; several threads for one small matrix would only wait for each other, and loudly. NumPy is not
-# imported yet, and processes that tests start inherit this.
+# Workers fill the processors; several threads for one small matrix would only wait for each other, busily. NumPy is
+# not imported yet, and processes that tests start inherit this.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A shell starts what runs in its background with Ctrl-C ignored, and so would all commands be that tests interrupt.
