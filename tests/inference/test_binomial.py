@@ -21,6 +21,7 @@ from warner.inference.binomial import (
     binomial_limits,
     expected_range,
     interval_and_error,
+    log_binomial,
     share_interval,
     smallest_share,
     standard_error,
@@ -312,6 +313,17 @@ def test_standard_errors_by_hand() -> None:
 def test_tails_are_sums_of_the_binomial_law(n: int, probability: float, c: int) -> None:
     assert_allclose(at_least(float(c), float(n), probability), binom.sf(c - 1, n, probability), rtol=1e-9, atol=1e-300)
     assert_allclose(at_most(float(c), float(n), probability), binom.cdf(c, n, probability), rtol=1e-9, atol=1e-300)
+
+
+@given(st.floats(1, 1e6), st.floats(0.01, 0.99))
+def test_all_of_weighted_reports_are_all_whichever_way_they_were_rounded(n: float, probability: float) -> None:
+    # Sums of weights have errors in their last digits. All n: probability^n; none: (1 - probability)^n.
+    all_, none = probability**n, (1 - probability) ** n
+    rounded = n * (1 + 1e-15 * np.array([-4, 0, 4]))
+    assert_allclose(at_least(rounded, n, probability), all_, rtol=1e-6, atol=1e-300)
+    assert_allclose(np.exp(log_binomial(rounded, n, probability)), all_, rtol=1e-6, atol=1e-300)
+    assert_allclose(at_most(rounded - n, n, probability), none, rtol=1e-6, atol=1e-300)
+    assert_allclose(np.exp(log_binomial(rounded - n, n, probability)), none, rtol=1e-6, atol=1e-300)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 100), st.floats(0, 1))

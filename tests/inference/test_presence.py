@@ -27,7 +27,9 @@ from warner import (
     pool,
     simulate,
     surveys,
+    tally,
 )
+from warner.estimation import estimated
 from warner.inference import presence_tests as tests_of_absence
 from warner.inference.binomial import at_least
 from warner.inference.presence import absence_p_values, adjusted, presence
@@ -35,6 +37,7 @@ from warner.inference.presence_tests import observed
 
 REFERENCE = reference("reference_values")["cases"]
 RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
+HALF_ABC = RandomizedResponse(["a", "b", "c"], odds=(2, 1))
 FOUND = estimate(Tally(HALF, [400, 350, 250]))
 REGIONS = (("north",), ("south",), (None,))
 GROUPED = estimate(Tally(HALF, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
@@ -391,3 +394,13 @@ def test_the_share_that_several_tests_find_together_by_enumeration(sizes: tuple[
 def test_what_no_share_makes_likely_enough_is_found_by_none() -> None:
     tests = [tests_of_absence.own_count(n, 0.5, 0.1) for n in (3.0, 4.0)]
     assert tests_of_absence.smallest_together(tests, 0.01, 0.8) == np.inf
+
+
+def test_weighted_reports_that_all_agree_have_the_p_value_of_so_many_effective_ones() -> None:
+    # If nobody holds it, all of n effective reports name it with probability q^n, here 1/4^n.
+    weights = np.random.default_rng(0).uniform(0.2, 3, (300, 4))
+    data = {"r": ["a"] * weights.size, "g": np.repeat(np.arange(300), 4), "w": weights.ravel()}
+    found = estimated(tally(data, HALF_ABC, column="r", by="g", weights="w")).present()
+    effective = weights.sum(axis=1) ** 2 / (weights**2).sum(axis=1)
+    assert_allclose(found.p_values[:, 0], 0.25**effective, rtol=1e-9)
+    assert_array_equal(found.p_values[:, 1:], 1)

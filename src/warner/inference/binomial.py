@@ -404,16 +404,22 @@ def _refuse_few(amount: Numbers, method: str, what: str, needed: float = LEAST_E
 
 
 def at_least(c: Numbers, n: Numbers, probability: Numbers) -> Array:
-    """Give P(Bin(n, probability) >= c) = I(probability; c, n - c + 1), which is 1 for c = 0 and 0 for c > n."""
-    inside = (c > 0) & (c <= n)
-    tails = betainc(np.where(inside, c, 1.0), np.where(inside, n - c + 1, 1.0), probability)
+    """Give P(Bin(n, probability) >= c) = I(probability; c, n - c + 1), which is 1 for c = 0 and 0 for c > n.
+
+    Of weighted reports, c may exceed n by rounding alone, and is n then.
+    """
+    inside = (c > 0) & (c <= n * (1 + ROUNDING))
+    tails = betainc(np.where(inside, c, 1.0), np.where(inside, np.maximum(n - c, 0) + 1, 1.0), probability)
     return np.where(inside, tails, np.where(c <= 0, 1.0, 0.0))
 
 
 def at_most(c: Numbers, n: Numbers, probability: Numbers) -> Array:
-    """Give P(Bin(n, probability) <= c) = 1 - I(probability; c + 1, n - c), which is 1 for c = n and 0 for c < 0."""
-    inside = (c >= 0) & (c < n)
-    tails = betaincc(np.where(inside, c + 1, 1.0), np.where(inside, n - c, 1.0), probability)
+    """Give P(Bin(n, probability) <= c) = 1 - I(probability; c + 1, n - c), which is 1 for c = n and 0 for c < 0.
+
+    Of weighted reports, c may be below 0 by rounding alone, and is 0 then.
+    """
+    inside = (c >= -ROUNDING * n) & (c < n)
+    tails = betaincc(np.where(inside, np.maximum(c, 0) + 1, 1.0), np.where(inside, n - c, 1.0), probability)
     return np.where(inside, tails, np.where(c < 0, 0.0, 1.0))
 
 
@@ -427,6 +433,8 @@ def log_binomial(x: Array, n: float, p: float) -> Array:
     0.375
     """
     x = np.asarray(x, dtype=np.float64)
+    # Of weighted reports, none and all are that up to rounding.
+    x = np.where(np.abs(x) <= ROUNDING * n, 0.0, np.where(np.abs(x - n) <= ROUNDING * n, n, x))
     if not 0 < p < 1:
         return np.where(x == n * p, 0.0, -np.inf)
     inside = (x > 0) & (x < n)
