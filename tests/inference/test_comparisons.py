@@ -12,15 +12,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import betainc
+from scipy.special import beta, betainc
 from scipy.stats import binom, binomtest, fisher_exact, norm
 
 from cases import FORCED, HALF, KUK, LOADED, PAIRS
 from tables import binomial, grouped, whole
 from warner import (
     Channel,
+    CutoffResponse,
     LocalHashing,
     RandomizedResponse,
+    SquareWave,
     Tally,
     estimate,
     inv,
@@ -31,6 +33,7 @@ from warner import (
 )
 from warner.designs import MECHANISMS
 from warner.designs.product import Product
+from warner.estimation import estimated
 from warner.inference.binomial import Binomial, share_interval
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.differences import difference, difference_between
@@ -615,3 +618,42 @@ def test_two_rare_answers_are_compared_at_about_their_level_in_pools() -> None:
     found = compare(pool(parts), design.domain[0], design.domain[1], Confidence())
     covered = np.mean((found.low <= -0.045) & (found.high >= -0.045))
     assert covered >= 0.93 - 4 * np.sqrt(0.95 * 0.05 / times)  # by the normal law: two points, and four standard errors
+
+
+@pytest.mark.parametrize("design", [SquareWave(range(4), epsilon=1), CutoffResponse(range(3), epsilon=1)])
+def test_single_people_are_not_called_different_because_their_scores_are(design: Any) -> None:
+    # All pairs of reports of two groups of one person each, whose true shares are equal: enumerated exactly. The test
+    # is approximate, and may err a little more often than in 5 % of cases, but not in half of them.
+    columns = len(design.columns)
+    one = np.eye(columns, dtype=int)
+    p_values = np.array(
+        [
+            [
+                [
+                    estimated(Tally(design, [a, b], by=("g",), groups=(("a",), ("b",))), method="inv")
+                    .compare(answer, between=("a", "b"))
+                    .p_value
+                    for answer in design.domain
+                ]
+                for b in one
+            ]
+            for a in one
+        ]
+    )
+    for shares in (np.eye(design.k)[0], np.eye(design.k)[1], np.full(design.k, 1 / design.k)):
+        law = design.reported(shares)
+        errors = np.einsum("i,ijk,j->k", law, p_values < 0.05, law)
+        assert errors.max() < 0.07
+
+
+def test_fishers_test_of_weighted_groups_that_each_agree() -> None:
+    # All of n against none of m effective reports: given the sum, that has probability (n + m + 1) Beta(n + 1, m + 1).
+    weights = np.random.default_rng(0).uniform(0.2, 3, (400, 3))
+    effective = weights.sum(axis=1) ** 2 / (weights**2).sum(axis=1)
+    group = np.repeat(np.arange(400), 3)
+    data = {"r": np.where(group % 2, "yes", "no"), "g": group, "w": weights.ravel()}
+    found = estimated(tally(data, RandomizedResponse(YES, odds=(3, 1)), column="r", by="g", weights="w"))
+    for g in range(0, 400, 2):
+        n, m = effective[g : g + 2]
+        expected = min(1.0, 2 * (n + m + 1) * float(beta(n + 1, m + 1)))
+        assert_allclose(found.compare("yes", between=(g, g + 1)).p_value, expected, rtol=1e-9)

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
+from numpy.testing import assert_allclose
+from scipy.stats import binom, norm
 
 from cases import DIRECT
 from warner import Tally, UnaryEncoding, pool, surveys
-from warner.inference.joining import joined
+from warner.inference.joining import Sample, joined, joined_test
+from warner.inference.normal import Sampled
 from warner.inference.sample_comparisons import _sample, compare_samples
 
 DICE = surveys.forced_response(truth="3/4", yes="1/6")
@@ -108,3 +110,10 @@ def test_samples_that_cannot_be_compared() -> None:
         compare_samples(of(DICE, 1, 2), 3, "yes")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="maybe"):
         compare_samples(of(DICE, 1, 2), of(DICE, 1, 2), "maybe")
+
+
+def test_samples_whose_estimates_differ_by_more_than_one_are_compared() -> None:
+    # 3 and -1, beyond all shares: no sampling variance is left, but noise of 0.1^2 each.
+    samples = [Sample(Sampled(np.array(share), np.array(0.1), 100.0)) for share in (3.0, -1.0)]
+    assert_allclose(joined_test(samples), 2 * norm.sf(4 / np.hypot(0.1, 0.1)), rtol=1e-6)
+    assert_allclose(joined(samples, 0.05)[1], 4 + norm.isf(0.025) * np.hypot(0.1, 0.1), rtol=1e-9)

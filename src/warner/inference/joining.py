@@ -61,12 +61,10 @@ class Sample(NamedTuple):
 
 
 def joined(samples: list[Sample], alpha: float) -> tuple[float, float]:
-    """Give the interval of the difference at the level 1 - alpha."""
+    """Give the interval of the difference at the level 1 - alpha; its ends may lie beyond -1 and 1."""
     (low1, high1), (low2, high2) = (sample.interval(alpha / 2) for sample in samples)
     one, two = (sample.unbiased for sample in samples)
-    low = one - two - math.hypot(one - low1, high2 - two)
-    high = one - two + math.hypot(high1 - one, two - low2)
-    return min(max(low, -1.0), 1.0), max(min(high, 1.0), -1.0)
+    return one - two - math.hypot(one - low1, high2 - two), one - two + math.hypot(high1 - one, two - low2)
 
 
 def joined_test(samples: list[Sample]) -> float:

@@ -97,11 +97,17 @@ class Sampled(NamedTuple):
         return np.asarray(np.maximum(self.reports * self.error**2 - self.inside * (1 - self.inside), 0))
 
     def distances(self, tail: float) -> tuple[Array, Array]:
-        """Give how far the ends of an interval are below and above the nearest possible share; neither is cut."""
+        """Give how far the ends of an interval are below and above the nearest possible share; neither is cut.
+
+        Beyond 0 and 1, where no share is, the noise alone is left of the variance.
+        """
         factor, inside, noise = float(ndtri(tail)) ** 2 / self.reports, self.inside, self.noise
         root = np.sqrt(4 * factor * (inside * (1 - inside) + (1 + factor) * noise) + factor**2)
         inward = factor * (1 - 2 * inside)  # an interval leans towards one half
-        return (root - inward) / (2 * (1 + factor)), (root + inward) / (2 * (1 + factor))
+        below, above = (
+            np.maximum((root + side) / (2 * (1 + factor)), np.sqrt(factor * noise)) for side in (-inward, inward)
+        )
+        return below, above
 
     def limits(self, tail: float) -> tuple[Array, Array]:
         """Give the ends of an interval with `tail` on either side, within 0 and 1; never empty.
