@@ -18,7 +18,17 @@ from numpy.testing import assert_allclose
 
 from references import reference
 from tables import grouped
-from warner import Channel, CutoffResponse, RandomizedResponse, SquareWave, SubsetSelection, Tally, grid, pool
+from warner import (
+    Channel,
+    CutoffResponse,
+    RandomizedResponse,
+    SquareWave,
+    SubsetSelection,
+    Tally,
+    grid,
+    pool,
+    tally,
+)
 from warner.designs import MECHANISMS, Design
 from warner.estimation import estimated
 from warner.inference.intervals import mirrored
@@ -433,6 +443,22 @@ def test_totals_outside_their_own_intervals_are_marked() -> None:
 
 
 # Words and bad input
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_difference_of_means_lies_in_its_interval_which_agrees_with_the_test(k: int, weighted: bool) -> None:
+    rng = np.random.default_rng(k)
+    for epsilon, n in itertools.product((0.3, 1.0, 3.0), (4, 12, 40, 150)):
+        design = RandomizedResponse(range(k), epsilon=epsilon)
+        group = np.arange(n) % 2
+        data = {"r": np.where(rng.random(n) < 0.8, group * (k - 1), rng.integers(0, k, n)), "g": group}
+        if weighted:
+            data["w"] = rng.uniform(0.2, 3, n)
+        reports = tally(data, design, column="r", by="g", weights="w" if weighted else None)
+        found = estimated(reports).compare_means((1, 0))
+        assert -(k - 1) <= found.low <= found.difference <= found.high <= k - 1
+        assert (found.low > 0 or found.high < 0) == (found.p_value < 0.05)
 
 
 def test_differences_of_means_leave_room_for_people_whose_reports_say_nothing() -> None:

@@ -26,6 +26,7 @@ from warner.designs.facts import Fuzzy
 from warner.designs.grids import is_numeric
 from warner.inference.comparisons import counts_compared, groups_between, shown_name
 from warner.inference.complex_differences import MEAN_UNKNOWN, STUDENT, domains_apart, student_error
+from warner.inference.differences import Difference, agreeing
 from warner.inference.intervals import Confidence, law_of, limits
 from warner.inference.joint_readouts import joints
 from warner.inference.normal import normal_limits, normal_test
@@ -257,11 +258,12 @@ class MeanComparison(Result):
     first, second : str
         The groups.
     difference : float
-        First minus second of the unbiased means.
+        First minus second of the unbiased means, at most as large as a difference of two of the numbers.
     low, high : float
         Its confidence interval.
     p_value : float
-        Of "both means are equal in the population".
+        Of "both means are equal in the population". Below 1 - ``level`` exactly where the interval, for the population,
+        leaves out 0.
     confidence : Confidence
         The level, and whose means are meant.
     approximate : bool
@@ -324,41 +326,47 @@ class MeanComparison(Result):
 
 
 def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confidence: Confidence) -> MeanComparison:
-    """Compare the means of two groups, which are independent: by two binomial counts, or by the normal law."""
+    """Compare the means of two groups, which are independent, in the unit of the numbers."""
     x = numbers_of(tally, values)
     least, width = float(x.min()), float(np.ptp(x))
     if width == 0:
         raise ValueError("values must not all be equal, or there is nothing to compare")
     keys, rows = groups_between(tally, between, confidence)
     first, second = (shown_name(key) for key in keys)
-    sets = sets_of((x - least) / width)
+    law = law_of(tally, confidence)
+    found, approximate, test = _fuzzy_shares_compared(tally, sets_of((x - least) / width), rows, law)
+    numbers = agreeing(Difference(*map(np.asarray, found)), law)
+    middle, low, high = (width * float(np.clip(part, -1, 1)) for part in numbers[:3])
+    return MeanComparison(first, second, middle, low, high, float(numbers.p_value), confidence, approximate, test)
+
+
+def _fuzzy_shares_compared(
+    tally: Collected, sets: Sets, rows: list[int], law: Confidence
+) -> tuple[Difference, bool, str]:
+    """Compare the share of a fuzzy set in two groups: of a complex sample, by two counts, or by the normal law."""
+    any_ratio = 0.0, math.inf
     if tally.sample is not None:
         apart = domains_apart(tally.parts[0], sets, rows)
         apart.refuse_unknown(MEAN_UNKNOWN)
-        low, high = (width * float(end[0]) for end in apart.limits(confidence.tail(1)))
-        middle, p_value = width * float(apart.middle[0]), float(apart.p_value[0])
-        return MeanComparison(first, second, middle, low, high, p_value, confidence, True, STUDENT)
-    law = law_of(tally, confidence)
+        low, high = (float(end[0]) for end in apart.limits(law.tail(1)))
+        return Difference(float(apart.middle[0]), low, high, *any_ratio, float(apart.p_value[0])), True, STUDENT
     one, two = joints(tally.parts, rows, sets, target=law.target)
     if one.is_one_count and two.is_one_count:
         by_counts = counts_compared(tally, one.only_count(0), two.only_count(0), law, "barnard")
         if by_counts is not None:
             numbers, approximate, test = by_counts
-            middle, low, high = (width * float(part) for part in (numbers.unbiased, numbers.low, numbers.high))
-            named = test if tally.simple else "approximate"
-            p_value, approximate = float(numbers.p_value), approximate or not tally.simple
-            return MeanComparison(first, second, middle, low, high, p_value, confidence, approximate, named)
+            return numbers, approximate or not tally.simple, test if tally.simple else "approximate"
     (middle1, error1, unknown1), (middle2, error2, unknown2) = (group.average(law.target) for group in (one, two))
-    middle, error = width * float(middle1[0] - middle2[0]), width * math.hypot(float(error1[0]), float(error2[0]))
+    middle, error = float(middle1[0] - middle2[0]), math.hypot(float(error1[0]), float(error2[0]))
     if math.isinf(error):
         raise ValueError(MEAN_UNKNOWN)
-    ends = normal_limits(np.array(middle), np.array(error), confidence.tail(1), span=(-width, width))
+    ends = normal_limits(np.array(middle), np.array(error), law.tail(1), span=(-1.0, 1.0))
     # Whoever gave a report that says nothing may hold the least number or the largest.
-    low, high = max(float(ends[0]) - width * unknown2, -width), min(float(ends[1]) + width * unknown1, width)
-    middle += width * (unknown1 - unknown2) / 2
+    low, high = float(ends[0]) - unknown2, float(ends[1]) + unknown1
+    middle += (unknown1 - unknown2) / 2
     # Equality is tested in the population, whosever means the interval is for.
     sampled = [group.average("population") for group in joints(tally.parts, rows, sets)]
     p_value = normal_test(
         float(sampled[0][0][0] - sampled[1][0][0]), math.hypot(float(sampled[0][1][0]), float(sampled[1][1][0]))
     )
-    return MeanComparison(first, second, middle, low, high, p_value, confidence, True, "normal")
+    return Difference(middle, low, high, *any_ratio, p_value), True, "normal"
