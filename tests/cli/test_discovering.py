@@ -111,6 +111,12 @@ def test_what_cannot_be_is_one_clear_line(collected: Path) -> None:
     assert "No such option: --weights" in fails(collected, "discover", *asked, "--weights", "region")
     listed = ("design", "open-domain", "yes", "no", "--bits", "8", "--epsilon", "1")
     assert "an open domain has no list of answers; leave them out" in fails(collected, *listed)
+    number = ("design", "open-domain", "--bits", "8", "--epsilon", "1")
+    for surplus in (["--odds", "3:1"], ["--size", "3"], ["--from", "1"], ["--best"], ["--domain-file", "answers.csv"]):
+        assert "and nothing else" in fails(collected, *number, *surplus)
+    (collected / "latin.txt").write_bytes("größe\n".encode("latin-1"))
+    found = ("discover", "reports.csv", "--column", "word", "--design", "words.json", "--expected", "latin.txt")
+    assert "latin.txt must be text in UTF-8, but has the byte 0xf6" in fails(collected, *found)
     lost = (collected / "reports.csv").read_bytes()
     assert "would be lost" in fails(collected, "discover", *asked, "--report", "reports.csv")
     assert "must end in .png" in fails(collected, "discover", *asked, "--plot", "found.gif")

@@ -80,7 +80,28 @@ def test_a_plan_of_an_open_domain(folder: Path) -> None:
     assert "needs --epsilon" in fails(folder, "plan", "--bits", "48", "--people", "1000")
     lonely = fails(folder, "plan", "--size", "3", "--step", "2", "--people", "9")
     assert "answers that are numbers need --from and --to" in lonely
-    assert "--plot is not for an open domain" in fails(folder, *asked, "--plot", "plan.svg")
+    for option in (
+        "--plot",
+        "--mechanism",
+        "--half-width",
+        "--error",
+        "--answer",
+        "--population",
+        "--pilot",
+        "--column",
+    ):
+        assert f"{option} is not for an open domain" in fails(folder, *asked, option, "1")
+    for surplus in (
+        ["--delta", "1e-6"],
+        ["--quantity", "mean"],
+        ["--values", "a=1"],
+        ["--seed", "1"],
+        ["--simultaneous"],
+    ):
+        assert f"{surplus[0]} is not for an open domain" in fails(folder, *asked, *surplus)
+    succeeds(folder, "design", "open-domain", "--bits", "8", "--epsilon", "2", "-o", "apps.json")
+    planned = ("plan", "--design", "apps.json", "--people", "1000")
+    assert "--epsilon is not for an open domain" in fails(folder, *planned, "--epsilon", "1")
 
 
 def test_a_mean_and_a_quantile_are_planned_in_the_unit_of_the_answers(tmp_path: Path) -> None:

@@ -152,6 +152,11 @@ def design(
     made_of = letters is not None or text_bytes is not None or bits is not None
     opened = open_domain(letters, length, text_bytes, bits, step if made_of else None, epsilon)
     if opened is not None or named_open(words):
+        surplus = (answers, domain_file, size, lower, upper, truth, redraw, odds, quantity, reports)
+        if best or integers or any(option is not None for option in surplus):
+            raise ValueError(
+                "an open domain takes --letters with --length, --bytes or --bits, --step and --epsilon, and nothing else"
+            )
         _write_open(words, opened, output, force=force)
         return
     if words and words[0].lower() == CARDS:

@@ -202,7 +202,10 @@ class Reading(NamedTuple):
 
 def labels_in(file: Path) -> list[str]:
     """Read labels from a file, one per line; empty lines are left out."""
-    lines = file.read_text(encoding="utf-8-sig").split("\n")
+    try:
+        lines = file.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} must be text in UTF-8, but has the byte 0x{error.object[error.start]:02x}") from None
     return [line.rstrip("\r") for line in lines if line.strip()]
 
 

@@ -135,17 +135,26 @@ def plan(
     numbers = None if made_of else number_grid(lower, upper, step)
     about = _about(size, domain_file, design, opened, numbers)
     if isinstance(about, OpenDomain):
-        _plan_open(
-            about,
-            people,
-            share,
-            level,
-            power,
-            grid,
-            as_json,
-            output,
-            {"--plot": plot, "--pilot": pilot, "--from": lower},
-        )
+        others = {
+            "--epsilon": None if made_of else epsilon,
+            "--mechanism": mechanism,
+            "--quantity": None if quantity == "shares" else quantity,
+            "--values": values,
+            "--half-width": half_width,
+            "--error": error,
+            "--answer": answer,
+            "--simultaneous": simultaneous or None,
+            "--population": population,
+            "--pilot": pilot,
+            "--column": column,
+            "--delta": delta,
+            "--seed": seed,
+            "--from": lower,
+            "--to": upper,
+            "--plot": plot,
+            "--mechanism-plot": mechanism_plot,
+        }
+        _plan_open(about, people, share, level, power, grid, as_json, output, others)
         return
     reports = _pilot(pilot, column, design)
     made = planned(
