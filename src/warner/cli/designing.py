@@ -155,7 +155,7 @@ def design(
         surplus = (answers, domain_file, size, lower, upper, truth, redraw, odds, quantity, reports)
         if best or integers or any(option is not None for option in surplus):
             raise ValueError(
-                "an open domain takes --letters with --length, --bytes or --bits, --step and --epsilon, and nothing else"
+                "an open domain takes --letters and --length, --bytes or --bits, --step, --epsilon, and nothing else"
             )
         _write_open(words, opened, output, force=force)
         return

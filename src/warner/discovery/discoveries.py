@@ -207,10 +207,8 @@ class Discovery(Result):
 
     def text(self) -> str:
         """Say what was found, how common it is, and what would have been too rare."""
-        promise = self.promise()
-        lines = [
-            f"{self.title()}, found among {about(self.tally.design.values.number)} ({promise[0].lower()}{promise[1:-1]}):"
-        ]
+        promise, among = self.promise(), about(self.tally.design.values.number)
+        lines = [f"{self.title()}, found among {among} ({promise[0].lower()}{promise[1:-1]}):"]
         lines.append("(intervals are for shares in the population, and hold given that the value was found)")
         for name, part in zip(self.tally.group_names(), self.findings, strict=True):
             lines += [*([f"{printable(name)}:"] if self.tally.by else []), *self._lines(part)]
