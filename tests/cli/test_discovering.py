@@ -114,6 +114,8 @@ def test_what_cannot_be_is_one_clear_line(collected: Path) -> None:
     number = ("design", "open-domain", "--bits", "8", "--epsilon", "1")
     for surplus in (["--odds", "3:1"], ["--size", "3"], ["--from", "1"], ["--best"], ["--domain-file", "answers.csv"]):
         assert "and nothing else" in fails(collected, *number, *surplus)
+    answers = ("randomize", "answers.csv", "-c", "word", "--design", "words.json", "--nearest", "-o", "new.csv")
+    assert "--nearest must be left out for an open domain" in fails(collected, *answers)
     (collected / "latin.txt").write_bytes("größe\n".encode("latin-1"))
     found = ("discover", "reports.csv", "--column", "word", "--design", "words.json", "--expected", "latin.txt")
     assert "latin.txt must be text in UTF-8, but has the byte 0xf6" in fails(collected, *found)
@@ -138,6 +140,9 @@ def test_a_list_that_is_known_is_looked_up_in_reports_and_in_saved_tallies(colle
     assert load_design(collected / "list.json") == WORDS.closed(["the", "of", "never"])
     direct = succeeds(collected, "estimate", *reports, "list.json", "--json")
     assert succeeds(collected, "estimate", "saved.json", "--design", "list.json", "--json") == direct
+    counted = succeeds(collected, "tally", *reports, "list.json")
+    assert succeeds(collected, "tally", "saved.json", "--design", "list.json") == counted
+    assert "needs the --design of an open domain" in fails(collected, "discover", "saved.json", "--design", "list.json")
     (collected / "domain.txt").write_text("the\nof\nnever\n")
     succeeds(collected, *("design", "--domain-file", "domain.txt", "--open", "words.json", "-o", "same.json"))
     assert load_design(collected / "same.json") == load_design(collected / "list.json")

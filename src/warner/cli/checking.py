@@ -39,8 +39,7 @@ def check(
     refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": verdict.output})
     source = Source(files, columns, reading, sample)
     with working("checking reports"):
-        claimed = given.open_design()
-        opened = None if given.design_files and claimed is None else source.open_tally(claimed)
+        opened = source.open_tally(given)
         tallied: Any = source.tallied(given) if opened is None else nullcontext(opened)
         with tallied as tally:
             result = checked(tally, level=level, simulations=simulations, rng=generator(seed), fakes=fakes)

@@ -55,7 +55,7 @@ def discover(
     refuse_overwriting(inputs, {"--output": table.output, **pictures.files})
     given = DesignGiven(None if design is None else [str(design)])
     with working("searching reports"):
-        tally = Source(files, ColumnOptions(**columns._asdict()), reading).open_tally(given.open_design())
+        tally = Source(files, ColumnOptions(**columns._asdict()), reading).open_tally(given)
         if tally is None:
             raise ValueError("discover needs the --design of an open domain, or a tally of one; see warner estimate")
         values: list[str] | list[int] | None = None

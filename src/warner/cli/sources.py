@@ -171,9 +171,10 @@ class Source:
             sample=SampleAsked(**{**self.sample._asdict(), "sampled": self.sample.part_sampled}),
         )
 
-    def open_tally(self, design: OpenDomain | None) -> OpenTally | None:
-        """Count reports of an open domain, or add up saved tallies of one; None where this is neither."""
-        if design is None and self.piped:  # a pipe brings reports, and brings them once
+    def open_tally(self, given: DesignGiven) -> OpenTally | None:
+        """Count reports of an open domain, or add up saved tallies of one; None where another design is given."""
+        design = given.open_design()
+        if design is None and (self.piped or any(given)):  # a pipe brings reports, and brings them once
             return None
         if self.of_survey:
             from warner.service.published import is_open_question
@@ -215,7 +216,7 @@ class Source:
 
     def _closed(self, saved: Sequence[Path], given: DesignGiven) -> Tally:
         """Count the saved reports of an open domain under the design of a list; without one, say what takes them."""
-        counted = self.open_tally(None)
+        counted = self.open_tally(DesignGiven())
         assert counted is not None
         if not given.design_files:
             raise ValueError(f"{saved[0]} holds reports of an open domain, {NO_LIST} --open makes their design")

@@ -29,7 +29,7 @@ def tally(
     refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": output})
     source = Source(files, columns, reading, sample)
     with working("counting reports"):
-        opened = source.open_tally(given.open_design())
+        opened = source.open_tally(given)
     if opened is not None:
         if left_out := opened.left_out():
             warn(left_out)

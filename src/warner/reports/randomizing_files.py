@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Counts
     from warner.designs import Design
-    from warner.designs.labels import Labels
     from warner.designs.repeated.memo import Memo
     from warner.reports.dialects import Dialect
 
@@ -121,8 +120,8 @@ def randomize_file(
     with _writer(target, types) as write:
         for piece in itertools.chain([first], pieces):
             values = piece.pop(name)
-            if nearest and not isinstance(design, OpenDomain):
-                values = _rounded(values, design.domain)
+            if nearest:
+                values = _rounded(values, design)
             codes, status = answered.read(values, text=text and not nearest)
             if status.any():
                 row = done + int(np.flatnonzero(status)[0]) + 1
@@ -138,8 +137,11 @@ def randomize_file(
     return done
 
 
-def _rounded(values: list[Any], domain: Labels) -> list[Any]:
+def _rounded(values: list[Any], design: Design | OpenDomain) -> list[Any]:
     """Round numbers, which may be texts, to the nearest answer; what is no number is none."""
+    if isinstance(design, OpenDomain):
+        raise ValueError("nearest must be left out for an open domain, whose answers are not on a scale")
+    domain = design.domain
 
     def one(value: Any) -> Any:
         try:
