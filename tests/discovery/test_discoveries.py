@@ -200,6 +200,7 @@ def test_a_group_that_is_too_small_finds_nothing() -> None:
     assert np.isinf(nothing.smallest_share).all()
     assert "none rises above the noise" in nothing.text()
     assert "not even a share of 100 %" in nothing.text()
+    assert "inf" not in nothing.text()
     assert nothing.to_dict()["values"] == []
     assert nothing.to_dict()["smallest_share"] == [None, None]
     assert nothing.to_frame("pandas").empty

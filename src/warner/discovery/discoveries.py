@@ -71,7 +71,8 @@ class GroupFindings:
     smallest_expected : float or None
         The same for values of the expected list.
     lower_bound : float
-        The share below which no protocol with one private report per person finds a value with that probability.
+        The share below which no protocol with one private report per person finds a value with that probability;
+        infinite without reports.
     candidates : tuple of CandidateValue
         The values with the largest counts that were not found: no result, but a start for another survey.
     tested : int
@@ -240,7 +241,7 @@ class Discovery(Result):
         if part.smallest_expected is not None:
             expected = counted(len(self.expected), "expected value", "expected values")
             said.append(f"of the {expected}, {self._detectable(part.smallest_expected)}")
-        else:
+        elif math.isfinite(part.lower_bound):
             said.append(
                 "no protocol with one private report per person finds a value of which nothing is known beforehand "
                 f"with that probability if fewer than {percent(part.lower_bound)} hold it"
