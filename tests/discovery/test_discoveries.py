@@ -72,6 +72,14 @@ def test_a_text_that_looks_like_other_is_told_apart_at_every_door() -> None:
     assert "\n'(other)'" in text
     rows = found().to_dict()["values"]
     assert [row["other"] for row in rows if row["value"] == "(other)"] in ([True, False], [False, True])
+    assert {"(other)", "'(other)'"} < set(found().printed().columns["value"])
+
+
+def test_tables_for_papers_show_control_characters_as_escapes() -> None:
+    design = OpenDomain(epsilon=6, bytes=4, normalize=())
+    blocks = design.values.encoded(["a\nb|"] * 1000).blocks
+    table = discover(warner.tally(design.draw(blocks, np.random.default_rng(2).bytes), design, codes=True))
+    assert table.printed().columns["value"] == ["a\\nb|"]
 
 
 def test_the_text_says_what_it_rests_on() -> None:

@@ -184,7 +184,7 @@ class Discovery(Result):
         table = self.table(**options)
         columns = {name: labels(table[name]) for name in self.tally.by}
         others = table.get("other", np.zeros(len(table["value"]), dtype=bool))
-        columns["value"] = [str(told_apart(*pair)) for pair in zip(table["value"], others, strict=True)]
+        columns["value"] = [printable(str(told_apart(*pair))) for pair in zip(table["value"], others, strict=True)]
         columns["support"] = cells(table["support"])
         columns["share (%)"] = [f"{100 * share:.2f}" for share in table["share"].tolist()]
         limits = zip(table["low"].tolist(), table["high"].tolist(), strict=True)
