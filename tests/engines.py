@@ -6,7 +6,9 @@ import gzip
 import json
 import os
 import shutil
+import sqlite3
 import sys
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +70,18 @@ def _duckdb(table: Table, folder: Path) -> Any:
 
 def _ibis(table: Table, folder: Path) -> Any:
     return pytest.importorskip("ibis").memtable(_pyarrow(table, folder))
+
+
+def sqlite_table(table: Table, folder: Path) -> Any:
+    """Give a table of a database that answers only the thread that opened it."""
+    ibis = pytest.importorskip("ibis")
+    kinds = {"string": "text", "bigint": "integer", "double": "real"}
+    columns = ", ".join(f'"{name}" {kinds[_sql_type(values)]}' for name, values in table.items())
+    with closing(sqlite3.connect(folder / "reports.db")) as database, database:
+        database.execute(f"create table reports ({columns})")
+        places = ", ".join("?" for _ in table)
+        database.executemany(f"insert into reports values ({places})", zip(*table.values(), strict=True))
+    return ibis.sqlite.connect(folder / "reports.db").table("reports")
 
 
 def _dask(table: Table, folder: Path) -> Any:

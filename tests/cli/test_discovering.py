@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
 from typing import TYPE_CHECKING
 
@@ -70,6 +71,19 @@ def test_tallies_are_saved_added_up_and_searched(collected: Path) -> None:
     succeeds(collected, "tally", "n.json", "s.json", "-o", "both.json")
     assert OpenTally.load(collected / "both.json") == both
     assert "a tally, which has no columns" in fails(collected, "discover", "n.json", "--by", "region")
+
+
+@pytest.mark.filterwarnings("ignore:.*(infer_string|fetch_arrow_table):DeprecationWarning")  # Ibis
+def test_reports_may_stand_in_a_table_of_a_database(collected: Path) -> None:
+    pytest.importorskip("ibis", reason="databases are an extra, and not installed")
+    lines = (collected / "reports.csv").read_text().splitlines()[1:]
+    with sqlite3.connect(collected / "reports.db") as database:
+        database.execute("create table reports (word text, region text)")
+        database.executemany("insert into reports values (?, ?)", (line.split(",") for line in lines))
+    database.close()
+    options = ("--column", "word", "--by", "region", "--design", "words.json", "--json")
+    asked = ("discover", f"sqlite://{collected / 'reports.db'}", "--table", "reports", *options)
+    assert succeeds(collected, *asked) == succeeds(collected, "discover", "reports.csv", *options)
 
 
 def test_lines_are_randomized_one_by_one(collected: Path) -> None:

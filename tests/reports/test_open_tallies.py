@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -14,6 +15,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import warner
+from engines import ENGINES, in_engine, sqlite_table
 from warner import OpenDomain, OpenTally
 
 if TYPE_CHECKING:
@@ -129,24 +131,15 @@ def test_what_is_no_report_is_refused_with_one_clear_line() -> None:
         warner.tally(some_reports(3), WORDS, column="word")
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "pandas", "polars", "mapping", "duckdb", "dask"])
-def test_files_and_frames_give_the_same_tally(form: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", [*ENGINES, "sqlite", "mapping"])
+@pytest.mark.filterwarnings("ignore:.*(infer_string|fetch_arrow_table):DeprecationWarning")  # Ibis
+def test_files_and_frames_give_the_same_tally(engine: str, tmp_path: Path) -> None:
     reports: list[Any] = [*some_reports(50), None, "nonsense"]
     region, times = ["north", "south"] * 26, [1, 2] * 26
     wanted = warner.tally(reports, WORDS, by={"region": region}, counts=times, unknown="drop")
     columns: dict[str, list[Any]] = {"word": reports, "region": region, "times": times}
-    frame = pd.DataFrame(columns)
-    source: Any = {"mapping": columns, "pandas": frame, "polars": pl.DataFrame(columns)}.get(form)
-    if form in {"csv", "duckdb"}:
-        frame.to_csv(tmp_path / "reports.csv", index=False)
-        source = tmp_path / "reports.csv"
-        source = duckdb.read_csv(str(source)) if form == "duckdb" else source
-    elif form == "parquet":
-        frame.to_parquet(source := tmp_path / "reports.parquet")
-    elif form == "jsonl":
-        frame.to_json(source := tmp_path / "reports.jsonl", orient="records", lines=True)
-    elif form == "dask":
-        source = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3)
+    others: dict[str, Any] = {"sqlite": sqlite_table, "mapping": lambda table, _: table}
+    source = others.get(engine, partial(in_engine, engine))(columns, tmp_path)
     made = warner.tally(source, WORDS, column="word", by="region", counts="times", unknown="drop")
     assert made == wanted
     assert made.level_sizes.sum() == sum(times[:50])

@@ -56,9 +56,13 @@ def rows_at_a_time(form: Form) -> int:
 def batches(source: Table, columns: Columns, form: Form) -> Iterator[Frame]:
     """Go through a source: frames in memory, with the columns that `select_columns` gives.
 
-    One batch is read ahead, so that an engine reads on while the last batch is being counted.
+    One batch is read ahead, so that an engine reads on while the last batch is being counted; not by Ibis, because some
+    databases (SQLite) answer only the thread that opened them.
     """
     frames = _frames(source, columns, form)
+    if source.frame.implementation.is_ibis():
+        yield from frames
+        return
     with ThreadPoolExecutor(1) as reader:
         ahead = reader.submit(next, frames, None)
         while (frame := ahead.result()) is not None:
