@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
 import os
+import random
 import time
 from collections import Counter
 from dataclasses import replace
@@ -20,12 +23,15 @@ from service.browsers import accessibility_findings, chromium, wait_until
 from service.dashboards import dashboard
 from service.forensics import cells
 from service.respondents import Book, heading, opened, posts, press, served
+from service.serving import JSON_TYPE, asked
 from warner import OpenDomain
+from warner.service.app import survey_app
 from warner.service.assets import address
 from warner.service.counters import SKIPPED
 from warner.service.dashboard_data import reading
 from warner.service.expected_precision import prospects
 from warner.service.exports import exported
+from warner.service.rate_limit import Rate
 from warner.service.responses import Bodies, KeptReport, RefusedError
 from warner.service.stores import backup, collected
 from warner.service.stores.contract import Collected, by_question
@@ -125,6 +131,64 @@ def test_what_is_no_report_is_refused(damage: str) -> None:
     body["reports"][0] = right.rstrip(" ") if right.endswith(" ") else right[:-1]
     with pytest.raises(RefusedError):
         Bodies(survey).read(json.dumps(body).encode())
+
+
+def hostile(right: bytes, kind: int, chance: random.Random) -> bytes:
+    """Give a body that no page sends, of one of many kinds, by changing one that a page might send."""
+    fields = json.loads(right)
+    fields["nonce"] = base64.urlsafe_b64encode(chance.randbytes(16))[:22].decode()
+    report, length = fields["reports"][0], len(fields["reports"][0])
+    place = chance.randrange(len(report.rstrip(" ")))
+    changed: list[Any] = [
+        report[:place] + chance.choice("gXz;.\0\n٣") + report[place + 1 :],
+        report[:place] + report[place + 1 :],
+        f"{chance.choice('0345678９')}{report[1:]}",
+        f"2:{'f' * length}"[:length],
+        "'; drop table reports; --".ljust(length)[:length],
+        " " * length,
+        f"{report} ",
+        None,
+        [report],
+        chance.randrange(10**6),
+        {"level": 1},
+        True,
+    ]
+    if kind < len(changed):
+        fields["reports"][0] = changed[kind]
+        return json.dumps(fields).encode()
+    bodies = [
+        right[: chance.randrange(len(right))],
+        chance.randbytes(len(right)),
+        b"[" * 3000,
+        json.dumps(fields | {"also": 1}).encode(),
+        json.dumps(fields | {"reports": fields["reports"] * 2}).encode(),
+        json.dumps(fields | {"reports": fields["reports"][:1]}).encode(),
+        right.replace(b'"reports"', b'"reports":["x"],"reports"'),
+        json.dumps(fields | {"survey": "0" * 64}).encode(),
+    ]
+    return bodies[kind - len(changed)]
+
+
+def test_of_many_hostile_posts_none_is_kept_and_honest_ones_all_are(tmp_path: Path) -> None:
+    survey, chance, book = asking(), random.Random(5), Book()
+    rows = WORDS.draw(WORDS.values.encoded(["quokka", "emu", "kiwi"] * 40).blocks, os.urandom)
+    honest = [Bodies(survey).write([row, 1], nonce=os.urandom(16)) for row in rows]
+    damaged = [hostile(body, kind, chance) for kind in range(20) for body in honest[::4]]
+    posts_in_turn = [(body, 200) for body in honest] * 2 + [(body, 400) for body in damaged]  # and everybody once more
+    chance.shuffle(posts_in_turn)
+    app = survey_app(survey, book, rate=Rate(0), complain=pytest.fail)
+
+    async def replies() -> list[tuple[int, int]]:
+        path = f"/s/{survey.id}/report"
+        every = [await asked(app, "POST", path, JSON_TYPE, body) for body, _ in posts_in_turn]
+        return [(status, len(text)) for status, _, text in every]
+
+    told = asyncio.run(replies())
+    assert [status for status, _ in told] == [status for _, status in posts_in_turn]
+    assert len({length for _, length in told}) == 1
+    assert sorted(report.report for bundle in book.kept.values() for report in bundle.reports) == sorted(
+        WORDS.report_form.written(rows).tolist()
+    )
 
 
 # Stores
