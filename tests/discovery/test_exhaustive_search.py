@@ -44,8 +44,11 @@ def possible(design: OpenDomain) -> list[Row]:
 
 def looked_up(
     design: OpenDomain, levels: Sequence[LevelReports], alpha: float, above: float, expected: Sequence[Row]
-) -> dict[Row, tuple[int, int, float]]:
-    """Give the count, the critical count and the part of the error of each value that is tested."""
+) -> tuple[dict[Row, tuple[int, int, float]], list[int]]:
+    """Give the count, the critical count and the part of the error of each value that is tested.
+
+    And the critical counts, at each level, of a value of which no prefix was kept: it adds the weight of another.
+    """
     values, other, g = possible(design), design.values.other_blocks(), design.field
 
     def support(prefix: Row) -> int:
@@ -60,9 +63,11 @@ def looked_up(
         return next(c for c in range(n + 2) if c > n or at_least(c, n, rate) <= error)
 
     kept: dict[Row, float] = {(): 1.0}
+    needed: list[int] = []
     for level, n in enumerate(map(len, levels[:-1])):
         longer = {value[: level + 1] for value in values if value[:level] in kept}
         least = critical(level, 1 / g, min(32 / max(len(longer), 1), 0.5))
+        needed.append(least)
         counts = {prefix: support(prefix) for prefix in longer}
         noise = {prefix: len(longer) * float(at_least(count, n, 1 / g)) for prefix, count in counts.items()}
         kept = {prefix: 1 / max(1, noise[prefix]) for prefix, count in counts.items() if count >= least}
@@ -75,12 +80,15 @@ def looked_up(
         part = half * weight / sum(kept.values()) / len(follow)
         least = critical(-1, rate, alpha * part)
         tests |= {value: (support(value), least, part) for value in follow}
+    crowd = max(sum(value[:-1] == prefix for value in values) for prefix in {value[:-1] for value in values})
+    weights = sum(kept.values()) + (design.levels > 1)
+    needed.append(critical(-1, rate, alpha * half / weights / crowd))
     listed = [*expected, *([tuple(other.tolist())] if expected and other is not None else [])]
     for value in listed:
         least = critical(-1, rate, alpha * half / len(listed))
         if value not in tests or least <= tests[value][1]:
             tests[value] = support(value), least, half / len(listed)
-    return tests
+    return tests, needed
 
 
 DESIGNS = [
@@ -116,7 +124,11 @@ def test_the_search_tells_what_comparing_each_report_with_each_value_tells(
     groups = 2 if simultaneous else 1
     for place, part in enumerate(found.findings):
         reports_of_group = tally.of_group(place)
-        tests = looked_up(design, reports_of_group, (1 - level) / groups, above, expected)
+        tests, needed = looked_up(design, reports_of_group, (1 - level) / groups, above, expected)
+        sizes = [len(part_of_level) for part_of_level in reports_of_group]
+        rate = design.q + design.gain * min(part.smallest_share, 1.0)
+        chance = float(np.prod([at_least(c, n, rate) for c, n in zip(needed, sizes, strict=True)]))
+        assert chance < 0.8 if np.isinf(part.smallest_share) else chance == pytest.approx(0.8, abs=1e-6)
         by_count = sorted(tests, key=lambda value: (-tests[value][0], value))
         hits = [value for value in by_count if tests[value][0] >= tests[value][1]]
         assert part.values == tuple(map(design.values.decoded, hits))
