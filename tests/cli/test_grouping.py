@@ -49,6 +49,19 @@ def test_groups_gives_the_numbers_of_the_library_in_every_form(folder: Path) -> 
     assert csv.splitlines()[0] == "region,value,reports,share,se,low,high,own"
 
 
+def test_means_of_groups_are_those_of_the_library(folder: Path) -> None:
+    together = estimate_groups(tally(folder / "reports.csv", SURVEY, column="answer", by="region"))
+    mean = together.mean({"yes": 3, "no": 1})
+    asked = (*GROUPS, "--mean", "--values", "yes=3,no=1")
+    assert json.loads(succeeds(folder, *asked, "--json"))["mean"] == mean.to_dict()
+    assert mean.text() in succeeds(folder, *asked)
+    head, first, *_ = succeeds(folder, *asked, "--csv").splitlines()
+    assert head == "region,quantity,of,value,se,low,high,level,target,interval,approximate"
+    assert first.startswith(f"A,mean,,{mean.value[0]},{mean.se[0]},")
+    assert "--values needs --mean" in fails(folder, *GROUPS, "--values", "yes=3,no=1")
+    assert "answers must be numbers" in fails(folder, *GROUPS, "--mean")
+
+
 def test_groups_draws_and_writes_pages_and_papers(folder: Path) -> None:
     succeeds(folder, *GROUPS, "--plot", "g.svg", "--report", "g.html", "-o", "g.md", "--title", "Regions")
     assert "Regions" in (folder / "g.html").read_text()

@@ -14,7 +14,18 @@ from numpy.testing import assert_allclose
 
 from cases import COIN, DIRECT, KUK, LOADED, NINE, PAIRS, THREE
 from references import reference
-from warner import Memoized, RandomizedResponse, Tally, UnaryEncoding, estimate, estimate_groups, pool
+from warner import (
+    CutoffResponse,
+    Memoized,
+    RandomizedResponse,
+    SquareWave,
+    Tally,
+    UnaryEncoding,
+    estimate,
+    estimate_groups,
+    grid,
+    pool,
+)
 from warner.groups import fay_herriot
 from warner.groups.group_intervals import COVERAGE_WORDS
 
@@ -401,3 +412,59 @@ def test_trends_are_closer_than_separate_weeks_and_cover() -> None:
     pooled, separate = np.array(errors).T
     assert pooled.sum() / separate.sum() < 0.12  # the prototype: 0.066
     assert np.mean(covered) > 0.95 - 4 * np.std(covered, ddof=1) / np.sqrt(60)
+
+
+# Means of a number
+
+
+def test_means_under_cutoff_responses_are_pooled_as_the_shares_of_a_coin() -> None:
+    # Yeses are binomial in the mean, with the base and gain of Warner's coin: so must be all that follows from them.
+    design = CutoffResponse([0, 1, 5, 20], odds=(3, 1))
+    rng = np.random.default_rng(3)
+    reports = drawn(design, rng.dirichlet([1, 1, 1, 1], 12), [60] * 12, rng)
+    yes = np.asarray(reports.counts)[:, 1::2].sum(axis=1)
+    coin = Tally(COIN, np.stack([yes, 60 - yes], axis=1), by=("g",), groups=reports.groups)
+    shares = estimate_groups(coin)
+    for kind in ("average", "each"):
+        mean = estimate_groups(reports).mean(kind=kind)
+        table = {name: column[::2] for name, column in shares.table(kind=kind).items()}
+        for name, column in (("value", "share"), ("se", "se"), ("low", "low"), ("high", "high")):
+            assert_allclose(getattr(mean, name), 20 * table[column], atol=1e-6)
+        assert_allclose(mean.own, table["own"], atol=1e-9)
+        assert mean.approximate == (kind == "average")
+        assert COVERAGE_WORDS[kind] == mean.to_dict()["holds"]
+    of_two = shares.mean({"yes": 20, "no": 0})
+    assert_allclose(of_two.value, 20 * shares.shares[:, 0])
+    assert_allclose(of_two.low, 20 * shares.limits(0.95, "average")[0][:, 0])
+
+
+def test_pooled_means_are_closer_than_separate_ones_and_their_intervals_hold_on_average() -> None:
+    design, rng = SquareWave(grid(0, 100, 5), epsilon=1), np.random.default_rng(5)
+    x, pooled, separate, held = np.arange(0, 101, 5), 0.0, 0.0, []
+    for _ in range(10):
+        bumps = np.exp(-(((x - rng.normal(50, 8, (30, 1))) / 15) ** 2) / 2)
+        shares = bumps / bumps.sum(axis=1, keepdims=True)
+        reports, truth = drawn(design, shares, [100] * 30, rng), shares @ x
+        mean = estimate_groups(reports).mean()
+        pooled += float(np.square(mean.value - truth).sum())
+        separate += float(np.square(estimate(reports).mean().value - truth).sum())
+        held.append(np.mean((mean.low <= truth) & (truth <= mean.high)))
+    assert pooled < 0.5 * separate
+    # Four standard errors of ten surveys, each of which varies at most as 30 independent intervals
+    assert np.mean(held) >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 300)
+
+
+def test_means_of_groups_that_cannot_be_are_refused() -> None:
+    together = estimate_groups(REGIONS)
+    with pytest.raises(ValueError, match="answers must be numbers, but 'yes' is none; give values"):
+        together.mean()
+    with pytest.raises(ValueError, match="values must not all be equal"):
+        together.mean([1, 1])
+    with pytest.raises(ValueError, match="kind must be"):
+        together.mean([0, 1], kind="all")
+    design = SquareWave(10, epsilon=1)
+    waves = estimate_groups(drawn(design, np.full((3, 10), 0.1), [50] * 3, np.random.default_rng(1)))
+    with pytest.raises(ValueError, match='kind must be "average" under a design whose shares do not show in binomial'):
+        waves.mean(kind="each")
+    assert "95 % interval, on average over the groups, partially pooled" in waves.mean().text()
+    assert waves.mean().to_markdown()

@@ -9,6 +9,7 @@ import typer
 
 from warner.cli.delivering import Delivery, PictureForms, TableForms, refuse_overwriting
 from warner.cli.messages import tell, warn, working
+from warner.cli.numbers import values_from_text
 from warner.cli.options import ColumnOptions, Level, Reading, Reports, SampleDesign
 from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.groups.group_estimates import estimate_groups
@@ -17,6 +18,8 @@ from warner.results import formulas_in
 
 if TYPE_CHECKING:
     from warner.documents import Document
+    from warner.groups.group_estimates import GroupEstimates
+    from warner.results import Result
 
 
 def groups(
@@ -45,6 +48,13 @@ def groups(
             help="State that nobody is in two groups; required for --along with a memoized design.",
         ),
     ] = False,
+    mean: Annotated[
+        bool,
+        typer.Option("--mean", help="Give the mean of answers that are numbers in each group, pooled as shares are."),
+    ] = False,
+    values: Annotated[
+        str | None, typer.Option(help="The number that each answer stands for, for --mean, such as never=0,once=1.")
+    ] = None,
     kind: Annotated[
         str, typer.Option(help="Whether intervals hold on average over the groups, or for each: average or each.")
     ] = "average",
@@ -64,6 +74,8 @@ def groups(
     --kind each, or `warner estimate`.
     """
     table.refuse_contradictions("")
+    if values is not None and not mean:
+        raise ValueError("--values needs --mean")
     covariates, names = _file_and_columns(on)
     refuse_overwriting(
         {"the reports": files, "the design": given.files, "the covariates": covariates},
@@ -80,7 +92,7 @@ def groups(
         options: Document = {"level": level, "kind": kind}
         domain = result.tally.domain
         drawn = None if pictures.plot is None else domain[result.place_of(_label(answer, domain))]
-        text = table.written(Delivery(result, options, rows=rows))
+        text = table.written(Delivery(result, options, _means(result, values, options) if mean else {}, rows))
         pictures.written(result, options, answer=drawn)
     if source.optional_stopping:
         tell(f"warner: note: {NOT_FIXED}, and these intervals, which are for one look, need not hold for it", err=True)
@@ -90,6 +102,12 @@ def groups(
     for doubt in doubts:
         warn(doubt)
     table.printed(text)
+
+
+def _means(result: GroupEstimates, values: str | None, options: Document) -> dict[str, Result | list[Result]]:
+    """Give the means of all groups, under their name in JSON."""
+    numbers = None if values is None else values_from_text(values, result.tally.domain)
+    return {"mean": result.mean(numbers, **options)}
 
 
 def _label(answer: str | None, domain: Any) -> Any:

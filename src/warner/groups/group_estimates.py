@@ -20,9 +20,12 @@ from warner.groups.group_covariates import Covariates, group_covariates, no_cova
 from warner.groups.group_intervals import (
     COVERAGE_WORDS,
     INTERVAL_HEADINGS,
+    METHOD_NAMES,
     GroupIntervals,
+    GroupMeans,
     NotBinomialError,
     binomial_counts,
+    check_kind,
     exact_limits,
 )
 from warner.groups.heterogeneity import GroupTest, cochran_test, q_profile, squared_correlations, summed_cochran_test
@@ -30,7 +33,8 @@ from warner.groups.nonparametric import FEWEST_GROUPS_FOR_ANY_LAW, shares_under_
 from warner.groups.ordered_groups import axis_of_values, has_place, without_place
 from warner.groups.random_walk import RandomWalks, Series, ordered_series
 from warner.groups.ranks import GroupRanks, expected_ranks
-from warner.inference.intervals import mirrored, positions_of
+from warner.inference.intervals import Confidence, mirrored, positions_of
+from warner.inference.means import numbers_of, sets_of
 from warner.inference.two_answers import unmirrored
 from warner.reports.pools import holds_every_answer, refuse_uncounted
 from warner.results import Result, as_frame, as_json, critical_value, plain, rows
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from warner.arrays import Array, Counts, Label, PerGroup
+    from warner.arrays import Array, Counts, Label, PerGroup, Sets
     from warner.documents import Document
     from warner.groups.direct_estimates import DirectEstimates
     from warner.reports.pools import Collected
@@ -151,8 +155,7 @@ class GroupEstimates(Result):
         """Give the ends of the intervals of all shares, of shape (groups, k)."""
         if (level, kind) not in self._limits:
             reach = critical_value(level)
-            if kind not in INTERVAL_HEADINGS:
-                raise ValueError(f"kind must be {' or '.join(map(repr, INTERVAL_HEADINGS))}, but got {kind!r}")
+            check_kind(kind)
             if kind == "each":
                 self._limits[level, kind] = self._exact_limits(level)
             else:
@@ -191,15 +194,60 @@ class GroupEstimates(Result):
         if len(chosen) == 1:
             low, high = (ends[:, chosen[0]] for ends in self.limits(level, kind))
             return GroupIntervals(self.tally, low, high, level, kind)
-        low, high = self.limits(level, kind)  # which checks both
-        direct = direct_estimates(self.tally, [chosen])[0]
-        if kind == "each":
-            low, high = exact_limits(self.tally, [chosen], 0, direct, self.covariates.matrix, level, self.along)
-        else:
-            pooled = _pooled(direct, self.covariates.matrix, self.series)
-            share, reach = np.clip(pooled.share, 0, 1), critical_value(level)
-            low, high = (np.clip(share + side * reach * pooled.error, 0, 1) for side in (-1, 1))
+        _, low, high = self._summed([chosen], level, kind)
         return GroupIntervals(self.tally, low, high, level, kind)
+
+    def _summed(self, sets: Sets, level: float, kind: str) -> tuple[Pooled, Array, Array]:
+        """Pool the shares of one set of answers, which may be fuzzy, and give their limits."""
+        reach = critical_value(level)
+        check_kind(kind)
+        direct = direct_estimates(self.tally, sets)[0]
+        if not direct.informative.any():
+            raise ValueError("reports must tell what is asked for, but under this design they do not")
+        pooled = _pooled(direct, self.covariates.matrix, self.series)
+        if kind == "each":
+            return pooled, *exact_limits(self.tally, sets, 0, direct, self.covariates.matrix, level, self.along)
+        share = np.clip(pooled.share, 0, 1)
+        return pooled, *(np.clip(share + side * reach * pooled.error, 0, 1) for side in (-1, 1))
+
+    def mean(self, values: Any = None, *, level: float = 0.95, kind: str = "average") -> GroupMeans:
+        """Give the mean of answers that are numbers, or that stand for numbers, in each group.
+
+        Means are partially pooled as shares are: each is drawn towards the others as far as its reports are noise.
+
+        Parameters
+        ----------
+        values : mapping, sequence or "numbers", optional
+            The number that each answer stands for, as for `Estimate.mean`.
+        level, kind
+            As for `table`.
+        """
+        x = numbers_of(self.tally, values)
+        least, width = float(x.min()), float(np.ptp(x))
+        if width == 0:
+            raise ValueError("values must not all be equal, or there is nothing to estimate")
+        if self._mirrored:
+            place = int(x.argmax())
+            share, error, own = (part[:, place] for part in (self.shares, self.errors, self.own))
+            low, high = (ends[:, place] for ends in self.limits(level, kind))
+        else:
+            pooled, low, high = self._summed(sets_of((x - least) / width), level, kind)
+            share, error, own = np.clip(pooled.share, 0, 1), pooled.error, pooled.own
+        return GroupMeans(
+            value=least + width * share,
+            se=width * error,
+            low=least + width * low,
+            high=least + width * high,
+            own=own,
+            kind=kind,
+            quantity="mean",
+            confidence=Confidence(level),
+            methods=(METHOD_NAMES[kind],),
+            n=self.tally.n,
+            weighted=not self.tally.simple,
+            by=self.tally.by,
+            groups=self.tally.groups,
+        )
 
     def spread_interval(self, level: float = 0.95) -> tuple[PerGroup, PerGroup]:
         """Give the interval of the spread between groups, 0 included; one for each answer if there are more than two.
