@@ -105,3 +105,16 @@ def test_numbers_must_rise_where_their_order_matters(mechanism: Any) -> None:
         ):
             mechanism(wrong, epsilon=1)
     assert mechanism(["never", "sometimes", "often"], epsilon=1).k == 3
+
+
+def test_numbers_off_the_grid_are_refused_with_the_remedy() -> None:
+    for design in (SquareWave(grid(0, 100, 10), epsilon=1), CutoffResponse(grid(0, 100, 10), epsilon=1)):
+        for wrong in (37, 2000, [10, -10]):
+            with pytest.raises(
+                ValueError, match=r"nothing was randomized\. Round numbers with design\.nearest"
+            ) as refused:
+                design.randomize(wrong)
+            assert "37" not in str(refused.value)  # nothing of an answer is told
+        assert design.nearest([37, 2000, -10]) == [40, 100, 0]
+    with pytest.raises(ValueError, match="Leave them out, or add them to the domain"):
+        SquareWave(["low", "middle", "high", "top"], epsilon=1).randomize("none")

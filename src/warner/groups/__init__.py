@@ -13,6 +13,7 @@ Its files::
     random_walk        trends: groups in an order
     heterogeneity      whether groups differ, and by how much: Cochran's Q and its tests, the Q-profile interval
     group_intervals    what intervals hold for; the exact ones
+    group_means        means of a number, and shares of sets of answers
     fab_intervals      limits that are exact for every group
     ranks              expected ranks
     group_covariates   what is known of groups, joined to them

@@ -15,26 +15,24 @@ from warner.designs.labels import all_labels
 from warner.estimators import refuse_silent
 from warner.estimators.projections import nearest_shares
 from warner.groups.direct_estimates import direct_estimates
-from warner.groups.fay_herriot import Pooled, all_partially_pooled, partially_pooled
+from warner.groups.fay_herriot import Pooled, all_partially_pooled
 from warner.groups.group_covariates import Covariates, group_covariates, no_covariates
 from warner.groups.group_intervals import (
     COVERAGE_WORDS,
     INTERVAL_HEADINGS,
-    METHOD_NAMES,
     GroupIntervals,
-    GroupMeans,
     NotBinomialError,
     binomial_counts,
     check_kind,
     exact_limits,
 )
+from warner.groups.group_means import GroupMeans, group_means, pooled_share, pooled_sum
 from warner.groups.heterogeneity import GroupTest, cochran_test, q_profile, squared_correlations, summed_cochran_test
 from warner.groups.nonparametric import FEWEST_GROUPS_FOR_ANY_LAW, shares_under_any_law
 from warner.groups.ordered_groups import axis_of_values, has_place, without_place
 from warner.groups.random_walk import RandomWalks, Series, ordered_series
 from warner.groups.ranks import GroupRanks, expected_ranks
-from warner.inference.intervals import Confidence, mirrored, positions_of
-from warner.inference.means import numbers_of, sets_of
+from warner.inference.intervals import mirrored, positions_of
 from warner.inference.two_answers import unmirrored
 from warner.reports.pools import holds_every_answer, refuse_uncounted
 from warner.results import Result, as_frame, as_json, critical_value, plain, rows
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from warner.arrays import Array, Counts, Label, PerGroup, Sets
+    from warner.arrays import Array, Counts, Label, PerGroup
     from warner.documents import Document
     from warner.groups.direct_estimates import DirectEstimates
     from warner.reports.pools import Collected
@@ -194,21 +192,8 @@ class GroupEstimates(Result):
         if len(chosen) == 1:
             low, high = (ends[:, chosen[0]] for ends in self.limits(level, kind))
             return GroupIntervals(self.tally, low, high, level, kind)
-        _, low, high = self._summed([chosen], level, kind)
+        _, low, high = pooled_sum(self, [chosen], level, kind)
         return GroupIntervals(self.tally, low, high, level, kind)
-
-    def _summed(self, sets: Sets, level: float, kind: str) -> tuple[Pooled, Array, Array]:
-        """Pool the shares of one set of answers, which may be fuzzy, and give their limits."""
-        reach = critical_value(level)
-        check_kind(kind)
-        direct = direct_estimates(self.tally, sets)[0]
-        if not direct.informative.any():
-            raise ValueError("reports must tell what is asked for, but under this design they do not")
-        pooled = _pooled(direct, self.covariates.matrix, self.series)
-        if kind == "each":
-            return pooled, *exact_limits(self.tally, sets, 0, direct, self.covariates.matrix, level, self.along)
-        share = np.clip(pooled.share, 0, 1)
-        return pooled, *(np.clip(share + side * reach * pooled.error, 0, 1) for side in (-1, 1))
 
     def mean(self, values: Any = None, *, level: float = 0.95, kind: str = "average") -> GroupMeans:
         """Give the mean of answers that are numbers, or that stand for numbers, in each group.
@@ -222,32 +207,7 @@ class GroupEstimates(Result):
         level, kind
             As for `table`.
         """
-        x = numbers_of(self.tally, values)
-        least, width = float(x.min()), float(np.ptp(x))
-        if width == 0:
-            raise ValueError("values must not all be equal, or there is nothing to estimate")
-        if self._mirrored:
-            place = int(x.argmax())
-            share, error, own = (part[:, place] for part in (self.shares, self.errors, self.own))
-            low, high = (ends[:, place] for ends in self.limits(level, kind))
-        else:
-            pooled, low, high = self._summed(sets_of((x - least) / width), level, kind)
-            share, error, own = np.clip(pooled.share, 0, 1), pooled.error, pooled.own
-        return GroupMeans(
-            value=least + width * share,
-            se=width * error,
-            low=least + width * low,
-            high=least + width * high,
-            own=own,
-            kind=kind,
-            quantity="mean",
-            confidence=Confidence(level),
-            methods=(METHOD_NAMES[kind],),
-            n=self.tally.n,
-            weighted=not self.tally.simple,
-            by=self.tally.by,
-            groups=self.tally.groups,
-        )
+        return group_means(self, values, level, kind)
 
     def spread_interval(self, level: float = 0.95) -> tuple[PerGroup, PerGroup]:
         """Give the interval of the spread between groups, 0 included; one for each answer if there are more than two.
@@ -654,10 +614,6 @@ def _series(tally: Collected, along: str) -> Series:
     return ordered_series(axis.positions, np.array([numbers[key] for key in others], dtype=np.int64))
 
 
-def _pooled(direct: DirectEstimates, covariates: Array, series: Series | None) -> Pooled:
-    return partially_pooled(direct, covariates) if series is None else RandomWalks(direct, series).pooled()
-
-
 def _under_any_law(tally: Collected, direct: DirectEstimates, pooled: Pooled) -> Array | None:
     """Give the shares of the first of two answers under any law; None where it is not needed, or counts do not tell."""
     if not tally.simple or len(tally.groups) < FEWEST_GROUPS_FOR_ANY_LAW:
@@ -676,7 +632,7 @@ def _all_pooled(
     told = [place for place, direct in enumerate(answers) if direct.informative.any()]
     some = [answers[place] for place in told]
     if series is not None or len(answers) == 1:
-        return zip(told, (_pooled(direct, covariates, series) for direct in some), strict=True)
+        return zip(told, (pooled_share(direct, covariates, series) for direct in some), strict=True)
     return zip(told, all_partially_pooled(some, covariates, means[told]), strict=True)
 
 

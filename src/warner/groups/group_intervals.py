@@ -1,4 +1,4 @@
-"""Intervals of the shares and means of groups: what they hold for, and the exact ones where counts are binomial."""
+"""Intervals of the shares of groups: what they hold for, and the exact ones where shares show in binomial counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from warner.arrays import objects
 from warner.groups.fab_intervals import Prior, fab_limits, from_the_others
 from warner.inference.binomial import Binomial
-from warner.inference.means import Mean
 from warner.inference.ranking import reports_in_papers
 from warner.results import Result, plain
 from warner.typesetting import Printed, interval_cells, labels, percent_cells, share_decimals
@@ -90,41 +89,6 @@ class GroupIntervals(Result):
     def text(self) -> str:
         """Say it in a line."""
         return f"<{self.low.size:,} intervals: {level_text(self.level)} {INTERVAL_HEADINGS[self.kind]}>"
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class GroupMeans(Mean):
-    """Means of a number in all groups, each drawn towards the others as far as its own reports are noise.
-
-    It has the attributes of `Mean <warner.inference.means.Mean>`, with groups; a group without reports has a mean, too.
-
-    Attributes
-    ----------
-    own : ndarray of shape (groups,)
-        The weight of the group's own reports in its mean, from 0 to 1; the rest comes from the other groups.
-    kind : str
-        Whether intervals hold on ``average`` over the groups, or for ``each`` of them.
-    """
-
-    numbers = ("value", "se", "low", "high", "own")
-
-    own: Array
-    kind: str
-
-    @property
-    def approximate(self) -> bool:
-        """Whether the level holds only about: exact limits are those for each group, without weights."""
-        return self.kind != "each" or self.weighted
-
-    @property
-    def interval_name(self) -> str:
-        """Name the intervals, as the shares of groups do."""
-        about = "approximate " if self.kind == "each" and self.weighted else ""
-        return f"{about}{level_text(self.confidence.level)} {INTERVAL_HEADINGS[self.kind]}"
-
-    def to_dict(self) -> Document:
-        """Give the means as what JSON can hold, and what their intervals hold for."""
-        return super().to_dict() | {"kind": self.kind, "holds": COVERAGE_WORDS[self.kind]}
 
 
 def exact_limits(

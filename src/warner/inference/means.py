@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -124,7 +124,7 @@ class Mean(NumericResult):
         What it is.
     """
 
-    numbers = ("value", "se", "low", "high")
+    numbers: ClassVar[tuple[str, ...]] = ("value", "se", "low", "high")
 
     se: PerGroup
     quantity: str

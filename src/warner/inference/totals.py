@@ -166,8 +166,9 @@ def totals(
     """Give the number of people with each answer, or the sum of the numbers that answers stand for."""
     answers = () if values is not None else tuple(all_labels(tally.domain).tolist())
     groups = tally.groups if tally.by else ()
+    methods: tuple[str, ...] = ("linear",)
     if population is None:
-        numbers, methods, source = _expanded(tally, values, confidence), ("linear",), EXPANDED
+        numbers, source = _expanded(tally, values, confidence), EXPANDED
     else:
         people, source = _number_of_people(tally, population), KNOWN
         numbers, methods = _of_population(tally, shares, people, values, confidence)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.designs.grids import is_numeric
 from warner.designs.labels import positions, refuse_answers
 from warner.reports.tallies import refuse_design
 
@@ -57,8 +58,8 @@ def randomize(answers: Any, design: Design, *, codes: bool = False, memo: Memo |
     if not several and isinstance(answers, Iterable) and not isinstance(answers, str | bytes):
         raise TypeError(f"answers must be one label, a list, a tuple or an array, but got a {type(answers).__name__}")
     truth = positions(answers if several else [answers], design.domain, codes=codes, what="answers")
-    outside = "missing or not in it"
-    refuse_answers(truth < 0, "in the domain", outside, remedy="Leave them out, or add them to the domain")
+    if (truth < 0).any():
+        refuse_answers(truth < 0, "in the domain", "missing or not in it", remedy=_remedy(design))
     if memo is not None and memo.design != design:
         raise ValueError("memo must be of the design that the answers go through, but it is of another one")
     draw = design.draw if memo is None else memo.draw
@@ -70,3 +71,10 @@ def randomize(answers: Any, design: Design, *, codes: bool = False, memo: Memo |
         return reports.reshape(truth.shape + reports.shape[1:])
     listed = reports.tolist() if reports.ndim == 1 else list(reports)
     return listed if several else listed[0]
+
+
+def _remedy(design: Design) -> str:
+    """Say what to do about answers that are none."""
+    if design.ordered and is_numeric(design.domain):
+        return "Round numbers with design.nearest, or leave them out"
+    return "Leave them out, or add them to the domain"
