@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from references import reference
-from warner import Tally, surveys
+from warner import Tally, regress, surveys, tally
 from warner.estimation import estimated
 
 NUMBERS = reference("numbers")
@@ -35,6 +35,28 @@ def test_erikssons_design_as_in_rrtcs() -> None:
     assert deck.shown_epsilon() == "inf"
     counts = [case["counts"].get(str(number), 0) for number in range(41)]
     assert_allclose(estimated(Tally(deck, counts)).mean().value, case["unweighted"], rtol=1e-8)
+
+
+def test_the_weighted_mean_of_erikssons_design_is_that_of_rrtcs() -> None:
+    # RRTCS divides Horvitz and Thompson's total by a known number of people, 53,376: 4.44307. Hajek's ratio is 4.44314.
+    case = NUMBERS["rrtcs"]["eriksson"]
+    device = {"truth": "1/2"} | {f"say {card}": "1/10" for card in case["design"]["cards"]}
+    with pytest.warns(UserWarning, match="for certain"):
+        deck = surveys.cards(device, 41)
+    reports, weights = [], []
+    for stratum, counts in case["by_stratum"].items():
+        for number, times in counts.items():
+            reports += [int(number)] * times
+            weights += [1 / case["pi"][stratum]] * times
+    people = {"x": reports, "w": weights, "person": list(range(case["n"]))}
+    result = estimated(tally(people, deck, column="x", weights="w", clusters="person"))
+    total = result.totals(values="numbers")
+    assert_allclose(total.value[0, 0] / 53_376, case["estimate"], rtol=1e-6)
+    assert_allclose(result.mean().value, case["hajek"], rtol=1e-8)
+    # Its standard error is 1.24468, that of an intercept alone 1.24458; linearised, with one report more, it is near.
+    fit = regress("x ~ 1", people, deck, model="linear", values="numbers", weights="w")
+    assert_allclose(fit.standard_errors[0], math.sqrt(case["variance"]), rtol=2e-4)
+    assert_allclose(result.mean().se, math.sqrt(case["variance"]), rtol=2e-2)
 
 
 @pytest.mark.parametrize("name", ["copied", "fought", "bullying"])
