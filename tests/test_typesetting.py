@@ -242,6 +242,7 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "interval": lambda: estimate(Tally(SURVEY, COUNTS)).interval(),
     "mean": lambda: estimate(Tally(DRINKS, DRINK_COUNTS[0])).mean(),
     "mean by group": lambda: estimate(DRINKS_BY_REGION).mean(),
+    "means of groups": lambda: warner.estimate_groups(DRINKS_BY_REGION).mean(),
     "standard deviation": lambda: estimate(Tally(DRINKS, DRINK_COUNTS[0])).standard_deviation(),
     "quantile": lambda: estimate(Tally(DRINKS, DRINK_COUNTS[0])).quantile(0.9),
     "comparison of means": lambda: estimate(DRINKS_BY_REGION).compare_means(between=("north", "south")),

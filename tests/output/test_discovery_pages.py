@@ -152,7 +152,7 @@ def test_the_page_says_what_the_text_says(tmp_path: Path) -> None:
     assert discovery.promise() in text
     for remark in discovery.remarks(discovery.findings[0]):
         assert f"{remark[:1].upper()}{remark[1:]}." in text
-    assert "They are no result" in text
+    assert "They are not results" in text
     assert all(str(one.value) in text for one in discovery.candidates)
     assert "The probability of naming any falsely is at most 5 %." in text
     assert "it holds with a probability of at least 95 %" in text
