@@ -82,6 +82,18 @@ def test_replicate_weights_have_options_of_their_own(folder: Path) -> None:
     assert WORDS in succeeds(folder, *jackknife)
 
 
+def test_means_and_quantiles_of_a_complex_sample_are_design_based_at_every_door(folder: Path) -> None:
+    asked = ("estimate", "wave.csv", *DESIGN, *SAMPLE, "--mean", "--median", "--above", "1", "--values", "yes=3,no=0")
+    told = json.loads(succeeds(folder, *asked, "--json"))
+    drawn = WORDS.partition(", ")[2]  # 32 schools in 4 regions
+    assert all(part["sample"].startswith(drawn) for part in (told["mean"], *told["quantiles"], *told["shares"]))
+    assert told["mean"]["approximate"] is True
+    lines = succeeds(folder, *asked).splitlines()
+    for name in ("mean", "median", "share above 1"):
+        (line,) = (line for line in lines if line.startswith(f"<{name}"))
+        assert "design-based 95 % interval (population)" in line
+
+
 def test_totals_are_those_of_the_library(folder: Path) -> None:
     survey = RandomizedResponse(["yes", "no"], truth="3/4")
     names: Any = {"column": "answer", "weights": "w", "strata": "region", "clusters": "school"}

@@ -48,6 +48,8 @@ class NumericResult(IntervalResult):
         of reports stands for their number.
     by, groups : tuple
         The names of the columns that groups come from, and the groups; empty without groups.
+    sample : str
+        What the sample consists of, such as 32 schools in 4 regions; empty where people were drawn alone.
     """
 
     numbers: ClassVar[tuple[str, ...]] = ("value", "low", "high")  # the attributes that have one for each group
@@ -62,6 +64,7 @@ class NumericResult(IntervalResult):
     weighted: bool
     by: tuple[str, ...]
     groups: tuple[Group, ...]
+    sample: str = ""
 
     @classmethod
     def of_groups(
@@ -77,8 +80,14 @@ class NumericResult(IntervalResult):
             weighted=not tally.simple,
             by=tally.by,
             groups=tally.groups if tally.by else (),
+            sample="" if tally.sample is None else tally.sample.described(),
             **about,
         )
+
+    @property
+    def interval_name(self) -> str:
+        """What the interval is called; of a complex sample it is design-based, as in the table of an estimate."""
+        return f"design-based {self.confidence}" if self.sample else super().interval_name
 
     @property
     @abstractmethod
@@ -135,6 +144,7 @@ class NumericResult(IntervalResult):
             "anytime": self.confidence.anytime,
             "method": self.method,
             "approximate": self.approximate,
+            **({"sample": self.sample} if self.sample else {}),
         }
 
     def said(self) -> list[str]:
