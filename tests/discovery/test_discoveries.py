@@ -101,6 +101,7 @@ def test_json_has_the_same_names_and_numbers() -> None:
     assert document["smallest_share"] == found().smallest_share
     assert document["lower_bound"] == found().lower_bound < document["smallest_share"]
     assert document["reports"] == 20_000
+    assert document["level_sizes"] == survey().level_sizes.tolist()
     assert set(document["candidates"][0]) == {"value", "support", "share", "other"}
 
 

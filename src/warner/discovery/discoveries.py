@@ -304,6 +304,7 @@ class Discovery(Result):
             "design": self.tally.design.to_dict(),
             "epsilon": plain(self.tally.design.epsilon),
             "reports": plain(np.asarray(self.tally.n)),
+            "level_sizes": plain(self.tally.level_sizes),
             "by": list(by),
             "groups": [list(group) for group in self.tally.groups],
             "level": self.level,
