@@ -1,6 +1,7 @@
 """Means, standard deviations and quantiles: by hand, by enumeration, against others' numbers, and their laws.
 
-It tests inference/quantiles.py, inference/numeric_results.py and inference/totals.py as well.
+It tests inference/quantiles.py, inference/numeric_results.py, inference/distribution_bands.py and
+inference/totals.py, too.
 """
 
 from __future__ import annotations

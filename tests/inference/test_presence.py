@@ -1,4 +1,4 @@
-"""Detection of answers that somebody holds, and the tests of single answers (`presence_tests`)."""
+"""Detection of answers that somebody holds, and the tests of single answers (`presence_tests`, `multiple_testing`)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from warner import (
 from warner.estimation import estimated
 from warner.inference import presence_tests as tests_of_absence
 from warner.inference.binomial import at_least
-from warner.inference.presence import absence_p_values, adjusted, presence
+from warner.inference.multiple_testing import adjusted
+from warner.inference.presence import absence_p_values, presence
 from warner.inference.presence_tests import observed
 
 REFERENCE = reference("reference_values")["cases"]

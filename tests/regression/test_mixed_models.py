@@ -16,7 +16,7 @@ from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from references import reference
-from regression.test_random_intercepts import sample
+from regression.test_adaptive_quadrature import sample
 from warner import RandomizedResponse, Regression, regress, surveys, tally
 from warner.regression import mixed_models
 

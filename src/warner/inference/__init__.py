@@ -6,6 +6,8 @@ Its files::
     binomial_sums      tails of sums of binomial counts; exact limits of the share among the people who reported
     pooled             limits of one share behind the counts of several collections
     intervals          Confidence, Interval: any sets of answers, any design, one collection or several
+    korn_graubard      Korn and Graubard's limits in complex samples
+    distribution_bands  Dvoretzky, Kiefer and Wolfowitz's band of all cumulative shares
     joint_readouts     how a share shows in several collections, side by side, and their averages
     means              Mean: means, standard deviations, and differences of means: shares of fuzzy sets
     numeric_results    what results about numbers have in common: text, table and JSON of a value and its interval
@@ -25,6 +27,7 @@ Its files::
     equality_tests     exact tests of two equal probabilities: the sign test and Fisher's
     ranking            Ranking: the most common answers
     presence           Presence: detection of answers that somebody holds, corrected for their number
+    multiple_testing   p-values adjusted for their number: Holm, Benjamini and Hochberg
     presence_tests     tests of "nobody holds it" for every table, and the share that each would find
     checking           check: goodness of fit of reports to their design
     open_checks        the check of open reports: levels and directions, which no answer changes

@@ -10,13 +10,11 @@ their people is the average of what was realised in each, weighted by their numb
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
 from warner.designs.facts import Prefixes, Readout, check_target, sizes_of
 from warner.designs.labels import positions
@@ -29,11 +27,12 @@ from warner.inference.binomial import (
     share_interval,
     standard_error,
 )
+from warner.inference.distribution_bands import dkw_band, has_band
 from warner.inference.joint_readouts import Joint, beside, joints
+from warner.inference.korn_graubard import design_based_limits
 from warner.inference.normal import Sampled, normal_limits
 from warner.inference.pooled import pooled_limits
 from warner.reports.complex_samples.design_based import refuse_realised
-from warner.reports.complex_samples.linearisation import fewer_people
 from warner.reports.pools import holds_every_answer
 from warner.results import Result, check_level, plain
 from warner.words import NAMES_LISTED, level_text, percent
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
 # Methods whose level holds at least; others hold about.
 EXACT = frozenset({"clopper_pearson", "exact", "anytime", "dkw", "known"})
-BAND_ANSWERS = 9  # from so many on, one band for all cumulative shares is narrower than Bonferroni's correction
 
 
 @dataclass(frozen=True)
@@ -247,8 +245,9 @@ def limits(
         methods: tuple[str, ...] = ("anytime",)
         if confidence.anytime:
             low, high, error = anytime_interval(readout, 2 * tail, levels)
-        elif isinstance(sets, Prefixes) and method is None and _has_band(part, confidence):
-            low, high, error, methods = _band(readout, confidence)
+        elif isinstance(sets, Prefixes) and method is None and has_band(part, confidence):
+            (low, high), methods = dkw_band(readout, confidence.level), ("dkw",)
+            error = standard_error(Binomial.of(readout))
         else:
             low, high, error, methods = readout_limits(readout, tail, confidence.target, method, levels)
     else:
@@ -258,26 +257,6 @@ def limits(
         low, high, error = (np.stack([row[place] for row in rows]) for place in range(3))
         methods = _all_names(row.methods for row in rows)
     return Limits(in_all_groups(low, answered), in_all_groups(high, answered), in_all_groups(error, answered), methods)
-
-
-def _has_band(part: Tally, confidence: Confidence) -> bool:
-    """Tell whether the cumulative shares are to hold at once, and reports of one law name one of many answers each."""
-    everybody = confidence.simultaneous and confidence.target == "population" and part.simple
-    design = part.design
-    return bool(everybody and design.symmetry is not None and design.exclusive and design.k >= BAND_ANSWERS)
-
-
-def _band(readout: Readout, confidence: Confidence) -> Limits:
-    r"""Give the band of Dvoretzky, Kiefer and Wolfowitz for all cumulative shares, with Massart's constant.
-
-    The distribution function of the reports, :math:`G(t) = (t+1)q + (p-q)F(t)`, is nowhere further than
-    :math:`\sqrt{\ln(2/\alpha)/(2n)}` from what was observed, with probability at least :math:`1 - \alpha`, for every n
-    and every law; so F(t) is nowhere further than that over :math:`|p - q|`.
-    """
-    half = np.sqrt(math.log(2 / (1 - confidence.level)) / (2 * readout.trials)) / abs(np.asarray(readout.gain))
-    share = readout.share()
-    low, high = np.clip(np.minimum(share, 1) - half, 0, 1), np.clip(np.maximum(share, 0) + half, 0, 1)
-    return Limits(low, high, standard_error(Binomial.of(readout)), ("dkw",))
 
 
 def intervals_apart(designs: list[Design], confidence: Confidence) -> int:
@@ -346,7 +325,12 @@ def readout_limits(
 ) -> Limits:
     """Give the limits of shares as they show in one collection, exact where they are binomial, else approximate."""
     if readout.freedom is not None:
-        return _design_based(readout, tail, method)
+        if method is not None:
+            raise ValueError(
+                f"method must be left out with strata, clusters or replicate weights, whose intervals are Korn and "
+                f"Graubard's, but got {method!r}"
+            )
+        return Limits(*design_based_limits(readout, tail))
     binomial = Binomial.of(readout)
     if readout.exact.all():
         low, high, error = interval_and_error(binomial, tail, target, method, levels)
@@ -372,30 +356,6 @@ def readout_limits(
     binomial = Binomial(readout.count[:, some], trials, base, gain)
     low[:, some], high[:, some], error[:, some] = interval_and_error(binomial, tail, target)
     return Limits(low, high, error, (*_names(binomial, target, tail, None), "linear"))
-
-
-def _design_based(readout: Readout, tail: float, method: str | None) -> Limits:
-    """Give the limits of a complex sample: Korn and Graubard's of binomial counts, Student's t of other estimates."""
-    if method is not None:
-        raise ValueError(
-            f"method must be left out with strata, clusters or replicate weights, whose intervals are Korn and "
-            f"Graubard's, but got {method!r}"
-        )
-    assert readout.error is not None
-    assert readout.freedom is not None
-    assert readout.people is not None
-    fewer = fewer_people(readout.people, readout.freedom, tail)
-    binomial = Binomial.of(replace(readout, count=readout.count * fewer, trials=readout.trials * fewer))
-    student = stdtrit(np.maximum(readout.freedom, 1), tail) / ndtri(tail)
-    exact = np.broadcast_to(readout.exact, readout.count.shape)
-    low, high = normal_limits(readout.share(), readout.error * student, tail)
-    error = np.array(readout.error)
-    if exact.any():
-        ends = interval_and_error(binomial, tail, "population")
-        low, high = (np.where(exact, end, other) for end, other in zip(ends, (low, high), strict=False))
-        error = np.where(exact & (error == 0), ends[2], error)
-    names = [name for name, some in (("korn_graubard", exact.any()), ("linear", not exact.all())) if some]
-    return Limits(low, high, error, tuple(names))
 
 
 def _names(binomial: Binomial, target: str, tail: float, method: str | None) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from scipy.special import gammaincc, ndtr, ndtri
 
 from warner.inference.binomial import at_each_count, at_least, check_power
 from warner.inference.intervals import in_all_groups
+from warner.inference.multiple_testing import adjusted
 from warner.inference.normal import ratio_to_error
 from warner.inference.presence_tests import Evidence, evidence, observed, own_count, smallest_together
 from warner.inference.ranking import (
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
-CORRECTIONS = ("holm", "bh")
 HARDEST_ANSWERS = 4  # those whose smallest share is computed for several collections together
 
 
@@ -251,24 +251,3 @@ def _of_group(parts: tuple[Tally, ...], group: int, alpha: float, power: float) 
     # What is hard to find alone is hard to find together: only those answers are looked at.
     each.sort(key=lambda tests: -min(test.smallest(alpha, power) for test in tests))
     return p_values, max(smallest_together(tests, alpha, power) for tests in each[:HARDEST_ANSWERS]), False
-
-
-def adjusted(p_values: Array, correction: str) -> Array:
-    """Adjust p-values for their number, along the last axis, by Holm or by Benjamini and Hochberg.
-
-    To call those present whose adjusted p-value is at most alpha then errs at all with probability at most alpha
-    (``holm``), or is wrong for at most a share alpha of the found on average (``bh``). Holm's always holds. That of
-    Benjamini and Hochberg is not proven for counts, which are negatively dependent; simulations have not broken it.
-    """
-    if correction not in CORRECTIONS:
-        raise ValueError(f'correction must be "holm" or "bh", but got {correction!r}')
-    k = p_values.shape[-1]
-    order = np.argsort(p_values, axis=-1)
-    ranked = np.take_along_axis(p_values, order, axis=-1)
-    if correction == "holm":
-        stepped = np.maximum.accumulate(ranked * np.arange(k, 0, -1), axis=-1)
-    else:
-        stepped = np.minimum.accumulate((ranked * k / np.arange(1, k + 1))[..., ::-1], axis=-1)[..., ::-1]
-    result = np.empty_like(p_values)
-    np.put_along_axis(result, order, np.minimum(stepped, 1), axis=-1)
-    return result

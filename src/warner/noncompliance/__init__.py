@@ -10,13 +10,12 @@ unrelated trait is. With covariates: `cheating_detection_regression`, `lie_detec
 
 Its files::
 
-    cheating           sensitivity: what if some give the safe report regardless
+    sensitivity_analysis  what if some give the safe report regardless
     prevalence         Share, and the results of two-sample models
     trait_regressions  these models with covariates
     two_samples        the models: cheating detection, lie detector, anchored crosswise, unrelated question
 """
 
-from warner.noncompliance.cheating import Sensitivity, sensitivity
 from warner.noncompliance.prevalence import (
     AnchoredCrosswise,
     CheatingDetection,
@@ -25,6 +24,7 @@ from warner.noncompliance.prevalence import (
     TwoSamples,
     UnrelatedQuestion,
 )
+from warner.noncompliance.sensitivity_analysis import Sensitivity, sensitivity
 from warner.noncompliance.trait_regressions import (
     TraitRegression,
     cheating_detection_regression,

@@ -23,7 +23,7 @@ Its files::
     cluster_robust      cluster-robust covariance (CR2), Satterthwaite's degrees of freedom, Hotelling's T^2
     finite_populations  what a finite population takes away of errors, and what it does not
     small_samples       effective sample size of a coefficient or share, and notes where it is too small
-    random_intercepts   the likelihood of groups with effects, by adaptive quadrature
+    adaptive_quadrature  the likelihood of groups with effects, by adaptive quadrature
     mixed_models        the most likely coefficients and spread of random intercepts, or why there are none
     random_effects      Spread, RandomEffects: how much groups differ, and the effect of each
     profiles            profile likelihood of coefficients and of log-odds

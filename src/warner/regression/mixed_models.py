@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.regression.adaptive_quadrature import NODES, SPREAD_TO_BEGIN, RandomIntercepts
 from warner.regression.maxima import NoMaximumError, maximise
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
-from warner.regression.random_intercepts import NODES, SPREAD_TO_BEGIN, RandomIntercepts
 from warner.regression.specifications import MEDIAN_GROUP, all_groups, with_random_intercepts
 from warner.regression.standard_errors import covariance
 from warner.regression.starts import Start

@@ -28,10 +28,10 @@ import numpy as np
 from scipy.special import chdtrc
 
 from warner.arrays import objects
+from warner.regression.adaptive_quadrature import RandomIntercepts
 from warner.regression.mixed_models import LARGEST_SPREAD
 from warner.regression.newton import newton_ascent
 from warner.regression.profiles import Combination, ConstrainedLikelihood
-from warner.regression.random_intercepts import RandomIntercepts
 from warner.results import Result, critical_value, plain, rows
 from warner.searching import rising_roots
 from warner.typesetting import Printed, estimate_columns, p_value_cells

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.inference.means import values_of
+from warner.regression.adaptive_quadrature import RandomIntercepts
 from warner.regression.cluster_robust import StandardErrors
 from warner.regression.data import model_data
 from warner.regression.finite_populations import refuse_drawn_alone
@@ -30,7 +31,6 @@ from warner.regression.model_checks import check_model
 from warner.regression.model_tests import criteria, nested_model_test, term_tests
 from warner.regression.predictions import predict_shares
 from warner.regression.random_effects import group_effects, spread_between
-from warner.regression.random_intercepts import RandomIntercepts
 from warner.regression.regression_documents import regression_document
 from warner.regression.sensitivity import sensitivity_to_cheating
 from warner.regression.small_samples import coefficient_names, coefficient_notes

@@ -2,7 +2,8 @@
 formula added up person by person, the leverage of unequal clusters against matrices, and coverage.
 
 Also tests `reports/complex_samples/cluster_samples.py`, `reports/complex_samples/linear_scores.py`,
-`reports/complex_samples/design_based.py`, `inference/totals.py` and `inference/complex_differences.py`.
+`reports/complex_samples/design_based.py`, `inference/korn_graubard.py`, `inference/totals.py` and
+`inference/complex_differences.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sensitivity to people who give the safe report regardless of the design (`cheating`)."""
+"""Sensitivity to people who give the safe report regardless of the design."""
 
 from __future__ import annotations
 

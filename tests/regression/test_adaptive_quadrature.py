@@ -13,11 +13,11 @@ from scipy.special import expit, logsumexp
 
 from references import reference
 from warner import RandomizedResponse
-from warner.regression import random_intercepts
+from warner.regression import adaptive_quadrature
+from warner.regression.adaptive_quadrature import RandomIntercepts
 from warner.regression.data import Observations
 from warner.regression.families import Binary, Cumulative
 from warner.regression.links import LINKS
-from warner.regression.random_intercepts import RandomIntercepts
 
 REFERENCE = reference("random_intercepts")
 DIRECT = RandomizedResponse(["no", "yes"], odds=(1, 0))
@@ -112,7 +112,7 @@ def test_the_sign_of_the_standard_deviation_does_not_matter() -> None:
 def test_blocks_of_groups_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     z = np.array([-0.4, 0.7, 0.9])
     whole = small()[0].at(z)
-    monkeypatch.setattr(random_intercepts, "ROWS_AT_ONCE", 9)  # two groups of eight rows each
+    monkeypatch.setattr(adaptive_quadrature, "ROWS_AT_ONCE", 9)  # two groups of eight rows each
     model, *_ = small()
     assert len(model._blocks) == 3
     assert_allclose(model.at(z).information, whole.information, rtol=1e-10)

@@ -1,4 +1,4 @@
-r"""Random intercepts: the likelihood of a mixed model, by adaptive Gauss-Hermite quadrature.
+r"""Adaptive Gauss-Hermite quadrature: the likelihood of a mixed model with random intercepts.
 
 Rows belong to groups, such as schools or persons. Group j has an effect :math:`\sigma u_j`, with u standard normal,
 which is added to all predictors of its rows (of ordered answers it is taken off all cutpoints, so that it moves people
