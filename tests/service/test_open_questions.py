@@ -384,7 +384,8 @@ def test_the_dashboard_searches_each_group_on_its_own() -> None:
     assert region["promise"] == found.promise() == "The probability of naming any falsely is at most 5 % in each group."
     assert [(value["value"], value["reports"]) for value in region["values"]] == [("north", 400), ("south", 320)]
     for value, part, word in zip(region["values"], found.findings, ("quokka", "yurt"), strict=True):
-        assert [answer["label"] for answer in value["answers"]] == list(part.values) == [word]
+        assert [answer["label"] for answer in value["answers"]] == list(part.values)
+        assert part.values[0] == word  # one survey in twenty names another besides
         assert [answer["low"] for answer in value["answers"]] == part.low.tolist()
     assert reading(replace(published, state="open", reports={}))["questions"][0]["groups"] == []
 
