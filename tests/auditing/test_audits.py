@@ -219,6 +219,24 @@ def test_a_client_that_never_clears_a_bit_spends_without_limit() -> None:
     assert "do not support" in many.worst.event or "other than those that support" in many.worst.event
 
 
+@pytest.mark.parametrize("inside", [1.0, 0.0], ids=["a density taken for a probability", "a sign that is wrong"])
+def test_square_waves_that_never_or_always_leave_the_window_spend_without_limit(inside: float) -> None:
+    """Two faults of published clients: beyond epsilon .843 all reports lie in the window, or none does."""
+    design = warner.SquareWave(range(21), epsilon=1)
+    rng, window = np.random.default_rng(1), 2 * design.width + 1
+
+    def faulty(answers: list[int]) -> list[int]:
+        truth = np.array(answers)
+        near = truth + rng.integers(window, size=truth.size)
+        far = rng.integers(len(design.columns) - window, size=truth.size)
+        places = np.where(rng.random(truth.size) < inside, near, far + (far >= truth) * window)
+        return (places - design.width).tolist()
+
+    few, many = (audit(faulty, design, runs=runs) for runs in (1000, 100_000))
+    assert few.exceeds
+    assert many.epsilon_at_least > few.epsilon_at_least + 4  # ln 100 = 4.6 more
+
+
 def test_an_order_that_gives_the_truth_away_is_seen_in_raw_reports() -> None:
     """The members of a set are sent as a list, with the truth first if it is in, so that it is never second.
 
