@@ -16,7 +16,7 @@ Its files::
     shares_beyond      ShareBeyond: shares above or below a number, or within two
     quantities         Quantities: means, quantiles, shares beyond numbers and totals in one table
     normal             normal and Wilson limits of unbiased estimates, and averages of them
-    joining            Newcombe's interval: the difference of two independent shares, from an interval of each
+    newcombe           Newcombe's interval: the difference of two independent shares, from an interval of each
     anytime            confidence sequences: intervals that hold however often one looks
     comparisons        Comparison: two answers, or two groups
     differences        their numbers from counts: interval, ratio and test that agree

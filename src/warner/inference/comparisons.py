@@ -33,8 +33,8 @@ from warner.inference.differences import (
 from warner.inference.equality_tests import fisher_test
 from warner.inference.exact_differences import MOST_REPORTS, limits_of_answers, limits_of_supports
 from warner.inference.intervals import Confidence, in_all_groups, law_of, limits, mirrored, positions_of
-from warner.inference.joining import Sample, joined, joined_test
 from warner.inference.joint_readouts import joints
+from warner.inference.newcombe import Sample, joined, joined_test
 from warner.inference.normal import Sampled, normal_limits, normal_test
 from warner.results import Result, plain
 from warner.typesetting import Printed, in_digits, interval_cells, labels, p_value_cells, percent_cells, share_decimals

@@ -1,7 +1,7 @@
 r"""Comparing two independent samples, each under its own design: a direct question against a randomized one.
 
 Where each sample tells the share by a binomial count, and there are up to `MOST_REPORTS`, interval and test are exact
-(module `exact_differences`). Else the intervals of both samples are joined (module `joining`).
+(module `exact_differences`). Else the intervals of both samples are joined (module `newcombe`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from warner.inference.comparisons import Comparison
 from warner.inference.differences import Difference, agreeing, exact_difference, ratio_limits
 from warner.inference.exact_differences import MOST_REPORTS
 from warner.inference.intervals import Confidence, positions_of
-from warner.inference.joining import Sample, joined, joined_test
 from warner.inference.joint_readouts import joints
+from warner.inference.newcombe import Sample, joined, joined_test
 from warner.inference.normal import Sampled
 from warner.reports.pools import refuse_uncounted
 
