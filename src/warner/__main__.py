@@ -38,8 +38,8 @@ ASCII_SUBSTITUTES = {
 }
 INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
 REMEDY = re.compile(r"; give (values)\b")  # arguments that are named as what to do
-KEYWORD = re.compile(r'\b([a-z]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
-ARGUMENT = re.compile(r"^([a-z_]+)(?= must\b)|\bhalf_width\b")  # what an error is about
+KEYWORD = re.compile(r'\b([a-z_]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
+ARGUMENT = re.compile(r"^([a-z_]+)(?= (?:must|needs|is for)\b)|\bhalf_width\b")  # what an error is about
 OTHER_NAMES = {"count": "commonest", "upper": "to", "lower": "from"}  # of arguments whose option is called otherwise
 SHORT = {"-c": "--column", "-d": "--design", "-q": "--question", "-o": "--output"}
 
@@ -168,8 +168,8 @@ def in_shell_words(message: str, words: Sequence[str] = ()) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, text, first, second = found.groups()
-        value = f"{first}:{second}" if first else text
-        return f"--{name} {value}" if value else f"--{name}"
+        value, spelled = f"{first}:{second}" if first else text, name.replace("_", "-")
+        return f"--{spelled} {value}" if value else f"--{spelled}"
 
     def argument(found: re.Match[str]) -> str:
         name = found[0]

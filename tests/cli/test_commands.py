@@ -145,6 +145,8 @@ def test_keywords_of_the_library_are_options_in_the_shell(message: str, wanted: 
     [
         ("half_width must be above 0", "plan --half-width 2", "--half-width must be above 0"),
         ("between must name two groups", "estimate --between=a,b", "--between must name two groups"),
+        ("between needs groups", "estimate --between=a,b", "--between needs groups"),
+        ("memo is for memoized designs", "randomize --memo m.json", "--memo is for memoized designs"),
         ("count must be a whole number", "estimate --commonest 9", "--commonest must be a whole number"),
         ("column must hold answers", "randomize a.csv -c answer", "--column must hold answers"),
         ("column must be given", "estimate r.csv", "--column must be given"),

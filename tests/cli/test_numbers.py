@@ -146,7 +146,10 @@ def test_quantiles_by_smooth_say_that_they_are_approximate(prompt: Prompt, repor
     assert (told["low"], told["high"], told["method"], told["approximate"]) == (result.low, result.high, "smooth", True)
     assert "approximate 95 % interval" in prompt.prints(*words, "--median", "--quantile-method", "smooth")
     assert "--quantile-method needs --median or --quantile" in prompt.complains(*words, "--quantile-method", "smooth")
-    assert "smooth" in prompt.complains(*words, "--median", "--quantile-method", "spline")
+    wrong = prompt.complains(*words, "--method", "mle", "--median", "--quantile-method", "spline")
+    assert '--quantile-method must be "smooth"' in wrong
+    several = prompt.complains(*words, "--median", "--quantile-method", "smooth", "--anytime")
+    assert "--quantile-method smooth is for one look" in several
 
 
 def test_the_share_between_two_numbers(prompt: Prompt, reports: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -152,7 +153,10 @@ class FollowUps(NamedTuple):
             answers["difference"] = estimate.compare_means(groups, values, **asked)
         if taus := [0.5] * self.median + (self.quantile or []):
             how = {"anytime": anytime, "method": self.quantile_method, **asked}
-            answers["quantiles"] = [estimate.quantile(tau, values, **how) for tau in taus]
+            try:
+                answers["quantiles"] = [estimate.quantile(tau, values, **how) for tau in taus]
+            except ValueError as error:  # --method is that of the shares
+                raise ValueError(re.sub(r"^method\b", "quantile_method", str(error))) from None
         beyond: list[dict[str, Any]] = [{"above": number} for number in self.above or ()]
         beyond += [{"below": number} for number in self.below or ()]
         beyond += [{"within": _two_numbers(text)} for text in self.within or ()]
