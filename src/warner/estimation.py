@@ -274,9 +274,9 @@ class Estimate(Result):
         Parameters
         ----------
         values : mapping, sequence or "numbers", optional
-            The number that each answer stands for; of a sequence in the order of the domain. If not given, the answers
-            themselves, which must be integers or texts that are decimal numbers. Brackets have no number of their own:
-            give their midpoints, and the mean is that of the midpoints.
+            The number that each answer stands for: a sequence in the order of the domain, or by the answers' names. If
+            not given, the answers themselves, which must be integers or texts that are decimal numbers. Brackets have
+            no number of their own: give their midpoints, and the mean is that of the midpoints.
         level, target, anytime
             As for `table`.
 

@@ -322,6 +322,13 @@ def test_quantiles_sort_by_value_and_join_answers_that_stand_for_the_same() -> N
     assert (found.value, found.low, found.high) == (other.value, other.low, other.high) == (1, 1, 5)
 
 
+def test_a_series_that_names_the_answers_is_read_by_their_names() -> None:
+    pandas = pytest.importorskip("pandas")
+    answers, numbers = ("never", "once", "often"), {"often": 5, "never": 0, "once": 1}
+    assert values_of(answers, pandas.Series(numbers)).tolist() == [0, 1, 5]
+    assert values_of(answers, pandas.Series([0, 1, 5])).tolist() == [0, 1, 5]  # that names none, in their order
+
+
 def test_any_time_quantiles_are_wider_and_exact() -> None:
     result = estimated(some_reports(RandomizedResponse(range(20), odds=(9, 1)), 3000))
     once, ever = result.median(), result.median(anytime=True)

@@ -65,6 +65,8 @@ def values_of(domain: Labels, values: Any = None) -> Array:
         if isinstance(domain, range):
             return np.arange(domain.start, domain.stop, dtype=np.float64)
         return _doubles(map(Fraction, domain))
+    if hasattr(values, "to_dict") and len(values) == len(domain) and set(getattr(values, "index", ())) == set(domain):
+        values = values.to_dict()  # a pandas Series that names the answers, perhaps in another order
     if isinstance(values, Mapping):
         missing = [label for label in domain if label not in values]
         strange = [label for label in values if label not in domain]
