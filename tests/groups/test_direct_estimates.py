@@ -9,8 +9,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from cases import COIN, KUK, NINE, PAIRS, THREE
-from warner import RandomizedResponse, Tally, pool
-from warner.groups.direct_estimates import DirectEstimates, direct_estimates
+from warner import RandomizedResponse, Tally, estimate_groups, pool
+from warner.designs.facts import Fuzzy
+from warner.groups.direct_estimates import DirectEstimates, direct_estimates, direct_sum
+from warner.simulate import reports_of_population
 
 
 def by_number(design: Any, counts: Any, **options: Any) -> Any:
@@ -73,3 +75,29 @@ def test_groups_without_reports_tell_nothing() -> None:
 def test_known_variances_stay_as_they_are() -> None:
     known = DirectEstimates.known(np.array([1.0, 2.0]), np.array([0.5, 0.1]))
     assert known.sampling_variance(0.3, 0.2).tolist() == [0.5, 0.1]
+
+
+def test_the_variance_of_a_mean_is_that_within_groups() -> None:
+    # The scores of reports, whose mean given an answer is its number, have this variance within groups (ANOVA).
+    survey, memberships = RandomizedResponse(3, epsilon=3), np.array([0, 0.25, 1])
+    counts = np.array([[900, 80, 20], [100, 300, 600], [300, 300, 3400]])
+    scores = np.linalg.solve(survey.channel(), memberships)
+    n, means = counts.sum(axis=1), counts @ scores / counts.sum(axis=1)
+    within = (counts * (scores - means[:, np.newaxis]) ** 2).sum() / (counts.sum() - 3)
+    direct = direct_sum(
+        Tally(survey, counts, by=("region",), groups=(("a",), ("b",), ("c",))), Fuzzy(memberships[np.newaxis])
+    )
+    assert_allclose(direct.share, means, rtol=1e-12)
+    for spread in (0.0, 0.3):  # however much the groups differ
+        assert_allclose(direct.sampling_variance(0.5, spread**2), within / n, rtol=1e-3)
+
+
+def test_means_of_few_groups_that_differ_hold_their_level() -> None:
+    rng, survey, numbers = np.random.default_rng(1), RandomizedResponse(4, epsilon=4), np.array([-4, 1, 6, 11])
+    groups, covered = tuple((name,) for name in range(6)), []
+    for _ in range(100):
+        shares = rng.dirichlet([0.75] * 4, size=6)
+        counts = [reports_of_population(share, 1000, survey, rng=rng) for share in shares]
+        means = estimate_groups(Tally(survey, np.array(counts), by=("region",), groups=groups)).mean(numbers)
+        covered.append(((means.low <= shares @ numbers) & (shares @ numbers <= means.high)).mean())
+    assert np.mean(covered) > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 600)  # else 90 %

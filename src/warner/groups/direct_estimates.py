@@ -14,7 +14,9 @@ A group's own estimated variance would not do: it goes with the estimate, and is
 
 the variance is a polynomial in m and :math:`\tau^2`, :math:`r_g (\text{base} + \text{slope} \, m - \text{curvature} \,
 m^2 - \tau^2)` with :math:`r_g = 1/n_g`. Where a share does not show in a binomial count, the variance of one report is
-that under all reports together, which is a constant. The collections of a pool are joined in each group by their
+that under all reports together, which is a constant. Of a mean, where this variance is mostly that of people, it is the
+pooled variance within groups, as in an analysis of variance: what is left of the total after a :math:`\tau^2` that few
+groups tell badly would be too small on average. The collections of a pool are joined in each group by their
 precisions at the overall share m, with weights :math:`\lambda_p`; then :math:`r_g = \sum \lambda_p^2 / n_p`, and the
 coefficients are averages with the weights :math:`\lambda_p^2 / n_p`.
 """
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
 
 LEAST_REPORT_VARIANCE = 1e-12  # of one debiased report, where reports are so many that they tell it
+ENOUGH_WITHIN_GROUPS = 30.0  # degrees of freedom, that reports tell their variance within groups
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,18 @@ class Collection(NamedTuple):
     slope: Array
     curvature: Array
     informative: Mask
+    between: Array = np.ones(1)
+
+    def within_groups(self) -> Collection:
+        """Take what differs between groups out of the variance of one report, where reports tell how much it is."""
+        some = self.informative
+        n, share = self.n[some], self.share[some]
+        freedom = float(n.sum()) - n.size
+        if self.curvature.any() or freedom < ENOUGH_WITHIN_GROUPS:
+            return self
+        apart = float(n @ (share - n @ share / n.sum()) ** 2)
+        base = np.maximum((self.base * n.sum() - apart) / freedom, LEAST_REPORT_VARIANCE)
+        return self._replace(base=base, between=np.zeros(1))
 
     def precision(self, mean: float) -> Array:
         """Give the precision of each group's share where the mean share is this."""
@@ -117,6 +132,11 @@ def direct_estimates(tally: Collected, sets: Sets | None = None) -> list[DirectE
     """Give the direct estimates of the shares of all answers, or of some sets of answers; one for each set."""
     collections = [_collections(part, sets) for part in tally.parts]
     return [_joined(list(parts)) for parts in zip(*collections, strict=True)]
+
+
+def direct_sum(tally: Collected, sets: Sets) -> DirectEstimates:
+    """Give the direct estimates of the share of one set, with its variance within groups as the groups have it."""
+    return _joined([_collections(part, sets)[0].within_groups() for part in tally.parts])
 
 
 def _collections(part: Tally, sets: Sets | None) -> list[Collection]:
@@ -179,9 +199,9 @@ def _variance_of_one_report(part: Tally, sets: Sets | None) -> Array:
 def _joined(parts: list[Collection]) -> DirectEstimates:
     """Join the collections of each group by their precisions at the overall share."""
     if len(parts) == 1:
-        share, n, base, slope, curvature, informative = parts[0]
+        share, n, base, slope, curvature, informative, between = parts[0]
         each = np.divide(1, n, out=np.zeros_like(share), where=informative)
-        return DirectEstimates(share, each, base, slope, curvature, np.ones(1), informative, _least_variance(parts))
+        return DirectEstimates(share, each, base, slope, curvature, between, informative, _least_variance(parts))
     overall = _overall(parts)
     precision = np.stack([part.precision(overall) for part in parts])
     weight = precision / np.maximum(precision.sum(axis=0), SMALLEST)
@@ -194,9 +214,9 @@ def _joined(parts: list[Collection]) -> DirectEstimates:
         summed = sum(one * value for one, value in zip(each, values, strict=True))
         return np.asarray(np.divide(summed, total, out=np.zeros_like(total), where=total > 0))
 
-    coefficients = (averaged([getattr(part, name) for part in parts]) for name in ("base", "slope", "curvature"))
-    base, slope, curvature = coefficients
-    return DirectEstimates(share, total, base, slope, curvature, np.ones(1), total > 0, _least_variance(parts))
+    names = ("base", "slope", "curvature", "between")
+    base, slope, curvature, between = (averaged([getattr(part, name) for part in parts]) for name in names)
+    return DirectEstimates(share, total, base, slope, curvature, between, total > 0, _least_variance(parts))
 
 
 def _least_variance(parts: list[Collection]) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.groups.direct_estimates import direct_estimates
+from warner.groups.direct_estimates import direct_sum
 from warner.groups.fay_herriot import Pooled, partially_pooled
 from warner.groups.group_intervals import COVERAGE_WORDS, INTERVAL_HEADINGS, METHOD_NAMES, check_kind, exact_limits
 from warner.groups.random_walk import RandomWalks, Series
@@ -71,7 +71,7 @@ def pooled_sum(estimates: GroupEstimates, sets: Sets, level: float, kind: str) -
     """Pool the shares of one set of answers, which may be fuzzy, and give their limits."""
     reach, tally, matrix = critical_value(level), estimates.tally, estimates.covariates.matrix
     check_kind(kind)
-    direct = direct_estimates(tally, sets)[0]
+    direct = direct_sum(tally, sets)
     if not direct.informative.any():
         raise ValueError("reports must tell what is asked for, but under this design they do not")
     together = pooled_share(direct, matrix, estimates.series)
