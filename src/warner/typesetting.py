@@ -147,11 +147,18 @@ def share_columns(table: Mapping[str, Counts], heading: str, further: Mapping[st
 
 
 def estimate_columns(
-    table: Mapping[str, Counts], heading: str, interval: str, *, of: str = "estimate", times: float = 1.0
+    table: Mapping[str, Counts],
+    heading: str,
+    interval: str,
+    *,
+    of: str = "estimate",
+    times: float = 1.0,
+    unknown: str = "any",
 ) -> Columns:
     """Write estimates, standard errors, p-values and intervals, each row to two digits of its error.
 
-    Where there is no error, a quarter of the interval's length takes its place.
+    Where there is no error, a quarter of the interval's length takes its place. A coefficient that is not a number may
+    take any value; elsewhere such an estimate is `unknown`.
 
     >>> row = {"estimate": [-0.1573], "se": [0.01234], "p": [1e-9], "low": [-0.1815], "high": [-0.1331]}
     >>> estimate_columns({name: np.array(column) for name, column in row.items()}, "log-odds", "95 % interval")
@@ -160,12 +167,12 @@ def estimate_columns(
     value, error, low, high = (times * np.asarray(table[name], dtype=np.float64) for name in (of, "se", "low", "high"))
     places = [decimals_of(*row) for row in zip(error.tolist(), low.tolist(), high.tolist(), strict=True)]
 
-    def column(numbers: Counts, unknown: str = "") -> list[str]:
-        return [rounded(number, decimals, unknown) for number, decimals in zip(numbers.tolist(), places, strict=True)]
+    def column(numbers: Counts, missing: str = "") -> list[str]:
+        return [rounded(number, decimals, missing) for number, decimals in zip(numbers.tolist(), places, strict=True)]
 
     p = {"p": p_value_cells(table["p"])} if "p" in table else {}
     ends = interval_cells(column(low), column(high))
-    return {heading: column(value, "any"), "se": column(error), **p, interval: ends}
+    return {heading: column(value, unknown), "se": column(error), **p, interval: ends}
 
 
 def decimals_of(error: float, low: float, high: float) -> int:

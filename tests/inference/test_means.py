@@ -506,6 +506,9 @@ def test_one_truth_at_every_door() -> None:
     )
     mean = estimated(grouped).mean()
     assert mean.text().splitlines()[-1] == "  b: no reports"
+    asked = estimated(grouped)
+    for one in (mean, asked.standard_deviation(), asked.interval(above=0), asked.totals([9, 9], "numbers")):
+        assert "any" not in one.to_markdown().split("| b |")[1], one  # what is written of a coefficient
     assert mean.to_dict()["low"][1] is None
     assert estimated(grouped).median().text().splitlines()[-1] == "  b: no reports"
 

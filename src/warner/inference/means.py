@@ -149,7 +149,7 @@ class Mean(NumericResult):
 
     def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
         """Round each row to two digits of its standard error."""
-        return estimate_columns(table, self.quantity, about, of="value")
+        return estimate_columns(table, self.quantity, about, of="value", unknown="")
 
 
 def with_limits(value: float, low: float, high: float, error: float) -> str:

@@ -59,7 +59,7 @@ class ShareBeyond(NumericResult, Interval):
 
     def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
         """Write shares in percent, each row to two digits of its standard error."""
-        columns = estimate_columns(table, self.name, about, of="value", times=100)
+        columns = estimate_columns(table, self.name, about, of="value", times=100, unknown="")
         return {name: [f"{text} %" if text else "" for text in column] for name, column in columns.items()}
 
 

@@ -97,7 +97,7 @@ class Totals(IntervalResult):
         groups = {name: table.pop(name) for name in self.by}
         of = [""] * self.value.size if "value" not in table else list(map(str, table.pop("value").tolist()))
         names = [f"total of {answer}" if answer else "total" for answer in of]
-        cells = estimate_columns(table, "total", "interval", of="total")
+        cells = estimate_columns(table, "total", "interval", of="total", unknown="")
         table["value"] = table.pop("total")
         shown = cells["total"], cells["se"], cells["interval"]
         method = f"{self.method}, {self.source}"
@@ -120,7 +120,7 @@ class Totals(IntervalResult):
         """Give a table for a paper: each row to two digits of its standard error."""
         table = self.table(**options)
         columns = {name: labels(table[name]) for name in (*self.by, "value") if name in table}
-        columns |= estimate_columns(table, "total", self.about, of="total")
+        columns |= estimate_columns(table, "total", self.about, of="total", unknown="")
         columns["total"] = [
             f"{text}*" if mark else text for text, mark in zip(columns["total"], self.marked.tolist(), strict=True)
         ]
