@@ -12,6 +12,7 @@ import warner
 from references import reference
 from warner import BitFlips, CutoffResponse, RandomizedResponse, SquareWave, SubsetSelection, Tally, smooth
 from warner.estimation import estimated
+from warner.estimators.smoothing import ONE_THREAD_MULTIPLICATIONS, row_products
 
 NUMBERS = reference("numbers")
 
@@ -71,6 +72,21 @@ def test_spikes_at_the_ends_are_seen_and_a_finer_grid_gives_the_same_curve() -> 
         assert abs(found[0] - 0.35) < 0.03  # the 35 % at the first answer stay there
         assert np.abs((found - truth).cumsum()).max() < 0.03
         assert_allclose(found.sum(), 1)
+
+
+def test_large_products_are_made_in_blocks_that_one_thread_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (np.random.default_rng(seed).normal(size=(50, 1000)) for seed in (1, 2))
+    widths: list[int] = []
+    split = np.split
+
+    def watched(*arguments: Any, **options: Any) -> list[Any]:
+        blocks = split(*arguments, **options)
+        widths.extend(block.shape[1] for block in blocks)
+        return blocks
+
+    monkeypatch.setattr(np, "split", watched)
+    assert_allclose(row_products(first, second), np.einsum("ik,jk->ij", first, second), rtol=1e-9, atol=1e-9)
+    assert 50 * 50 * max(widths) <= ONE_THREAD_MULTIPLICATIONS
 
 
 def test_weights_count_at_the_effective_number_of_reports() -> None:

@@ -70,6 +70,7 @@ CURVE_STEPS = 60
 CONVERGED_NATS = 1e-3  # that the next step promises
 ARMIJO = 1e-4  # part of what a step promises that it must gain
 SHORTEST_CURVE_STEP = 1e-4
+ONE_THREAD_MULTIPLICATIONS = 2**18  # up to which OpenBLAS multiplies matrices in one thread
 NEGLIGIBLE_CURVE = 1e-9  # of the largest weight: curves below are left out
 
 
@@ -161,7 +162,7 @@ class Multinomial(CurveLikelihood):
         growth = self.operator.adjoint(self.counts / expected)
         rows = (basis * shares[:, np.newaxis]).T
         moved = self.operator.forward(rows) - rows.sum(axis=1, keepdims=True) * expected
-        return basis.T @ (shares * (growth - self.n)), self.n * (moved / expected) @ moved.T
+        return basis.T @ (shares * (growth - self.n)), row_products(self.n * (moved / expected), moved)
 
 
 class Normal(CurveLikelihood):
@@ -185,7 +186,18 @@ class Normal(CurveLikelihood):
     def scores(self, shares: Array, basis: Array) -> tuple[Array, Array]:
         variance = self.noise + shares / self.n
         rows = (basis * shares[:, np.newaxis]).T - (basis.T @ shares)[:, np.newaxis] * shares
-        return rows @ ((self.unbiased - shares) / variance), (rows / variance) @ rows.T
+        return rows @ ((self.unbiased - shares) / variance), row_products(rows / variance, rows)
+
+
+def row_products(first: Array, second: Array) -> Array:
+    """Give the products of all rows of one with those of the other, in blocks that are no work for several threads.
+
+    For larger ones OpenBLAS takes all cores, and waits for each of them: where other programs run, fifty times as long.
+    """
+    width = max(ONE_THREAD_MULTIPLICATIONS // (len(first) * len(second)), 1)
+    blocks = range(width, first.shape[1], width)
+    pairs = zip(np.split(first, blocks, axis=1), np.split(second, blocks, axis=1), strict=True)
+    return np.asarray(sum(one @ other.T for one, other in pairs))
 
 
 class Curve(NamedTuple):
