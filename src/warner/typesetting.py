@@ -187,14 +187,14 @@ def decimals_of(error: float, low: float, high: float) -> int:
 
 
 def rounded(value: float, decimals: int, unknown: str = "") -> str:
-    """Write a number with so many decimals; where these are very many, as digits and a power of ten.
+    """Write a number with so many decimals; where these are very many, or it is huge, as digits and a power of ten.
 
-    >>> rounded(1234.5678, 1), rounded(-0.001, 2), rounded(1.23456e-13, 15)
-    ('1,234.6', '0.00', '1.23e-13')
+    >>> rounded(1234.5678, 1), rounded(-0.001, 2), rounded(1.23456e-13, 15), rounded(-2.5e299, 0)
+    ('1,234.6', '0.00', '1.23e-13', '-2.5e+299')
     """
     if not math.isfinite(value):
         return unknown if math.isnan(value) else f"{value:g}"
-    if decimals > MOST_DECIMALS:
+    if decimals > MOST_DECIMALS or abs(value) >= 10**DOUBLE_DIGITS:
         digits = decimals + 1 + math.floor(math.log10(abs(value))) if value else 1
         return f"{value:.{min(max(digits, 1), DOUBLE_DIGITS)}g}"
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"  # no minus zero
