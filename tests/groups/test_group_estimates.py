@@ -28,6 +28,7 @@ from warner import (
 )
 from warner.groups import fay_herriot
 from warner.groups.group_intervals import COVERAGE_WORDS
+from warner.inference.quantities import Quantities
 
 EXAMPLE = reference("groups")["groups"]
 NAMES = tuple((name,) for name in "ABCDEFGH")
@@ -467,4 +468,5 @@ def test_means_of_groups_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match='kind must be "average" under a design whose shares do not show in binomial'):
         waves.mean(kind="each")
     assert "95 % interval, on average over the groups, partially pooled" in waves.mean().text()
+    assert set(Quantities((waves.mean(),)).table()["interval"]) == {"partially pooled, on average over the groups"}
     assert waves.mean().to_markdown()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.groups.direct_estimates import DirectEstimates
     from warner.groups.group_estimates import GroupEstimates
+    from warner.inference.quantities import Rows
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -56,6 +57,10 @@ class GroupMeans(Mean):
         """Name the intervals, as the shares of groups do."""
         about = "approximate " if self.kind == "each" and self.weighted else ""
         return f"{about}{level_text(self.confidence.level)} {INTERVAL_HEADINGS[self.kind]}"
+
+    def rows(self) -> Rows:
+        """Give the means as rows of a table of quantities, which says what their intervals hold for."""
+        return super().rows()._replace(method=f"{self.method}, {INTERVAL_HEADINGS[self.kind].partition(', ')[2]}")
 
     def to_dict(self) -> Document:
         """Give the means as what JSON can hold, and what their intervals hold for."""
