@@ -19,9 +19,6 @@ from warner.estimators.likelihood import CERTIFICATE_FIELDS, shortfall
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.checking import doubt
 from warner.inference.intervals import Confidence, interval, limits
-from warner.inference.means import compare_means, mean, standard_deviation
-from warner.inference.quantiles import quantile
-from warner.inference.shares_beyond import share_beyond
 from warner.inference.two_answers import unmirrored
 from warner.reports.complex_samples.cluster_samples import RESULT_COLUMN
 from warner.reports.complex_samples.design_based import sample_freedom
@@ -257,6 +254,8 @@ class Estimate(Result):
         if above is not None or below is not None or within is not None:
             if answers is not None or cumulative or method is not None:
                 raise TypeError("give answers, cumulative or method, or one of above, below and within, not both")
+            from warner.inference.shares_beyond import share_beyond
+
             return share_beyond(
                 self.tally, self.shares, confidence, above=above, below=below, within=within, values=values
             )
@@ -292,6 +291,8 @@ class Estimate(Result):
         >>> estimate(Tally(often, [400, 350, 250])).mean({"never": 0, "once": 1, "often": 5})
         <mean 0.40, 0.00 to 0.90, approximate 95 % interval (population), linear>
         """
+        from warner.inference.means import mean
+
         return mean(self.tally, values, Confidence(level, target, anytime=anytime))
 
     def standard_deviation(self, values: Any = None, *, level: float = 0.95, target: str = "population") -> Mean:
@@ -299,6 +300,8 @@ class Estimate(Result):
 
         Parameters are those of `mean`.
         """
+        from warner.inference.means import standard_deviation
+
         return standard_deviation(self.tally, values, Confidence(level, target))
 
     def quantile(
@@ -335,6 +338,8 @@ class Estimate(Result):
         <90 % quantile 3, 3 to 3, 95 % interval (population), clopper_pearson>
         """
         confidence = Confidence(level, target, anytime=anytime)
+        from warner.inference.quantiles import quantile
+
         return quantile(self.tally, self.shares, tau, values, confidence, method=method)
 
     def median(
@@ -359,6 +364,9 @@ class Estimate(Result):
         if not (self.ordered and is_numeric(self.tally.domain)):
             return None
         single = replace(confidence, simultaneous=False)
+        from warner.inference.means import mean
+        from warner.inference.quantiles import quantile
+
         return mean(self.tally, None, single), quantile(self.tally, self.shares, 0.5, None, single)
 
     def compare_means(
@@ -375,6 +383,8 @@ class Estimate(Result):
         values, level, target
             As for `mean`.
         """
+        from warner.inference.means import compare_means
+
         return compare_means(self.tally, between, values, Confidence(level, target))
 
     def compare(

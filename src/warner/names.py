@@ -25,7 +25,9 @@ from warner.designs import (
 )
 from warner.discovery.discoveries import Discovery, discover
 from warner.estimation import Estimate, estimate
-from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle, shrink, smooth
+from warner.estimators import Certificate, Fit, certificate, channel_mle, ibu, inv, inv_n, inv_p, mle
+from warner.estimators.shrinkage import shrink
+from warner.estimators.smoothing import smooth
 from warner.explanation.explanations import Explanation, explain
 from warner.groups.group_estimates import GroupEstimates, estimate_groups
 from warner.inference.check_results import Check

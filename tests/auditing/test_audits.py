@@ -225,7 +225,7 @@ def test_square_waves_that_never_or_always_leave_the_window_spend_without_limit(
     design = warner.SquareWave(range(21), epsilon=1)
     rng, window = np.random.default_rng(1), 2 * design.width + 1
 
-    def faulty(answers: list[int]) -> list[int]:
+    def faulty(answers: list[int]) -> Any:
         truth = np.array(answers)
         near = truth + rng.integers(window, size=truth.size)
         far = rng.integers(len(design.columns) - window, size=truth.size)

@@ -38,7 +38,8 @@ from warner import (
     simulate,
 )
 from warner.estimators import METHODS, estimates, shrinkage
-from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE, PRIOR_KINDS, Beliefs, Gammas, dictionary
+from warner.estimators.methods import ANSWERS_FOR_SHRINKAGE
+from warner.estimators.priors import PRIOR_KINDS, Beliefs, Gammas, dictionary
 from warner.estimators.shrinkage import Problem, averaged_posterior, nodes_for, ordered, solved, unlimited
 
 if TYPE_CHECKING:

@@ -82,8 +82,6 @@ from warner.estimators.methods import (
     undone,
 )
 from warner.estimators.newton import channel_mle, most_likely
-from warner.estimators.shrinkage import shrink
-from warner.estimators.smoothing import smooth
 from warner.reports.counts import checked, multinomial
 
 if TYPE_CHECKING:
@@ -113,8 +111,6 @@ __all__ = [
     "inv_p",
     "mle",
     "refuse_silent",
-    "shrink",
-    "smooth",
 ]
 
 

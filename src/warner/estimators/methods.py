@@ -11,11 +11,7 @@ from warner.estimators.ibu import updated
 from warner.estimators.likelihood import Fit, Parts, closed_form
 from warner.estimators.newton import most_likely
 from warner.estimators.postprocessing import REPAIRS
-from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE
 from warner.estimators.projections import clipped, least_squares, projected, variance_of_one_report, within_one
-from warner.estimators.shrinkage import level_shares, refuse_unsymmetric, widened
-from warner.estimators.shrinkage import shares as shrunk
-from warner.estimators.smoothing import smoothed
 from warner.reports.pools import holds_every_answer
 
 if TYPE_CHECKING:
@@ -26,6 +22,8 @@ if TYPE_CHECKING:
     from warner.reports.counts import Histograms
     from warner.reports.pools import Collected
 
+# Answers from which on some may be common over a rest, and shrinkage of the whole is closer than its parts.
+ANSWERS_FOR_SHRINKAGE = 20
 BIAS = "the bias of this estimator"
 GROUPS_SMOOTHED = 100  # beyond, smoothing each group would be felt
 WHY_NEAREST = {  # why inv_p is the default, by whether there is a likelihood
@@ -211,16 +209,29 @@ def _maximum(parts: Parts) -> Solution:
 _nearest = _repaired(closed_forms.nearest, projected)
 
 
+# These two methods are loaded when they are used: most of what is loaded with an estimate would be theirs.
+
+
 def _shrunk(parts: Parts) -> Solution:
+    from warner.estimators import shrinkage
+
     design, histograms = parts[0]
-    refuse_unsymmetric(design)
+    shrinkage.refuse_unsymmetric(design)
     if not (histograms.whole and histograms.single):
-        return Solution(shrunk(histograms, design))
-    by_level = level_shares(histograms, design)
+        return Solution(shrinkage.shares(histograms, design))
+    by_level = shrinkage.level_shares(histograms, design)
     return Solution(histograms.distinct.for_each_column(by_level)[np.newaxis], by_level=by_level)
 
 
+def _outside_narrow_limits(shares: Array, parts: Parts) -> str:
+    from warner.estimators.shrinkage import widened
+
+    return widened(shares, parts[0][1], parts[0][0])
+
+
 def _smoothed(parts: Parts) -> Solution:
+    from warner.estimators.smoothing import smoothed
+
     design, histograms = parts[0]
     return Solution(smoothed(histograms, design))
 
@@ -337,7 +348,7 @@ METHODS: dict[str, Method] = {
         likelihood=False,
         sentence="shrinkage: the shares to be expected, averaged over many shapes that they may have",
         symmetric=True,
-        caution=lambda shares, parts: widened(shares, parts[0][1], parts[0][0]),
+        caution=_outside_narrow_limits,
         suits=lambda tally: many_answers(tally) and not tally.by,
         reason=lambda tally: (
             f"the closest on the whole for a symmetric design with {ANSWERS_FOR_SHRINKAGE} answers or more"

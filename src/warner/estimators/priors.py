@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import gammainc, gammaln, logsumexp, ndtr
 
+from warner.estimators.methods import ANSWERS_FOR_SHRINKAGE
 from warner.searching import bisected_each
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers, Mask
 
-# Answers from which on some may be common over a rest, and shrinkage of the whole is closer than its parts.
-ANSWERS_FOR_SHRINKAGE = 20
 PRIOR_KINDS = ("equal", "gamma", "log-normal", "power", "heads")
 LOWEST_POWER_END = 1e-12  # of its upper end: where a power law begins at the lowest
 POWER_END_BISECTIONS = 60

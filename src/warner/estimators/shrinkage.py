@@ -58,7 +58,8 @@ import numpy as np
 
 from warner.designs.facts import check_target
 from warner.estimators.limited_translation import CountedHistograms, errors_allowed, errors_needed, limited
-from warner.estimators.priors import ANSWERS_FOR_SHRINKAGE, BELIEFS, SUM_VARIANCE_SLACK, Beliefs, dictionary
+from warner.estimators.methods import ANSWERS_FOR_SHRINKAGE
+from warner.estimators.priors import BELIEFS, SUM_VARIANCE_SLACK, Beliefs, dictionary
 from warner.estimators.projections import refuse_incomplete
 from warner.reports.counts import checked
 from warner.words import counted
