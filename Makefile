@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 READY = .venv/.ready
 
-.PHONY: all demo collect test test-all test-collect test-spark docs bench mechanisms reproduce dist lint style format clean
+.PHONY: all demo collect test test-all test-collect test-spark docs bench mutants mechanisms reproduce dist lint style format clean
 all: test
 
 $(READY): pyproject.toml
@@ -86,6 +86,10 @@ collect: $(BROWSERS)
 # One thread on both sides of every ratio: on a busy machine several wait for each other.
 bench: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/run.py
+
+# Mutation testing of the numerical modules: 30 random small faults, about 20 minutes. More: see benchmarks/mutants.py.
+mutants: $(READY)
+	nice $(BIN)/python benchmarks/mutants.py
 
 # The squared error of every mechanism and estimator, for docs/which-mechanism.md: about an hour.
 mechanisms: $(READY)
