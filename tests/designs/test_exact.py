@@ -203,3 +203,10 @@ def test_whole_numbers_in_files_are_decimal_strings(part: Any) -> None:
     assert not is_decimal(part)
     with pytest.raises(ValueError, match="damaged: odds must be two whole numbers as decimal strings"):
         odds_from_json(["3", part])
+
+
+def test_a_whole_number_may_be_at_either_limit() -> None:
+    assert [whole_number("size", number, 2, 5) for number in (2, 3, 5)] == [2, 3, 5]
+    for number in (1, 6, 2.5):
+        with pytest.raises(ValueError, match="size must be a whole number from 2 to 5"):
+            whole_number("size", number, 2, 5)

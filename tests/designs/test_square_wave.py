@@ -207,3 +207,12 @@ def test_an_estimate_of_a_fine_grid(mechanism: Any) -> None:
     assert_allclose(result.shares.sum(), 1)
     assert result.certificate is not None
     assert result.certificate.gap <= 1e-6
+
+
+def test_the_best_width_of_a_tiny_epsilon_continues_the_formula() -> None:
+    # (epsilon - 1 + exp(-epsilon)) / (2 (exp(epsilon) - 1 - epsilon)) = 1/2 - epsilon/3 + O(epsilon^2); here the second
+    # order is at most one step.
+    k = 10**6
+    below, above = best_width(k, 0.9999e-3), best_width(k, 1.0001e-3)
+    assert 0 <= below - above <= 2
+    assert below == math.floor((0.5 - 0.9999e-3 / 3) * k)

@@ -16,7 +16,14 @@ from references import reference
 from warner import Tally
 from warner.groups import fay_herriot
 from warner.groups.direct_estimates import DirectEstimates, direct_estimates
-from warner.groups.fay_herriot import fits, law_of_spreads, partially_pooled, refined_maximum
+from warner.groups.fay_herriot import (
+    error_of_overall,
+    fits,
+    largest_spread,
+    law_of_spreads,
+    partially_pooled,
+    refined_maximum,
+)
 
 REFERENCE = reference("groups")
 
@@ -192,3 +199,27 @@ def test_covariates_may_have_any_origin(shift: Any) -> None:
     direct = direct_of(example["count"], example["trials"])
     covariates = np.column_stack([np.ones(8), np.arange(8.0) + shift])
     assert_allclose(partially_pooled(direct, covariates).share, REFERENCE["fay_herriot"]["share"], atol=1e-5)
+
+
+def test_sampling_variances_are_those_of_fitted_means_between_0_and_1() -> None:
+    # A steep covariate: the regression goes beyond 1, where a share has no variance.
+    direct = direct_of([1, 5, 30, 60, 99, 100], [100] * 6)
+    covariates = np.column_stack([np.ones(6), np.arange(6.0)])
+    fit = fits(direct, covariates, np.array([0.0, 0.05]), 0.5)
+    assert fit.mean.max() > 1
+    spreads = np.array([[0.0], [0.05]])
+    expected = direct.sampling_variance(np.clip(fit.mean, 0, 1), spreads**2)
+    assert_allclose(fit.sampling_variance, expected, rtol=1e-3)  # the iterations end there
+
+
+def test_the_error_of_the_mean_share_by_hand() -> None:
+    # Direct counts of 25 and 75 at one half: variances 1/100 and 1/300, together 1/400, so the error is 1/20.
+    direct = direct_of([10, 40], [25, 75], DIRECT)
+    assert_allclose(error_of_overall(direct, 0.5), 0.05, rtol=1e-12)
+    # Shares between 0 and 1 with mean m have a spread of at most sqrt(m(1 - m)). At .3 the error is sqrt(.21 / 100) =
+    # .0458, so that the mean may be .3917, two errors above .3.
+    error = error_of_overall(direct, 0.3)
+    assert_allclose(error, np.sqrt(0.21 / 100), rtol=1e-12)
+    nearest = 0.3 + 2 * error
+    assert_allclose(largest_spread(direct, 0.3), np.sqrt(nearest * (1 - nearest)), rtol=1e-12)
+    assert_allclose(largest_spread(direct, 0.45), 0.5, rtol=1e-12)

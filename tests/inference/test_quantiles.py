@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose
 
 from warner import Pool, RandomizedResponse, SquareWave, Tally, estimate, grid, smooth, tally
 from warner.estimators.smoothing import smoothed_distribution
+from warner.inference.intervals import Confidence, limits
+from warner.inference.quantiles import check_tau, quantile_places
 
 WAVE = SquareWave(grid(0, 190, 10), epsilon=1)
 SHARES = np.exp(-0.5 * ((np.arange(20) - 8) / 3.5) ** 2)
@@ -94,3 +96,23 @@ def test_clusters_are_refused_by_smooth() -> None:
     assert clustered.median().approximate
     with pytest.raises(ValueError, match="strata and clusters"):
         clustered.median(method="smooth")
+
+
+@pytest.mark.parametrize("tau", [0, 1, 0.0, 1.0, 1.5, -0.1, True, "0.5", float("nan")])
+def test_a_quantile_lies_strictly_between_0_and_1(tau: Any) -> None:
+    with pytest.raises(ValueError, match="a quantile must be one number between 0 and 1"):
+        check_tau(tau)
+
+
+def test_an_any_time_quantile_has_half_of_the_level_at_either_end() -> None:
+    survey = RandomizedResponse(range(400), odds=(2000, 1))
+    counts = np.round(4000 * survey.reported(np.full((1, 400), 1 / 400))[0]).astype(int)
+    result = estimate(Tally(survey, counts))
+    shown = result.quantile(0.4, level=0.9, anytime=True)
+
+    def places(level: float) -> tuple[int, int]:
+        ends = limits(result.tally, Confidence(level, anytime=True), sets=[list(range(i + 1)) for i in range(survey.k)])
+        return quantile_places(ends.low[0], ends.high[0], 0.4)
+
+    assert (shown.low, shown.high) == places(0.95)
+    assert places(0.9) != places(0.95) != places(1.9 / 3)  # so that the test can see another level

@@ -11,9 +11,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from warner import Channel, OpenDomain, RandomizedResponse, SubsetSelection, Tally, inv, plan, surveys
+from warner import Channel, OpenDomain, RandomizedResponse, SquareWave, SubsetSelection, Tally, inv, plan, surveys
+from warner.inference.anytime import anytime_interval
+from warner.inference.binomial import smallest_share
 from warner.inference.intervals import Confidence, limits
 from warner.planning.mechanisms import variance_of_rare
+from warner.planning.precision import anytime_half_width
 from warner.simulate import reports_of_population, uniform
 
 if TYPE_CHECKING:
@@ -187,3 +190,22 @@ def test_a_plan_for_a_closed_list_is_for_all_who_report() -> None:
         planned.standard_error, np.sqrt(rate * (1 - rate) / (65_000 * float(part))) / words.gain, rtol=1e-12
     )
     assert_allclose(variance_of_rare(closed), variance_of_rare(counted) / float(part), rtol=1e-12)
+
+
+@pytest.mark.parametrize("design", [SquareWave(range(6), odds=(4, 1), width=1), RandomizedResponse(3, odds=(3, 1))])
+def test_the_any_time_half_width_is_that_of_an_interval_of_these_reports(design: Design) -> None:
+    # Half of everybody holds the second answer: far enough from 0 and 1 that the interval is not cut off.
+    shares = np.zeros(design.k)
+    shares[[1, 2]] = 0.5
+    n = 40_000
+    readout = design.readout(n * design.reported(shares[np.newaxis]), np.full((1, 1), float(n)), [[1]])
+    low, high, _ = anytime_interval(readout, 0.05)
+    assert 0.1 < low.item() < 0.5 < high.item() < 0.9
+    assert_allclose(anytime_half_width(readout, 0.05), (high - low).item() / 2, rtol=1e-9)
+
+
+def test_the_smallest_share_of_a_plan_has_the_level_divided_by_the_number_of_answers() -> None:
+    design = RandomizedResponse(10, odds=(5, 1))
+    for level in (0.95, 0.8):
+        expected = smallest_share(20_000, design.q, design.p - design.q, (1 - level) / 10, 0.9)
+        assert_allclose(plan(design, people=20_000, level=level, power=0.9).smallest_share, expected, rtol=1e-12)

@@ -398,7 +398,7 @@ def best_width(k: int, epsilon: float, quantity: str = "distribution") -> int:
         return 0
     if quantity == "distribution":
         if epsilon < 1e-3:  # the limit is 1/2, where the fraction would cancel
-            return min(math.floor((0.5 - epsilon / 6) * k), widest)
+            return min(math.floor((0.5 - epsilon / 3) * k), widest)
         e = math.exp(-epsilon)
         share = (epsilon - 1 + e) / (2 * (math.expm1(epsilon) - epsilon))
         return min(math.floor(share * k), widest)
