@@ -99,7 +99,7 @@ mechanisms: $(READY)
 
 # Every experiment of the paper, with 100 seeds: some minutes on two cores. Real data, if there are any, from DATA.
 reproduce: $(READY)
-	$(BIN)/warner reproduce all --jobs $$(nproc 2>/dev/null || echo 2) -o results $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m experiments all --jobs $$(nproc 2>/dev/null || echo 2) -o results $(if $(DATA),--data $(DATA))
 
 docs: $(READY)
 	$(BIN)/python docs/make_commands.py

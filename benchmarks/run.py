@@ -422,8 +422,8 @@ def reproducing() -> Iterator[Line]:
     """One repetition of a configuration of the paper's grid, of a hundred that are done at once."""
     from threadpoolctl import threadpool_limits
 
-    from warner.papers.pinzon2026.methods import VALID_METHODS
-    from warner.papers.pinzon2026.repetition import repeated
+    from experiments.pinzon2026.methods import VALID_METHODS
+    from experiments.pinzon2026.repetition import repeated
 
     rng = np.random.default_rng(1)
     seeds = 100

@@ -1,6 +1,6 @@
 """Write the measured tables and figures of `how-close.md` and `which-estimator.md` from a folder of results.
 
-    warner reproduce estimators --data DATA -o results-estimators
+    python -m experiments estimators --data DATA -o results-estimators
     python docs/make_how_close.py results-estimators
 
 Everything between ``<!-- measured: name -->`` and ``<!-- end -->`` is replaced; the words around it are written by
@@ -18,7 +18,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from warner.papers.estimators.ratios import REFERENCES, Ratio, is_valid, markdown, written
+from experiments.estimators.ratios import REFERENCES, Ratio, is_valid, markdown, written
 
 DOCS = Path(__file__).parent
 PAGES = ("how-close.md", "which-estimator.md")

@@ -39,7 +39,7 @@ ARROW = (
     {"regression"},
     {"association", "explanation", "groups", "planning", "noncompliance", "auditing"},
     {"output"},
-    {"papers", "service"},
+    {"service"},
     {"cli"},
 )
 # The conveniences that point right, inside a function: `design.randomize`, `Estimate.text`, `.plot`, `Plan.plot` ...
@@ -114,7 +114,7 @@ def test_nothing_imports_against_the_arrow() -> None:
         # The edge of the house may use the public names, which stand in `warner` itself.
         target = room(other) if room(other) in known else None
         if target is None:
-            assert place(module) >= place("papers"), f"{module} imports {other} from the front door"
+            assert place(module) >= place("service"), f"{module} imports {other} from the front door"
             continue
         assert place(target) < place(module), f"{module} imports {other}, which is not to its left"
 
@@ -173,9 +173,9 @@ def method_names(text: str) -> list[int]:
     ]
 
 
-# The papers compare methods by name, and the public names include functions that are called like them.
+# The public names include functions that are called like methods.
 def test_what_is_known_of_a_method_stands_in_the_registry() -> None:
-    others = {module: text for module, text in TEXTS.items() if room(module) not in {"estimators", "papers", "names"}}
+    others = {module: text for module, text in TEXTS.items() if room(module) not in {"estimators", "names"}}
     spelled = {module: method_names(text) for module, text in others.items()}
     assert not {module: lines for module, lines in spelled.items() if lines}
 
@@ -211,7 +211,6 @@ WARNINGS_CAUGHT = {
     "output/canvas": "Glyph .* missing from font",
     "regression/formulas": "DataMismatchWarning",
     "reports/batches": "PySpark",
-    "papers/pinzon2026/results": "joblib",
     "cli/messages": "record=True",
 }
 

@@ -106,7 +106,7 @@ def test_a_missing_extra_is_one_line(folder: Path) -> None:
 def test_help_has_an_example_in_every_command(folder: Path) -> None:
     wide = {**os.environ, "COLUMNS": "200"}
     overview = succeeds(folder, "--help", env=wide)
-    for command in ("plan", "design", "show", "collect", "randomize", "tally", "estimate", "check", "reproduce"):
+    for command in ("plan", "design", "show", "collect", "randomize", "tally", "estimate", "check"):
         assert command in overview
         assert f"Example: warner {command}" in succeeds(folder, command, "--help", env=wide)
     assert succeeds(folder, "--version").startswith("warner 0.")

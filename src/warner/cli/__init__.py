@@ -23,7 +23,6 @@ Its files::
     open_domains  the options of open domains
     numbers      the options of answers that are numbers
     auditing     audit
-    reproducing  reproduce
     sources      where reports come from: files, pipes, tables of databases, surveys, saved tallies; and their design
     options      options that several commands share
     parsing      the words of a shell: groups of options, --quiet, lists of answers
@@ -135,11 +134,6 @@ COMMANDS = {
         "auditing",
         "Audit a client: find a lower bound on the epsilon that it really spends.",
         'warner audit "python client.py" --design design.json --answers never often',
-    ),
-    "reproduce": Listed(
-        "reproducing",
-        "Reproduce the paper's experiments and claims.",
-        "warner reproduce all --jobs 2 -o results/ --data data/",
     ),
 }
 
