@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import pydoc
 import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
     from sphinx.writers.html5 import HTML5Translator
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the folder `experiments`, which is not installed
 
 project = "warner"
 author = "The warner developers"
