@@ -67,11 +67,22 @@ export function body({ survey, designs, width, fingerprint }, choices, groups = 
   return JSON.stringify({ survey: fingerprint, nonce, token, ...clear, reports });
 }
 
-// What is not sent yet, for as long as this tab is open; browsers may forbid it, and then it is only in memory
-const keyOf = (what, { survey }) => `warner ${what} ${survey.id}`;
+// What is not sent yet, for as long as this tab is open; browsers may forbid it, and then it is only in memory. The key of
+// a response has its invitation and its version of the survey, so that no other respondent and no other version finds it.
+// This adds no trace: both are in the stored body as well.
+const keysOf = ({ survey }, token) => `warner response ${survey.id} ${token} `;
+const keyOf = (form, token) => keysOf(form, token) + form.fingerprint;
 const kept = (key) => attempt(() => sessionStorage.getItem(key));
 const keep = (key, text) => attempt(() => sessionStorage.setItem(key, text));
-const forget = (key) => attempt(() => sessionStorage.removeItem(key));
+const forget = (key, text = kept(key)) => kept(key) === text && attempt(() => sessionStorage.removeItem(key));
+
+/** Delete a respondent's responses to other versions of this survey, and return whether there were any. */
+function outdated(form, token) {
+  const mine = (key) => key.startsWith(keysOf(form, token)) && key !== keyOf(form, token);
+  const keys = attempt(() => Object.keys(sessionStorage).filter(mine)) ?? [];
+  for (const key of keys) forget(key);
+  return keys.length > 0;
+}
 
 function attempt(action) {
   try {
@@ -140,9 +151,10 @@ async function sent(url, bytes, tries) {
  * @param {string} url The address of the survey, such as https://host/s/ID.
  * @param {object} survey The survey file.
  * @param {object} answers Labels of the design by id; in mode "person", reports. An optional question may be left out.
- * @returns {Promise<string>} "kept", "used", "revoked", "early", "closed", "uninvited" or "refused".
+ * @returns {Promise<string>} "kept", "used", "revoked", "early", "closed", "uninvited" or "refused"; or "earlier": a response
+ * without an invitation was still waiting in this tab and has been kept now, and these answers were not drawn or sent.
  */
-export async function submit(url, survey, answers, { token, groups = {}, expected } = {}) {
+export async function submit(url, survey, answers, { token = OPEN, groups = {}, expected } = {}) {
   if (!isSecureContext) throw new TypeError("answers are only randomized in pages that came over a secure connection");
   const form = await opened(survey, expected);
   const choices = survey.questions.map(({ id, mode, optional }, i) => {
@@ -151,12 +163,20 @@ export async function submit(url, survey, answers, { token, groups = {}, expecte
     return known((mode === "person" ? reports : truths).indexOf(answers[id]), `the answer to ${id}`);
   });
   const places = survey.groups.map(({ id, values }) => known(values.indexOf(groups[id]), `the group ${id}`));
-  const key = keyOf("response", form);
-  const bytes = kept(key) ?? body(form, choices, places, token);
-  keep(key, bytes);
-  const outcome = await deliver(`${url}/report`, bytes);
-  forget(key);
-  return outcome;
+  if (outdated(form, token)) console.warn("warner: a response to another version of this survey was not sent, and was deleted");
+  const key = keyOf(form, token);
+  const sending = async (bytes) => {
+    keep(key, bytes);
+    const outcome = await deliver(`${url}/report`, bytes);
+    forget(key, bytes);
+    return outcome;
+  };
+  const waiting = kept(key);
+  if (!waiting) return sending(body(form, choices, places, token));
+  const outcome = await sending(waiting);
+  if (token !== OPEN) return outcome; // an invitation is one respondent, whose response was drawn
+  // Without an invitation it may be another respondent's: it is no reply to these answers.
+  return outcome === "kept" ? "earlier" : sending(body(form, choices, places, token));
 }
 
 function known(place, what) {
@@ -563,11 +583,15 @@ function control(words, question, drawing, asked) {
 
 // The page
 
+let linked; // the invitation of the link that opened this page, until an invited survey on it takes it
+
 /** Fill an element with a survey: ask, send, thank. What was begun in this tab before a reload goes on. */
 export async function mount(root) {
   const url = new URL(root.dataset.warner, document.baseURI).href.replace(/[?#].*$/, "");
-  const invitation = LINKED.exec(location.hash)?.[1];
-  if (invitation) history.replaceState(null, "", location.pathname + location.search);
+  if (LINKED.test(location.hash)) {
+    linked = LINKED.exec(location.hash)[1];
+    history.replaceState(null, "", location.pathname + location.search);
+  }
   const asked = async () => {
     const reply = await fetch(`${url}/survey.json`, { credentials: "omit", referrerPolicy: "no-referrer" });
     return { survey: await reply.json(), epsilon: reply.headers.get("epsilon") };
@@ -596,12 +620,15 @@ export async function mount(root) {
   words = speaker(table, survey.language, survey.address);
   [root.lang, root.dir] = [survey.language, words.direction];
   const { say, tell, number, time } = words;
-  const [response, ticket] = [keyOf("response", form), keyOf("invitation", form)];
-  if (invitation && survey.access === "invited") keep(ticket, invitation);
+  const [invited, ticket] = [survey.access === "invited", `warner invitation ${survey.id}`];
+  const token = invited ? (linked ?? kept(ticket)) : OPEN; // of whoever is here; none if a code is to be typed
+  if (invited && linked) {
+    keep(ticket, linked);
+    linked = undefined;
+  }
 
-  function ask() {
-    const token = invitation ?? kept(ticket);
-    const code = survey.access === "invited" && !token ? codeField(words, async (typed) => {
+  function ask(changed) {
+    const code = !token ? codeField(words, async (typed) => {
       const why = await standing(url, form, typed);
       if (why !== "open" && code.element.isConnected) end(why, true);
     }) : null;
@@ -634,15 +661,16 @@ export async function mount(root) {
       alert.replaceChildren(...(missing.length ? say("missing") : []));
       if (missing.length) return missing[0].focus();
       const [choices, clear] = [questions, groups].map((controls) => controls.map((asked) => asked.choice()));
-      const bytes = body(form, choices, clear, token ?? code?.choice() ?? OPEN);
-      keep(response, bytes);
+      const bytes = body(form, choices, clear, token ?? code.choice());
+      prepare(bytes);
       for (const asked of all) asked.clear(); // so a second click finds nothing that could be sent
       choices.fill(null);
       send(bytes);
     };
     const drawn = survey.questions.some(({ mode }) => mode === "device");
     root.replaceChildren(
-      title([survey.title]), ...paragraphs(survey.intro),
+      title([survey.title]), ...(changed ? [tell("p", "changed", {}, { role: "alert", class: "notice" })] : []),
+      ...paragraphs(survey.intro),
       ...(survey.closes ? [tell("p", "openUntil", { closes: time(survey.closes) }, { class: "hint" })] : []), ...all.map(({ element }) => element),
       about(), ...paragraphs(survey.consent), tell("p", "final", {}, { class: "notice" }),
       alert, tell("button", drawn ? "button" : "send", {}, { type: "button", autocomplete: "off", onclick: press }),
@@ -651,7 +679,6 @@ export async function mount(root) {
   }
 
   const about = () => {
-    const invited = survey.access === "invited";
     const told = ["aboutSent", invited && "aboutInvitation", "aboutKept", designs.some(isOpen) && "aboutOpen", "aboutDevice", invited && "aboutLink", "aboutSeen"];
     const items = told.filter(Boolean).map((word) => tell("li", word));
     return make("details", {}, make("summary", {}, ...say("about")), make("ul", { class: "fold" }, items));
@@ -665,6 +692,19 @@ export async function mount(root) {
       ...(clear && form.epsilon !== Infinity ? [tell("p", "limitClear")] : []), tell("p", "fingerprint"), make("code", { dir: "ltr" }, form.fingerprint));
   };
 
+  // A response waits under its own invitation, and only these two are forgotten when it is settled.
+  const tokenOf = (bytes) => JSON.parse(bytes).token;
+
+  function prepare(bytes) {
+    keep(keyOf(form, tokenOf(bytes)), bytes);
+    if (invited) keep(ticket, tokenOf(bytes));
+  }
+
+  function settled(bytes) {
+    forget(keyOf(form, tokenOf(bytes)), bytes);
+    forget(ticket, tokenOf(bytes));
+  }
+
   async function send(bytes) {
     show(title(say("sending")), tell("p", "sendingText", {}, { role: "status" }));
     let again = null; // what the button does, while an attempt is waited for
@@ -676,29 +716,26 @@ export async function mount(root) {
     };
     const outcome = await deliver(`${url}/report`, bytes, waiting);
     if (outcome === "uninvited") return correct(bytes);
-    if (outcome !== "kept") return end(outcome);
-    forget(response);
-    forget(ticket);
-    thank(JSON.parse(bytes));
+    settled(bytes);
+    if (outcome === "kept") thank(JSON.parse(bytes));
+    else end(outcome);
   }
 
   // Nothing can be sent, or nothing more: said before the questions are asked, if that is known.
   function end(why, before = false) {
-    forget(response);
-    forget(ticket);
     const text = why === "used" && before ? "usedBefore" : `${why}Text`;
     show(title(say(why)), tell("p", text, survey.opens ? { opens: time(survey.opens) } : {}), small());
   }
 
   // A mistyped code: the same draws go out again, under another one.
   function correct(bytes) {
-    forget(ticket);
     const code = codeField(words);
     const press = () => {
-      const token = code.choice();
-      if (token === undefined) return code.complain().focus();
-      const corrected = JSON.stringify({ ...JSON.parse(bytes), token });
-      keep(response, corrected);
+      const right = code.choice();
+      if (right === undefined) return code.complain().focus();
+      const corrected = JSON.stringify({ ...JSON.parse(bytes), token: right });
+      settled(bytes);
+      prepare(corrected);
       send(corrected);
     };
     show(title(say("codeUnknown")), tell("p", "codeUnknownText"), code.element,
@@ -716,18 +753,17 @@ export async function mount(root) {
       survey.questions.map((question, i) => item(question.text, ...report(question, i))));
     show(title(say("arrived")), ...paragraphs(survey.thanks),
       make("details", {}, make("summary", {}, ...say("whatSent")), make("div", { class: "fold" }, tell("p", "sentNote"), list)),
-      survey.access === "open" ? make("p", {}, tell("a", "another", {}, { href: location.href.replace(/#.*$/, "") })) : null,
+      !invited ? make("p", {}, tell("a", "another", {}, { href: location.href.replace(/#.*$/, "") })) : null,
       small());
   }
 
-  const unsent = kept(response);
-  if (unsent && attempt(() => JSON.parse(unsent).survey) === form.fingerprint) return send(unsent);
-  forget(response);
-  const token = invitation ?? kept(ticket);
-  const asks = survey.access === "invited" ? TOKEN.test(token) : survey.opens || survey.closes;
-  const why = asks ? await standing(url, form, token ?? OPEN) : "open";
-  if (why === "open") ask();
-  else end(why, true);
+  const unsent = kept(keyOf(form, token));
+  if (unsent) return send(unsent);
+  const asks = invited ? TOKEN.test(token) : survey.opens || survey.closes;
+  const why = asks ? await standing(url, form, token) : "open";
+  if (why === "open") return ask(outdated(form, token));
+  forget(ticket, token);
+  end(why, true);
 }
 
 if (typeof document !== "undefined") {
