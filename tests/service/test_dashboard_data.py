@@ -21,6 +21,7 @@ from scipy.stats import beta
 import warner
 from service.dashboards import example, filled, nothing
 from warner import RandomizedResponse, Tally, UnaryEncoding
+from warner.results import formulas_in
 from warner.service.dashboard_data import ANSWERS_SHOWN, DAYS_SHOWN, HALF_WIDTHS, legible, reading, version
 from warner.service.expected_precision import half_width
 from warner.service.exports import EXPORT_TYPES, exported, table
@@ -303,6 +304,18 @@ def test_json_has_the_tallies_of_all_questions_and_the_fingerprint(published: Co
         if published.state == "closed":
             assert Tally.from_dict(question["groups"]) == published.tally(question["id"], by=["region"])
     assert export.name == f"drinking-{published.responses}.json"
+
+
+def test_labels_like_formulas_are_warned_of_in_the_words_of_the_command() -> None:
+    labels = ["=1+1", "@sum", "-x", "-5", "+", "plain\u202e"]
+    question = Question("q", "Q?", "device", RandomizedResponse(labels, odds=(3, 1)))
+    survey = Survey("one", "One", "en", "", "", "", "counts", 2, "open", (), (question,))
+    published = filled(survey, 60)
+    (shown,) = reading(published)["questions"]
+    assert shown["formulas"] == formulas_in(table(published, "q"))
+    assert shown["formulas"].startswith("3 names begin like a formula ('=1+1'): a spreadsheet program may run it")
+    assert [question["formulas"] for question in reading(OPEN)["questions"]] == ["", ""]
+    assert reading(nothing(survey))["questions"][0]["formulas"] == ""  # nor is there a file
 
 
 def test_the_html_page_names_the_kind_of_its_intervals() -> None:

@@ -26,6 +26,7 @@ from service.forensics import cells
 from service.respondents import Book, heading, opened, posts, press, served
 from service.serving import JSON_TYPE, asked
 from warner import OpenDomain
+from warner.results import formulas_in
 from warner.service.app import survey_app
 from warner.service.assets import address
 from warner.service.counters import SKIPPED
@@ -400,6 +401,23 @@ def test_exports_of_texts() -> None:
     assert "tally" not in json.loads(exported(running, "json").content)["questions"][0]
     with pytest.raises(ValueError, match="when the survey is closed"):
         exported(running, "csv", "q1")
+
+
+def test_answers_like_formulas_are_warned_of_beside_the_files() -> None:
+    # About 240 of 400 reports support this text, and 11 any other. In at most one survey in twenty another is named.
+    published = finished(["=1+1"] * 400, designs=(OpenDomain(epsilon=4, letters="1=+", length=4), COIN))
+    assert b"\n=1+1," in exported(published, "csv", "q1").content  # as it is
+    found = warner.discover(published.open_tally("q1"))
+    shown = reading(published)["questions"][0]
+    assert shown["formulas"] == formulas_in(found.table())
+    assert re.match(r"\d names? begins? like a formula \('=1\+1'\): a spreadsheet program may", shown["formulas"])
+    assert reading(finished(["quokka"] * 400))["questions"][0]["formulas"] == ""
+    running = replace(published, state="open", reports={})
+    assert reading(running)["questions"][0]["formulas"] == ""  # nor is there a file
+    with dashboard(published) as board, chromium() as page:
+        page.goto(board.link)
+        wait_until(lambda: "as CSV" in page.evaluate("document.body.innerText"))
+        assert f"Note: {shown['formulas']}." in page.evaluate("document.querySelector('[data-question=q1]').innerText")
 
 
 def test_too_few_reports_are_said_and_no_error() -> None:

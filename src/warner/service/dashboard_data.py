@@ -25,9 +25,10 @@ from warner.estimation import Estimate, estimated
 from warner.inference.checking import check
 from warner.inference.fake_reports import influence_text
 from warner.inference.intervals import Confidence, limits
+from warner.inference.ranking import answer_columns
 from warner.inference.two_answers import mirrored
 from warner.output.pages import INTERVAL_METHODS
-from warner.results import plain
+from warner.results import formulas_in, plain
 from warner.service.expected_precision import PROSPECT_LEVEL, anytime, doubts, needed, of_numbers, prospects, unkept
 from warner.words import level_text, percent, printable
 
@@ -155,6 +156,7 @@ def _asked(collected: Collected, question: Question, reports: int, skipped: int)
         "check": None,
         "groups": [],
         "found": None,
+        "formulas": "",
     }
 
 
@@ -179,6 +181,7 @@ def _open_question(collected: Collected, question: Question) -> Document:
         "answers": _named_answers(part),
         "left_out": max(0, len(part.values) - ANSWERS_SHOWN),
         "supporting": True,
+        "formulas": legible(formulas_in(discovery.table())),
         "groups": [_open_group(collected, question, group) for group in collected.survey.groups],
         "found": {
             "text": [
@@ -282,6 +285,7 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
         "rest": _answer(question, table, 1)["label"] if one else "",
         "interval": _interval(collected, result, wanted),
         "influence": influence_text(tally, 1, result.method),
+        "formulas": legible(formulas_in(answer_columns(tally))),
         "check": _checked(tally, collected) if closed else None,
         "groups": [_group(collected, question, group, wanted, rows) for group in groups],
     }

@@ -215,7 +215,8 @@ function downloads(question) {
     href: `/dashboard/export?format=${format}&question=${encodeURIComponent(question.id)}`, download: "" }, text);
   return question.answers.length
     ? [element("p", { class: "exports" }, question.found ? "Answers found as " : "Estimates as ", link("csv", "CSV"), ", ", link("parquet", "Parquet"), " or ",
-      link("html", "HTML report"))] : [];
+      link("html", "HTML report")),
+    ...(question.formulas ? [element("p", { class: "note" }, element("strong", {}, "Note: "), `${question.formulas}.`)] : [])] : [];
 }
 
 function card(question, reading, wish, old) {
