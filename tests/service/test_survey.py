@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from collecting_cases import open_survey
-from warner import RandomizedResponse, SubsetSelection
+from warner import OpenDomain, RandomizedResponse, SubsetSelection
+from warner.designs import MECHANISMS
 from warner.service.pages import _table
 from warner.service.survey import INFORMAL_LANGUAGES, MOST_COUNTERS, load_survey, survey_from_json
 
@@ -63,6 +64,15 @@ def test_any_change_changes_the_fingerprint(field: str) -> None:
         "id": "other",
     }
     assert read(before | {field: changed[field]}).fingerprint != read(before).fingerprint
+
+
+@pytest.mark.parametrize("mechanism", [*MECHANISMS, "open domain"])
+def test_the_text_that_a_database_keeps_has_the_fingerprint(mechanism: str) -> None:
+    # Otherwise the database would be called damaged.
+    designs = (OpenDomain(epsilon=4, letters="a-z", length=6),)
+    for design in MECHANISMS[mechanism].examples() if mechanism in MECHANISMS else designs:
+        survey = survey_from_json(json.dumps(open_survey([design], title="Ü \u2028 \U0001f600")))
+        assert survey_from_json(survey.to_json()).fingerprint == survey.fingerprint
 
 
 def test_designs_are_found_beside_the_survey(tmp_path: Path) -> None:

@@ -289,6 +289,35 @@ def test_a_damaged_database_is_refused_at_the_start(place: Place, damage: str) -
         opened(place.place, survey)
 
 
+CHANGED = {
+    "odds": ("""file = replace(file, '"3"', '"9"')""", "is damaged: the survey in it does not have the fingerprint"),
+    "title": ("file = replace(file, 'A survey', 'Another')", "does not have the fingerprint"),
+    "text": ("file = '{'", "the survey in .* cannot be read: a survey must be JSON"),
+    "file of a design": ("""file = replace(file, '"mode"', '"made"')""", "the survey in .* cannot be read: question 1"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_a_survey_that_was_changed_within_its_database_is_not_read(place: Place, what: str, tmp_path: Path) -> None:
+    change, words = CHANGED[what]
+    survey = place.survey([RandomizedResponse(["yes", "no"], odds=(3, 1))], batch=2)
+    with place.opened(survey) as store:
+        store.keep([response(0), response(1)])
+    place.execute(f"update survey set {change}")
+    for read in (
+        lambda: collected(place.place),  # which estimate, check, tally and discover read
+        lambda: backup(place.place, str(tmp_path / "copy.db")),
+        lambda: opened(place.place, survey),
+    ):
+        with pytest.raises(ValueError, match=words) as told:
+            read()
+        assert "postgresql://" not in str(told.value)
+    assert list(tmp_path.glob("*.db")) == []
+    whole = survey.to_json().replace("'", "''")
+    place.execute(f"update survey set file = '{whole}'")
+    assert collected(place.place).tally().counts.tolist() == [1, 1]
+
+
 def test_a_question_with_more_people_than_another_in_one_group_is_refused(place: Place) -> None:
     groups = [{"id": "where", "text": "", "values": ["n", "s"]}]
     survey = place.survey([COIN, COIN], groups=groups)

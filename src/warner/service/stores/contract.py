@@ -23,6 +23,7 @@ import numpy as np
 
 from warner.reports.open_tallies import OpenTally
 from warner.service.counters import Layout
+from warner.service.survey import survey_from_json
 from warner.words import counted as in_words
 
 if TYPE_CHECKING:
@@ -414,12 +415,26 @@ def refuse_imbalance(survey: Survey, counters: Sequence[Integers], days: int, wh
     return days
 
 
-def refuse_other_survey(survey: Survey, fingerprint: bytes, where: str) -> None:
+def stored_survey(fingerprint: object, text: object, where: str) -> Survey:
+    """Read the survey of a database, and raise an error if its text was changed: results would follow its odds."""
+    if isinstance(text, str):
+        try:
+            survey = survey_from_json(text)
+        except ValueError as error:
+            raise ValueError(f"the survey in {where} cannot be read: {error}") from None
+        if fingerprint == bytes.fromhex(survey.fingerprint):
+            return survey
+    raise ValueError(
+        f"{where} is damaged: the survey in it does not have the fingerprint under which it was collected; use a backup"
+    )
+
+
+def refuse_other_survey(survey: Survey, stored: Survey, where: str) -> None:
     """Refuse a database that was made for another survey, or for another version of it."""
-    if fingerprint.hex() != survey.fingerprint:
+    if stored.fingerprint != survey.fingerprint:
         raise ValueError(
             f"{where} belongs to another survey, or to another version of it: its fingerprint begins with "
-            f"{fingerprint.hex()[:12]}, that of this survey with {survey.fingerprint[:12]}; "
+            f"{stored.fingerprint[:12]}, that of this survey with {survey.fingerprint[:12]}; "
             "answers under two designs are never mixed, so use a new database"
         )
 

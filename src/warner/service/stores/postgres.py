@@ -49,6 +49,7 @@ from warner.service.stores.contract import (
     refuse_unknown,
     standing,
     step_due,
+    stored_survey,
     today,
 )
 from warner.service.stores.sessions import (
@@ -65,7 +66,6 @@ from warner.service.stores.sessions import (
     single,
     writing,
 )
-from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,8 +125,7 @@ class PostgresStore(Store):
         try:
             store._make()
             with store._transaction(snapshot=True) as connection:
-                fingerprint, _, _ = _survey(connection)
-                refuse_other_survey(survey, fingerprint, store._schema)
+                refuse_other_survey(survey, _survey(connection, store._schema), store._schema)
                 store._check(connection)
                 store._forget(connection)
         except BaseException:
@@ -171,7 +170,7 @@ class PostgresStore(Store):
             spent = single(connection, query, UNSPENT_RECEIPT, REVOKED_RECEIPT)
         else:
             spent = single(connection, "select count(*) from seen")
-        forgotten = not self.survey.invited and _survey(connection)[2] == "closed" and spent == 0
+        forgotten = not self.survey.invited and _state(connection) == "closed" and spent == 0
         if spent != pending + published and not forgotten:
             raise ValueError(
                 f"{self._schema} is damaged: it counts {pending + published} responses but has receipts of {spent}; "
@@ -185,7 +184,7 @@ class PostgresStore(Store):
         self._take_stripe()
         limited = limit is not None or self.survey.stop is not None  # then nobody else may count at the same time
         with self._transaction(mode=IN_TURN if limited else SHARED) as connection:
-            state = single(connection, "select state from survey")
+            state = _state(connection)
             waiting = single(connection, "select coalesce(sum(pending), 0) from days where writer = %s", self._stripe)
             pending, published = _sums(connection)
             entrance = door(self.survey, state, pending + published, limit)
@@ -286,7 +285,7 @@ class PostgresStore(Store):
 
     def invite(self, tokens: Sequence[bytes]) -> None:
         with self._transaction(mode=ALONE, wait=CLOSING_MILLISECONDS) as connection:
-            refuse_invitations(self.survey, _survey(connection)[2], tokens)
+            refuse_invitations(self.survey, _state(connection), tokens)
             hashes = [hashed("token", token) for token in tokens]
             connection.execute("insert into invitations select unnest(%s::bytea[]), %s", (hashes, UNSPENT_RECEIPT))
             _rewrite(connection, self.survey)
@@ -307,7 +306,7 @@ class PostgresStore(Store):
         """Tell what would certainly become of a response, before it is made; None if nothing stands in its way."""
         key = b"" if token is None else hashed("token", token)
         with self._transaction() as connection:
-            entrance = door(self.survey, _survey(connection)[2], sum(_sums(connection)))
+            entrance = door(self.survey, _state(connection), sum(_sums(connection)))
             row = connection.execute("select receipt from invitations where token = %s", (key,)).fetchone()
         return standing(self.survey, row[0] if row else None, entrance)
 
@@ -329,7 +328,7 @@ class PostgresStore(Store):
         """Publish a step that waits in several stripes, rewrite rows that were spent or added, forget old nonces."""
         with self._transaction() as connection:
             self._forget(connection)
-            due = _survey(connection)[2] == "open" and self._due(connection)
+            due = _state(connection) == "open" and self._due(connection)
         spent = self._spent
         if not due and not spent:
             return True
@@ -399,14 +398,13 @@ class PostgresStore(Store):
 def read(place: str) -> Collected:
     """Read what a survey has published; the URL may end with ``#`` and the id of the survey, if there are several."""
     with reading(place) as (connection, name):
-        survey = survey_from_json(_survey(connection)[1])
-        return _collected(connection, survey, name)
+        return _collected(connection, _survey(connection, name), name)
 
 
 def backup(place: str, target: str) -> None:
     """Write all that a survey has to a new SQLite file, with all stripes added up."""
     with reading(place) as (connection, name):
-        survey = survey_from_json(_survey(connection)[1])
+        survey = _survey(connection, name)
         pending, published = _counters(connection, survey, name)
         state, closed = connection.execute("select state, closed from survey").fetchone() or ("", "")
         with connection.cursor("invited") as invited, connection.cursor("seen") as seen:
@@ -416,11 +414,16 @@ def backup(place: str, target: str) -> None:
             save(Path(target), Contents(survey, state, closed, pending, published, days, invitations, nonces, reports))
 
 
-def _survey(connection: psycopg.Connection) -> tuple[bytes, str, str]:
-    """Give the fingerprint, the text and the state of the survey."""
-    row = connection.execute("select fingerprint, file, state from survey").fetchone()
-    assert row is not None
-    return row
+def _survey(connection: psycopg.Connection, where: str) -> Survey:
+    """Read the survey of a schema."""
+    rows = connection.execute("select fingerprint, file from survey").fetchall()
+    if len(rows) != 1:
+        raise ValueError(f"{where} is damaged: it has {len(rows)} surveys, and not one; use a backup")
+    return stored_survey(*rows[0], where)
+
+
+def _state(connection: psycopg.Connection) -> str:
+    return str(single(connection, "select state from survey"))
 
 
 def _sums(connection: psycopg.Connection) -> tuple[int, int]:
@@ -455,7 +458,7 @@ def _collected(connection: psycopg.Connection, survey: Survey, where: str, kept:
     responses = refuse_imbalance(survey, published, sum(days.values()), where)
     invited = single(connection, "select count(*) from invitations where receipt <> %s", REVOKED_RECEIPT)
     revoked = single(connection, "select count(*) from invitations where receipt = %s", REVOKED_RECEIPT)
-    state, reports = _survey(connection)[2], kept or {}
+    state, reports = _state(connection), kept or {}
     if survey.open_questions and state == "closed" and kept is None:
         refuse_other_number(survey, [published], _numbers_kept(connection), where)
         reports = by_question(_reports(connection, survey))

@@ -49,10 +49,10 @@ from warner.service.stores.contract import (
     refuse_unknown,
     standing,
     step_due,
+    stored_survey,
     today,
 )
 from warner.service.stores.new_files import fresh
-from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -118,8 +118,7 @@ class SqliteStore(Store):
 
     def _start(self) -> None:
         with worded(self.path):
-            fingerprint, _ = _survey(self._connection)
-            refuse_other_survey(self.survey, fingerprint, str(self.path))
+            refuse_other_survey(self.survey, _survey(self._connection, str(self.path)), str(self.path))
             for setting in SQLITE_SETTINGS:
                 self._connection.execute(f"pragma {setting}").fetchall()
             self._check()
@@ -345,8 +344,7 @@ def is_database(path: str | os.PathLike[str]) -> bool:
 def read(place: str) -> Collected:
     """Read what a database has published, beside a running survey or not; nothing is changed."""
     with _reading(place) as connection:
-        _, text = _survey(connection)
-        return _collected(connection, survey_from_json(text), Path(place))
+        return _collected(connection, _survey(connection, place), Path(place))
 
 
 def backup(place: str, target: str) -> None:
@@ -355,6 +353,7 @@ def backup(place: str, target: str) -> None:
     Its pages are made anew, so they show no order and nothing that was removed.
     """
     with _reading(place) as connection, fresh(Path(target)) as part:
+        _survey(connection, place)
         connection.execute("vacuum into ?", (str(part),))
 
 
@@ -396,15 +395,15 @@ def _without_log(path: Path) -> bool:
     return logged and not path.with_name(f"{path.name}-wal").exists()
 
 
-def _survey(connection: sqlite3.Connection) -> tuple[bytes, str]:
-    """Give the fingerprint and the text of the survey of a database."""
+def _survey(connection: sqlite3.Connection, where: str) -> Survey:
+    """Read the survey of a database."""
     version = connection.execute("pragma user_version").fetchone()[0]
     if version != VERSION:
         raise ValueError(f"this database is of version {version}, but this warner reads version {VERSION}")
     rows = connection.execute("select fingerprint, file from survey").fetchall()
     if len(rows) != 1:
         raise ValueError(f"this database is damaged: it has {len(rows)} surveys, and not one; use a backup")
-    return rows[0][0], rows[0][1]
+    return stored_survey(*rows[0], where)
 
 
 def _counters(connection: sqlite3.Connection, survey: Survey, column: str, where: str) -> list[Integers]:
