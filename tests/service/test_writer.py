@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http
 import json
 import os
 import threading
@@ -13,7 +14,9 @@ import pytest
 
 from cases import COIN
 from collecting_cases import open_survey
-from warner.service.responses import Bundle
+from service.serving import JSON_TYPE, asked
+from warner.service.app import survey_app
+from warner.service.responses import Bodies, Bundle
 from warner.service.stores import opened
 from warner.service.stores.contract import Collected, Outcome, Store
 from warner.service.survey import Survey, survey_from_json
@@ -98,6 +101,28 @@ def test_responses_that_wait_together_are_kept_in_one_transaction(store: Store) 
     assert run(faulty, work) == [Outcome.KEPT] * 601  # type: ignore[arg-type]
     assert faulty.batches == [1, 512, 88]
     assert store.collected().tally().counts.tolist() == [1, 600]
+
+
+def test_another_response_under_the_same_nonce_is_refused_in_a_reply_of_the_same_length(store: Store) -> None:
+    bodies, nonce = Bodies(store.survey), os.urandom(16)
+
+    async def work(writer: Writer) -> list[Any]:
+        app = survey_app(store.survey, writer)
+        path = f"/s/{store.survey.id}/report"
+        sent = [bodies.write([report], nonce=nonce) for report in (0, 1, 0)]
+        return [await asked(app, "POST", path, JSON_TYPE, body) for body in sent]
+
+    replies = run(store, work)
+    assert [json.loads(body) for _, _, body in replies] == [
+        {"kept": True},
+        {"kept": False, "why": "refused"},
+        {"kept": True},  # a retry
+    ]
+    assert (
+        len({len(http.HTTPStatus(status).phrase) + len(repr(head)) + len(body) for status, head, body in replies}) == 1
+    )
+    store.close()
+    assert store.collected().tally().counts.tolist() == [1, 0]
 
 
 def test_one_response_that_cannot_be_kept_does_not_cost_the_others(store: Store) -> None:

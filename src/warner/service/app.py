@@ -56,6 +56,7 @@ PAGE_HEADERS = {
 REPLY_WORDS = {
     Outcome.KEPT: "kept",
     Outcome.USED: "used",
+    Outcome.REFUSED: "refused",
     Outcome.REVOKED: "revoked",
     Outcome.UNINVITED: "uninvited",
     Outcome.EARLY: "early",

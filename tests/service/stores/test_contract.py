@@ -25,6 +25,7 @@ from service.databases import Place, response
 from warner import (
     HadamardResponse,
     LocalHashing,
+    OpenDomain,
     ProjectiveGeometry,
     RandomizedResponse,
     SubsetSelection,
@@ -32,7 +33,7 @@ from warner import (
     tally,
 )
 from warner.service.counters import SKIPPED
-from warner.service.responses import Bodies, Bundle
+from warner.service.responses import Bodies, Bundle, KeptReport
 from warner.service.stores import backup, collected, opened
 from warner.service.stores.contract import Outcome, Store
 from warner.service.survey import survey_from_json
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 KEPT, USED, UNINVITED, CLOSED = Outcome.KEPT, Outcome.USED, Outcome.UNINVITED, Outcome.CLOSED
+REFUSED = Outcome.REFUSED
+WORDS = OpenDomain(epsilon=4, letters="a-z", length=6)
 
 
 def published(store: Store) -> list[list[int]]:
@@ -73,6 +76,25 @@ def test_closing_publishes_the_rest_in_one_step_and_takes_nothing_more(place: Pl
         assert store.collected().responses == 1
     with place.opened(survey) as store:
         assert store.keep([late, first]) == [CLOSED, KEPT]
+
+
+@pytest.mark.parametrize("invited", [False, True])
+def test_another_response_under_the_same_nonce_is_not_acknowledged(place: Place, invited: bool) -> None:
+    survey = place.survey([COIN, WORDS], batch=1, access="invited" if invited else "open")
+    nonce, token = os.urandom(16), os.urandom(16) if invited else None
+    reports = [KeptReport(1, 0, text) for text in ("0:00:0", "0:00:1")]
+    first = Bundle(nonce, token, ((0,), (0,)), (reports[0],))
+    others = [Bundle(nonce, token, ((1,), (0,)), (reports[0],)), Bundle(nonce, token, ((0,), (0,)), (reports[1],))]
+    wrong = USED if invited else REFUSED
+    with place.opened(survey) as store:
+        if token is not None:
+            store.invite([token])
+        assert store.keep([first, *others]) == [KEPT, wrong, wrong]  # at once
+        assert store.keep([*others, first]) == [wrong, wrong, KEPT]  # later, and a retry is thanked for
+        assert published(store) == [[1, 0], [1]]
+    with place.opened(survey) as store:  # which knows of the nonce alone: its database holds nothing that was sent
+        assert store.keep([first, *others]) == [KEPT, KEPT, KEPT]
+        assert published(store) == [[1, 0], [1]]
 
 
 def test_nonces_are_forgotten_a_day_after_the_closing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +212,7 @@ class Model:
     batch: int
     limit: int | None
     invited: set[bytes] | None
-    spent: dict[bytes, bytes]
+    spent: dict[bytes, tuple[Any, ...]]  # what was sent; forgotten when the store is opened anew
     counts: np.ndarray
     published: np.ndarray
     people: int = 0
@@ -204,11 +226,13 @@ class Model:
             if self.invited is not None and person not in self.invited:
                 outcomes.append(UNINVITED)
             elif person in self.spent:
-                outcomes.append(KEPT if self.spent[person] == bundle.nonce else USED)
+                nonce, cells = self.spent[person]
+                again = nonce == bundle.nonce and cells in {None, bundle.cells}
+                outcomes.append(KEPT if again else REFUSED if self.invited is None else USED)
             elif self.closed or (self.limit is not None and self.people >= self.limit):
                 outcomes.append(CLOSED)
             else:
-                self.spent[person] = bundle.nonce
+                self.spent[person] = (bundle.nonce, bundle.cells)
                 self.people += 1
                 for question, cells in enumerate(bundle.cells):
                     self.counts[question, cells[0]] += 1
@@ -222,7 +246,7 @@ class Model:
 
 
 STEPS = st.one_of(
-    st.lists(st.integers(0, 11), min_size=1, max_size=6),  # who sends together, some of them again
+    st.lists(st.integers(0, 17), min_size=1, max_size=6),  # who sends together, some again, or otherwise under a nonce
     st.sampled_from(["tidy", "reopen", "close", "look"]),
 )
 
@@ -243,6 +267,7 @@ def test_a_store_counts_as_a_pencil_does(
     )
     tokens = [os.urandom(16) for _ in range(6)]
     sent = [response(i % 2, i % 3, token=tokens[i % 6] if invited else None) for i in range(12)]
+    sent += [Bundle(one.nonce, one.token, (one.cells[0], ((one.cells[1][0] + 1) % 3,))) for one in sent[:6]]
     welcome = set(tokens[:4]) if invited else None
     model = Model(batch, limit, welcome, {}, np.zeros((2, 3), int), np.zeros((2, 3), int))
     store = opened(place.place, survey)
@@ -262,6 +287,7 @@ def test_a_store_counts_as_a_pencil_does(
             elif step == "reopen":
                 store.release()
                 store = opened(place.place, survey)
+                model.spent = {person: (nonce, None) for person, (nonce, _) in model.spent.items()}
             found = store.collected() if step != "look" else collected(place.place)
             assert published(store) == [model.published[0, :2].tolist(), model.published[1].tolist()]
             assert found.responses == store.published == model.shown == sum(found.days.values())

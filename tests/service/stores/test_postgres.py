@@ -22,7 +22,7 @@ from service.databases import postgres
 from warner import RandomizedResponse
 from warner.service.responses import Bundle
 from warner.service.stores import backup, collected, opened
-from warner.service.stores.contract import Ledger, Outcome, hashed
+from warner.service.stores.contract import Ledger, Outcome, Sent, hashed
 from warner.service.stores.sessions import schema
 from warner.service.survey import Survey, survey_from_json
 from warner.service.writer import Writer
@@ -165,7 +165,7 @@ def test_processes_that_share_a_survey_count_everybody_once(url: str, invited: b
 def test_rows_are_locked_in_the_order_of_their_keys(url: str, connection: psycopg.Connection, invited: bool) -> None:
     survey = a_survey(access="invited" if invited else "open")
     sent = [response(0, os.urandom(16) if invited else None) for _ in range(30)]
-    keys = dict(zip((Ledger(survey, [bundle]).keys[0] for bundle in sent), sent, strict=True))
+    keys = dict(zip((Ledger(survey, [bundle], Sent()).keys[0] for bundle in sent), sent, strict=True))
     descending = sorted(keys, reverse=True)
     store = opened(url, survey)
     if invited:

@@ -6,13 +6,16 @@ invitation is spent, all of it or nothing. Counters have two numbers: what was *
 
 A nonce is the same in every retry, so a response is counted once however often it is sent. A store remembers it as a
 receipt: where people are invited, in the place of their invitation; in an open survey, in a list of its own. Both are
-hashes, under two labels, so that they cannot be compared.
+hashes, under two labels, so that they cannot be compared. What was sent under a receipt is remembered in memory alone:
+a database holds nothing that depends on who sent what.
 """
 
 from __future__ import annotations
 
 import enum
 import hashlib
+import json
+import secrets
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
@@ -40,6 +43,7 @@ Kept: TypeAlias = dict[
 
 UNSPENT_RECEIPT = bytes(16)  # the receipt of an invitation that nobody has used
 REVOKED_RECEIPT = b"\xff" * 16  # and of one that nobody may use any more
+BODIES_REMEMBERED = 65_536  # responses whose retries are compared with them
 NONCES_KEPT = timedelta(days=2)  # of a closed survey: at least one day in full, whatever the hour of the closing
 
 
@@ -48,6 +52,7 @@ class Outcome(enum.Enum):
 
     KEPT = "kept"  # now, or before: a retry is thanked for again
     USED = "used"  # its invitation was spent on another response
+    REFUSED = "refused"  # in an open survey: another response came under its nonce
     REVOKED = "revoked"  # its invitation was withdrawn before anybody used it
     UNINVITED = "uninvited"  # there is no such invitation
     EARLY = "early"  # the survey is not open yet
@@ -269,6 +274,34 @@ class Store(ABC):
         """Give the database back: nothing can be kept after that."""
 
 
+class Sent:
+    """What was sent under the latest receipts, so that another response under the same nonce is not taken for a retry.
+
+    It is kept in memory alone, as hashes under a key of this process. In the database, such a hash would show what was
+    sent to everybody who knows the nonce.
+    """
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self._hashes: dict[bytes, bytes] = {}
+
+    def differs(self, receipt: bytes, bundle: Bundle) -> bool:
+        """Return True if another response is known to have come under this receipt."""
+        known = self._hashes.get(receipt)
+        return known is not None and known != self._hashed(bundle)
+
+    def add(self, bundles: Iterable[Bundle]) -> None:
+        """Remember responses that were counted, the latest of them."""
+        for bundle in bundles:
+            self._hashes[_entry(bundle)[1]] = self._hashed(bundle)
+            if len(self._hashes) > BODIES_REMEMBERED:
+                del self._hashes[next(iter(self._hashes))]
+
+    def _hashed(self, bundle: Bundle) -> bytes:
+        content = json.dumps([bundle.cells, bundle.reports]).encode()
+        return hashlib.blake2b(content, digest_size=16, key=self._key).digest()
+
+
 @dataclass
 class Ledger:
     """Who has responded, as far as it matters to some responses; which of them are to be counted, each once.
@@ -279,10 +312,13 @@ class Ledger:
         What is asked, of whom.
     bundles : sequence of Bundle
         The responses, in the order in which they came.
+    sent : Sent
+        What was sent under earlier receipts.
     """
 
     survey: Survey
     bundles: Sequence[Bundle]
+    sent: Sent
     entries: list[tuple[bytes, bytes]] = field(init=False)  # the key and the receipt of each response
 
     def __post_init__(self) -> None:
@@ -308,6 +344,7 @@ class Ledger:
         """
         receipts = dict(known)
         absent = None if self.survey.invited else UNSPENT_RECEIPT  # an open survey has a place for everybody
+        other = Outcome.USED if self.survey.invited else Outcome.REFUSED
         outcomes: list[Outcome] = []
         counted: dict[bytes, Bundle] = {}
         for bundle, (key, receipt) in zip(self.bundles, self.entries, strict=True):
@@ -315,7 +352,9 @@ class Ledger:
             if before is None:
                 outcomes.append(Outcome.UNINVITED)
             elif before == receipt:
-                outcomes.append(Outcome.KEPT)
+                first = counted.get(key)
+                differs = self.sent.differs(receipt, bundle) if first is None else first != bundle
+                outcomes.append(other if differs else Outcome.KEPT)
             elif before != UNSPENT_RECEIPT:
                 outcomes.append(SPOILT_RECEIPTS.get(before, Outcome.USED))
             elif len(counted) >= door.room:

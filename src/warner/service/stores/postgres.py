@@ -34,6 +34,7 @@ from warner.service.stores.contract import (
     Collected,
     Ledger,
     Outcome,
+    Sent,
     Store,
     added,
     by_question,
@@ -113,6 +114,7 @@ class PostgresStore(Store):
         self._stripe: int | None = None
         self._spent = False  # whether anybody responded since invitations and nonces were rewritten
         self._rewrite_after = -np.inf
+        self._sent = Sent()
         self._kept: Kept | None = None  # the reports of a closed survey, which do not change any more
 
     @classmethod
@@ -180,7 +182,7 @@ class PostgresStore(Store):
 
     def keep(self, bundles: Sequence[Bundle], *, limit: int | None = None) -> list[Outcome]:
         """Keep responses in one transaction, durably; publish a step if ``batch`` responses wait then."""
-        ledger = Ledger(self.survey, bundles)
+        ledger = Ledger(self.survey, bundles, self._sent)
         self._take_stripe()
         limited = limit is not None or self.survey.stop is not None  # then nobody else may count at the same time
         with self._transaction(mode=IN_TURN if limited else SHARED) as connection:
@@ -200,6 +202,7 @@ class PostgresStore(Store):
                     published = _shut(connection)
         self.published = published
         self._spent = self._spent or bool(counted)
+        self._sent.add(counted.values())
         return outcomes
 
     def _take_stripe(self) -> None:

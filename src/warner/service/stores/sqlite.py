@@ -34,6 +34,7 @@ from warner.service.stores.contract import (
     Collected,
     Ledger,
     Outcome,
+    Sent,
     Store,
     added,
     by_question,
@@ -89,6 +90,7 @@ class SqliteStore(Store):
         self._file = path.stat()
         self._unsorted = bool(survey.open_questions)  # whether nonces or reports were added, or may have been
         self._sort_after = 0.0
+        self._sent = Sent()
         self.published = 0
 
     @classmethod
@@ -151,7 +153,7 @@ class SqliteStore(Store):
 
     def keep(self, bundles: Sequence[Bundle], *, limit: int | None = None) -> list[Outcome]:
         """Keep responses in one transaction, durably; publish a step if ``batch`` responses wait then."""
-        ledger = Ledger(self.survey, bundles)
+        ledger = Ledger(self.survey, bundles, self._sent)
         with self._transaction():
             pending, published = self._days()
             entrance = door(self.survey, self._state(), pending + published, limit)
@@ -165,6 +167,7 @@ class SqliteStore(Store):
                     self._publish()
                     published += pending
         self.published = published
+        self._sent.add(counted.values())
         return outcomes
 
     def _known(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
