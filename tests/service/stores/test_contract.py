@@ -62,6 +62,19 @@ def test_a_step_is_published_once_a_batch_waits(place: Place) -> None:
         assert published(store) == [[2, 2], [0, 4]]
 
 
+def test_an_analyst_who_also_sends_responses_learns_the_report_between_them(place: Place) -> None:
+    # As the threat model says: 9 of the 10 responses of each step are the analyst's own.
+    reports = [0, 1, 1, 0]
+    with place.opened(place.survey(batch=10)) as store:
+        learned, before = [], 0
+        for report in reports:
+            store.keep([*(response(0) for _ in range(4)), response(report), *(response(0) for _ in range(5))])
+            after = published(store)[0][1]
+            learned.append(after - before)
+            before = after
+    assert learned == reports
+
+
 def test_closing_publishes_the_rest_in_one_step_and_takes_nothing_more(place: Place) -> None:
     survey = place.survey()
     with place.opened(survey) as store:
