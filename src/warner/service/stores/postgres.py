@@ -367,6 +367,9 @@ class PostgresStore(Store):
         if self._spent:
             with contextlib.suppress(OSError), self._transaction(mode=ALONE, wait=TIDYING_MILLISECONDS) as connection:
                 _rewrite(connection, self.survey)
+        if self._connection is not None:  # the server frees the stripe of a closed connection only a moment later
+            with contextlib.suppress(OSError), self._transaction(mode=None) as connection:
+                connection.execute("select pg_advisory_unlock_all()")
         self._disconnect()
 
     def _disconnect(self) -> None:
