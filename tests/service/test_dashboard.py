@@ -20,7 +20,7 @@ from service.dashboards import Dashboard, dashboard, example, filled
 from service.serving import collecting, exchanged, posted, until
 from warner.service import dashboard as service
 from warner.service.app import PAGE_HEADERS
-from warner.service.dashboard_access import LINK_SECONDS, Admission
+from warner.service.dashboard_access import LINK_SECONDS, SESSION_SECONDS, Admission
 from warner.service.exports import exported
 from warner.service.responses import Bodies
 from warner.service.stores import collected
@@ -263,6 +263,21 @@ def test_a_step_is_sent_when_it_is_published_and_nothing_between() -> None:
         board.steps.publish(filled(SURVEY, 50))
         assert stream.reading()["responses"] == 50
         stream.close()
+
+
+def test_a_stream_ends_with_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "STREAM_PAUSE_SECONDS", 0.05)
+    now = [0.0]
+    with dashboard(filled(SURVEY, 40), admission=Admission(KEY, clock=lambda: now[0])) as board:
+        board.key = KEY
+        cookie = entered(board)
+        stream = Stream(board.port, cookie)
+        assert stream.reading()["responses"] == 40
+        now[0] = SESSION_SECONDS
+        assert stream.event() == {}  # it ends, and a page that is still open learns nothing more
+        stream.close()
+        assert refused(ask(board.port, "/dashboard/live", cookie=cookie))
+        assert refused(ask(board.port, "/dashboard", cookie=cookie))
 
 
 def test_a_stream_that_is_opened_again_goes_on_where_it_was() -> None:

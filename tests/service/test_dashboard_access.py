@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
-from warner.service.dashboard_access import LINK_SECONDS, MOST_SESSIONS, Admission, admission
+from warner.service.dashboard_access import (
+    IDLE_SECONDS,
+    LINK_SECONDS,
+    MOST_SESSIONS,
+    SESSION_SECONDS,
+    Admission,
+    admission,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +55,35 @@ def test_neither_the_key_nor_nothing_is_a_session() -> None:
     session = door.enter(KEY)
     assert session != KEY
     assert not door.admits(KEY)
+
+
+def test_a_session_ends_a_day_after_its_last_use() -> None:
+    clock = Clock()
+    door = Admission(KEY, clock=clock, reusable=True)
+    used, idle = door.enter(KEY), door.enter(KEY)
+    assert used is not None
+    assert idle is not None
+    clock.time += IDLE_SECONDS - 1
+    assert door.admits(used)
+    clock.time += 1
+    assert not door.admits(idle)
+    assert door.admits(used)
+    clock.time -= IDLE_SECONDS / 2  # nor does it come back
+    assert not door.admits(idle)
+
+
+def test_a_session_ends_after_a_week_however_often_it_is_used() -> None:
+    clock = Clock()
+    door = Admission(KEY, clock=clock)
+    session = door.enter(KEY)
+    assert session is not None
+    start = clock.time
+    while clock.time + IDLE_SECONDS / 2 < start + SESSION_SECONDS:
+        clock.time += IDLE_SECONDS / 2
+        assert door.admits(session)
+    clock.time = start + SESSION_SECONDS
+    assert not door.admits(session)
+    assert door.enter(KEY) is None  # the link of this session was used
 
 
 def test_an_unused_link_is_dead_after_ten_minutes_and_a_session_is_not() -> None:
@@ -92,6 +129,20 @@ def test_a_key_file_that_others_may_touch_is_refused(tmp_path: Path, mode: int) 
     file.chmod(mode)
     with pytest.raises(ValueError, match=r"readable by its owner alone.*chmod 600"):
         admission(file)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with names are those of POSIX")
+def test_a_key_file_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "key"
+    os.mkfifo(pipe, 0o600)
+    # Whoever reads the pipe gets a key, so that this test fails where it would otherwise wait for ever.
+    writer = threading.Thread(target=lambda: pipe.write_text(KEY), daemon=True)
+    writer.start()
+    with pytest.raises(ValueError, match=r"the key file must be a regular file, but .*key is not; write the"):
+        admission(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    writer.join()
+    os.close(reader)
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"a key with spaces in it is none", b"\xff" * 40, b"k" * 257])

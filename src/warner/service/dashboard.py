@@ -51,8 +51,8 @@ DASHBOARD_ICON = (
     'd="M2 9h3v5H2zm5-4h3v9H7zm5-3h3v12h-3z"/></svg>'
 )
 STRANGER_TEXT = (
-    "This page is closed to you. Open the link that `warner collect` printed when it started: it works once, within "
-    "ten minutes. To get a new link, restart `warner collect`.\n"
+    "You need a valid link to open this dashboard. `warner collect` prints one when it starts: it works once, within "
+    "ten minutes. A session ends after a day without use, and after a week. Restart `warner collect` for a new link.\n"
 )
 WRONG_ADDRESS_TEXT = (
     "There is no dashboard at this address. Use 127.0.0.1 or localhost, through an SSH tunnel if necessary.\n"
@@ -163,8 +163,8 @@ class Board:
                 self._update = await _apart(lambda: _shown(collected))
             return self._update
 
-    async def events(self, last: str | None) -> AsyncIterator[str]:
-        """Go through the steps as server-sent events, from the one after `last`, until the server stops."""
+    async def events(self, last: str | None, admitted: Callable[[], bool]) -> AsyncIterator[str]:
+        """Go through the steps as server-sent events, from the one after `last`, until server or session end."""
         if self.streams >= MOST_STREAMS:  # one look, and come back later
             update = await self.update(await self.source.collected())
             yield f"retry: {RETRY_MILLISECONDS}\n{_event(update)}"
@@ -173,7 +173,7 @@ class Board:
         try:
             yield f"retry: {RECONNECT_MILLISECONDS}\n\n"
             seen, trouble, spoken = None, "", time.monotonic()
-            while not self.stopping.is_set():
+            while not self.stopping.is_set() and admitted():
                 news, said = await self._unless_stopping(self.source.news(seen), STREAM_PAUSE_SECONDS), ""
                 if news is not None:
                     seen = news
@@ -268,7 +268,7 @@ class Pages:
         """Give the steps as they are published, as server-sent events."""
         if not self.admitted(request):
             return _stranger()
-        events = self.board.events(request.headers.get("last-event-id"))
+        events = self.board.events(request.headers.get("last-event-id"), lambda: self.admitted(request))
         return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     async def export(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Access to the dashboard: a link that is printed at the start and works once, within ten minutes; sessions.
+"""Access to the dashboard: a link that is printed at the start and works once, within ten minutes; sessions, which end.
 
 The link's key buys a session, which the browser keeps as a cookie. Neither key nor session is kept here, only hashes of
 both, and they are compared in constant time. For a service that starts without anybody looking, the key comes from a
@@ -16,12 +16,14 @@ import shlex
 import stat
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 LINK_SECONDS = 600.0  # seconds after which an unused link is dead
+IDLE_SECONDS = 86_400.0  # seconds after which an unused session ends; an open page uses it
+SESSION_SECONDS = 7 * 86_400.0  # seconds after which any session ends
 MOST_SESSIONS = 64  # with a key that may be used again; then the oldest one ends
 ACCESS_KEY = re.compile(r"[A-Za-z0-9_-]{22,256}")  # at least 128 bits, in characters that an address takes as they are
 RIGHTS_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO  # the rights of a file that nobody but its owner must have
@@ -72,13 +74,16 @@ class Admission:
         self._key: bytes | None = _hashed(key)
         self._reusable, self._clock = reusable, clock
         self._end = clock() + LINK_SECONDS
-        self._sessions: list[bytes] = []
+        self._sessions: dict[bytes, _Session] = {}
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Admission:
         """Read a key that may be used again from a file that only its owner can read."""
         file = Path(path)
-        if os.name == "posix" and file.stat().st_mode & RIGHTS_OF_OTHERS:
+        mode = file.stat().st_mode
+        if not stat.S_ISREG(mode):  # reading a pipe would wait for somebody who writes to it
+            raise ValueError(f"the key file must be a regular file, but {file} is not; write the key to a file")
+        if os.name == "posix" and mode & RIGHTS_OF_OTHERS:
             raise ValueError(f"the key file must be readable by its owner alone, but {file} is not; chmod 600 {file}")
         try:
             return cls(file.read_text(encoding="ascii").strip(), reusable=True)
@@ -98,13 +103,29 @@ class Admission:
         if not self._reusable:
             self._key = None
         session = new_key()
-        self._sessions = [*self._sessions, _hashed(session)][-MOST_SESSIONS:]
+        self._sessions[_hashed(session)] = _Session(self._clock(), self._clock())
+        while len(self._sessions) > MOST_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
         return session
 
     def admits(self, session: str) -> bool:
-        """Tell whether a session was bought with the key."""
-        given = _hashed(session)
-        return any(hmac.compare_digest(given, known) for known in self._sessions)
+        """Return True if a session was bought with the key and has not ended; this counts as a use of it."""
+        now, given = self._clock(), _hashed(session)
+        self._sessions = {key: one for key, one in self._sessions.items() if not one.ended(now)}
+        found = [key for key in self._sessions if hmac.compare_digest(given, key)]
+        for key in found:
+            self._sessions[key] = self._sessions[key]._replace(used=now)
+        return bool(found)
+
+
+class _Session(NamedTuple):
+    """When a session began, and when it was last used."""
+
+    began: float
+    used: float
+
+    def ended(self, now: float) -> bool:
+        return now - self.began >= SESSION_SECONDS or now - self.used >= IDLE_SECONDS
 
 
 def _hashed(secret: str) -> bytes:

@@ -432,7 +432,8 @@ function listen() {
   });
   source.addEventListener("error", () => {
     const gone = source.readyState === EventSource.CLOSED;
-    state(gone ? "The server no longer accepts this page. If it was restarted, open the new link that it printed."
+    state(gone ? "The server no longer accepts this page. If it was restarted, open the new link that it printed. If the session "
+      + "has ended, restart the server for a new link."
       : `Connection lost at ${clock()}. Trying again.${shown ? " The numbers below are the last that arrived." : ""}`, true);
     if (gone) setTimeout(listen, RETRY);
   });
