@@ -113,6 +113,39 @@ def test_versions_agree() -> None:
     assert f"## {declared}" in (ROOT / "CHANGELOG.md").read_text()
 
 
+needs_workflows = pytest.mark.skipif(not (ROOT / ".github").exists(), reason="the source distribution has no workflows")
+
+
+@needs_workflows
+def test_actions_are_pinned_to_a_commit_and_all_dependencies_are_watched() -> None:
+    lines = [
+        line.partition("uses:")[2].strip()
+        for path in (ROOT / ".github" / "workflows").glob("*.yml")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
+    ]
+    assert len(lines) > 15
+    pinned = [re.fullmatch(r"([\w/-]+)@([0-9a-f]{40}) # v(\d+\.\d+\.\d+)", line) for line in lines]
+    assert None not in pinned
+    # One commit of each action everywhere.
+    assert len({found.groups() for found in pinned if found}) == len({found[1] for found in pinned if found})
+    watched = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))["updates"]
+    assert {one["package-ecosystem"]: one["directory"] for one in watched} == {
+        "github-actions": "/",
+        "pip": "/",
+        "npm": "/src/warner/service/web",
+    }
+
+
+@needs_workflows
+def test_the_classifiers_name_every_python_that_is_tested() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))
+    tested = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [line.rpartition(" ")[2] for line in project["classifiers"] if "Python :: 3." in line]
+    assert named == tested
+
+
 def test_the_citation_names_the_paper() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == warner.__version__
