@@ -194,7 +194,7 @@ def _tell_left(asked: Survey, place: str) -> None:
     from warner.service.stores.contract import refuse_other_survey
 
     found = collected(place)
-    refuse_other_survey(asked, bytes.fromhex(found.survey.fingerprint), _shown(place))
+    refuse_other_survey(asked, found.survey, _shown(place))
     left = "none can be used any more, because the survey is closed"
     if found.state == "open":
         left = f"at most {counted(found.invited - found.responses, 'is', 'are')} left"

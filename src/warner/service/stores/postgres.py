@@ -425,7 +425,7 @@ def _survey(connection: psycopg.Connection, where: str) -> Survey:
     rows = connection.execute("select fingerprint, file from survey").fetchall()
     if len(rows) != 1:
         raise ValueError(f"{where} is damaged: it has {len(rows)} surveys, and not one; use a backup")
-    return stored_survey(*rows[0], where)
+    return stored_survey(rows[0][0], rows[0][1], where)
 
 
 def _state(connection: psycopg.Connection) -> str:

@@ -406,7 +406,7 @@ def _survey(connection: sqlite3.Connection, where: str) -> Survey:
     rows = connection.execute("select fingerprint, file from survey").fetchall()
     if len(rows) != 1:
         raise ValueError(f"this database is damaged: it has {len(rows)} surveys, and not one; use a backup")
-    return stored_survey(*rows[0], where)
+    return stored_survey(rows[0][0], rows[0][1], where)
 
 
 def _counters(connection: sqlite3.Connection, survey: Survey, column: str, where: str) -> list[Integers]:
