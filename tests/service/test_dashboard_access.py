@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from warner.service.dashboard_access import (
-    IDLE_SECONDS,
     LINK_SECONDS,
     MOST_SESSIONS,
     SESSION_SECONDS,
+    UNUSED_SESSION_SECONDS,
     Admission,
     admission,
 )
@@ -63,12 +63,12 @@ def test_a_session_ends_a_day_after_its_last_use() -> None:
     used, idle = door.enter(KEY), door.enter(KEY)
     assert used is not None
     assert idle is not None
-    clock.time += IDLE_SECONDS - 1
+    clock.time += UNUSED_SESSION_SECONDS - 1
     assert door.admits(used)
     clock.time += 1
     assert not door.admits(idle)
     assert door.admits(used)
-    clock.time -= IDLE_SECONDS / 2  # nor does it come back
+    clock.time -= UNUSED_SESSION_SECONDS / 2  # nor does it come back
     assert not door.admits(idle)
 
 
@@ -78,8 +78,8 @@ def test_a_session_ends_after_a_week_however_often_it_is_used() -> None:
     session = door.enter(KEY)
     assert session is not None
     start = clock.time
-    while clock.time + IDLE_SECONDS / 2 < start + SESSION_SECONDS:
-        clock.time += IDLE_SECONDS / 2
+    while clock.time + UNUSED_SESSION_SECONDS / 2 < start + SESSION_SECONDS:
+        clock.time += UNUSED_SESSION_SECONDS / 2
         assert door.admits(session)
     clock.time = start + SESSION_SECONDS
     assert not door.admits(session)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LINK_SECONDS = 600.0  # seconds after which an unused link is dead
-IDLE_SECONDS = 86_400.0  # seconds after which an unused session ends; an open page uses it
+UNUSED_SESSION_SECONDS = 86_400.0  # seconds after which an unused session ends; an open page uses it
 SESSION_SECONDS = 7 * 86_400.0  # seconds after which any session ends
 MOST_SESSIONS = 64  # with a key that may be used again; then the oldest one ends
 ACCESS_KEY = re.compile(r"[A-Za-z0-9_-]{22,256}")  # at least 128 bits, in characters that an address takes as they are
@@ -125,7 +125,7 @@ class _Session(NamedTuple):
     used: float
 
     def ended(self, now: float) -> bool:
-        return now - self.began >= SESSION_SECONDS or now - self.used >= IDLE_SECONDS
+        return now - self.began >= SESSION_SECONDS or now - self.used >= UNUSED_SESSION_SECONDS
 
 
 def _hashed(secret: str) -> bytes:
