@@ -750,7 +750,8 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
     Warns
     -----
     UserWarning
-        If an answer was reported so rarely that the reports cannot have gone through the design; see `check`.
+        If an answer was reported so rarely that the reports cannot have gone through the design, or if the collections
+        of a pool have shares too different for one population; see `check`.
 
     Examples
     --------

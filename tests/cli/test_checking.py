@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cli.shell import CHECK, SURVEY, run, succeeds
-from warner import check, tally
+from warner import Tally, check, pool, surveys, tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,6 +39,19 @@ def test_check_gives_the_numbers_of_the_library_in_every_form(folder: Path) -> N
     seeded = check(counted, level=0.9, simulations=99, rng=np.random.default_rng(7))
     assert succeeds(folder, *options, "--seed", "7", "--json") == seeded.to_json() + "\n"
     assert succeeds(folder, "check", "-", "-d", "survey.json", input="v\nnever\nonce\n").startswith("The reports fit")
+
+
+def test_collections_that_contradict_each_other_fail(folder: Path) -> None:
+    designs = {"rarely": surveys.crosswise("1/5"), "mostly": surveys.crosswise("4/5")}
+    parts = [Tally(design, counts) for design, counts in zip(designs.values(), ([270, 192], [129, 324]), strict=True)]
+    pool(parts).save(folder / "pool.json")
+    done = run(folder, "check", "pool.json", "--json", "-o", "c.md")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 0)
+    assert done.stdout == check(pool(parts)).to_json() + "\n"
+    assert "p same" in (folder / "c.md").read_text(encoding="utf-8")
+    done = run(folder, "estimate", "pool.json", "--csv")
+    assert done.returncode == 0
+    assert "the collections do not seem to come from one population" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ def check(
 ) -> None:
     """Check whether reports fit the design.
 
+    Reports under several designs are also checked for coming from one population.
+
     The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.
     """
     verdict.refuse_other_ending()

@@ -23,8 +23,8 @@ def tally(
 
     A tally holds the counts and the design, and no report: `warner estimate`, `check` and `regress` take it
     instead of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
-    several designs make a pool, which supposes that all reports come from the same population. A tally of an open
-    domain holds the reports themselves, without their order, for `warner discover`.
+    several designs make a pool, which assumes that all reports come from one population; `warner check` tests that. A
+    tally of an open domain holds the reports themselves, without their order, for `warner discover`.
     """
     refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": output})
     source = Source(files, columns, reading, sample)

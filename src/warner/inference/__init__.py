@@ -30,6 +30,7 @@ Its files::
     multiple_testing   p-values adjusted for their number: Holm, Benjamini and Hochberg
     presence_tests     tests of "nobody holds it" for every table, and the share that each would find
     checking           check: goodness of fit of reports to their design
+    agreement          test that the collections of a pool have the same shares
     open_checks        the check of open reports: levels and directions, which no answer changes
     asked_answers      test of how often each answer was asked about, where people are asked about some
     report_types       tests of the types of reports: values of reports, sizes of sets

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Mask, PerGroup
     from warner.designs.contract import Design
     from warner.documents import Document
+    from warner.inference.agreement import AgreementTest
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
@@ -48,6 +49,7 @@ SHORT_NAMES = {  # heads of the table of groups
     "kinds of reports": "p kinds",
     "known law": "p law",
     "answers asked about": "p asked",
+    "same population": "p same",
 }
 
 
@@ -59,7 +61,7 @@ class Test:
     ----------
     name : str
         ``rarest answer``, ``commonest answer``, ``possible range``, ``likelihood ratio``, ``kinds of reports``,
-        ``known law`` or ``answers asked about``.
+        ``known law``, ``answers asked about`` or ``same population``.
     p_value : ndarray of shape (groups,)
         NaN for a group without reports.
     say : callable
@@ -148,6 +150,8 @@ class Check(Result):
         The number of fake reports that was asked about.
     findings : tuple of Findings
         The tests of each collection: one, or several of a pool.
+    agreement : AgreementTest or None
+        The test that all collections of a pool come from one population.
     """
 
     tally: Collected
@@ -155,11 +159,19 @@ class Check(Result):
     simulations: int
     fakes: int | None
     findings: tuple[Findings, ...]
+    agreement: AgreementTest | None = None
 
     @property
     def tests(self) -> tuple[Test, ...]:
-        """All tests, collection by collection."""
-        return tuple(test for part in self.findings for test in part.tests)
+        """All tests, collection by collection, and that of one population at the end."""
+        each = tuple(test for part in self.findings for test in part.tests)
+        return each if self.agreement is None else (*each, self.agreement)
+
+    @property
+    def _judged(self) -> list[Array]:
+        """All p-values that are judged, of shape (groups,) each."""
+        each = [p_values for part in self.findings for p_values in part.p_values]
+        return each if self.agreement is None else [*each, self.agreement.p_value]
 
     @property
     def p_value(self) -> PerGroup:
@@ -170,10 +182,19 @@ class Check(Result):
     def _p_values(self) -> Array:
         if not self.tests:
             return np.where(self.tally.answered, 1.0, np.nan)
-        values = np.stack([p_values for part in self.findings for p_values in part.p_values])
+        values = np.stack(self._judged)
         known = np.isfinite(values)
         smallest = np.where(known, values, 1.0).min(axis=0)
         return np.where(known.any(axis=0), np.minimum(1, known.sum(axis=0) * smallest), np.nan)
+
+    @cached_property
+    def _refused(self) -> tuple[Mask, Mask]:
+        """Which groups some collection fails by itself, and which the agreement of all, of shape (groups,) each."""
+        values = np.stack(self._judged) if self.tests else np.full((1, self.tally.answered.size), np.nan)
+        factor = np.isfinite(values).sum(axis=0) * self._answered
+        failed = values * factor < 1 - self.level
+        own = failed if self.agreement is None else failed[:-1]
+        return own.any(axis=0), np.zeros_like(failed[0]) if self.agreement is None else failed[-1]
 
     @property
     def overall_p_value(self) -> float:
@@ -246,6 +267,8 @@ class Check(Result):
         for number, part in enumerate(self.findings, 1):
             where = f" ({number})" if len(self.findings) > 1 else ""
             columns |= {f"{test.name}{where}": test.p_value for test in part.tests}
+        if self.agreement is not None:
+            columns[self.agreement.name] = self.agreement.p_value
         return columns | {"p_value": self._p_values, "fits": np.atleast_1d(self.group_fits)}
 
     def printed(self, **options: Any) -> Printed:
@@ -256,7 +279,9 @@ class Check(Result):
         columns = names | {"reports": amount_cells(table["reports"])}
         columns |= {SHORT_NAMES.get(name, f"p {name}"): p_value_cells(table[name]) for name in tests}
         columns |= {"p": p_value_cells(table["p_value"]), "fits": cells(table["fits"])}
-        return Printed(columns, "Fit of the reports to their design", (self._verdict(), self._heading()))
+        return Printed(
+            columns, "Fit of the reports to their design", (self._verdict(), self._heading(), *self._approximate())
+        )
 
     def to_dict(self) -> Document:
         """Give what JSON can hold: designs, level, the overall verdict, and a list of groups, or a single one.
@@ -278,6 +303,7 @@ class Check(Result):
                     "p_value": plain(self._p_values[row]),
                     "fits": bool(fits[row]) if answered else None,
                     "collections": [_collection(part, row) for part in self.findings],
+                    "same_population": None if self.agreement is None else self.agreement.document(row),
                     "fakes": self.fakes,
                     "moved_by_fakes": plain(moved),
                 }
@@ -301,24 +327,34 @@ class Check(Result):
         table = self._table_of_groups() if self.tally.by else []
         said = [sentence for part in self._numbered() for sentence in part]
         seen = all(part.sees_more_noise for part in self.findings)
-        causes = CAUSES.replace("less noise", "less or more noise") if seen else CAUSES
         last = [
             *self._too_few(),
             influence_text(self.tally, self.fakes),
             "",
-            *([] if self.fits else [causes, ""]),
-            NOT_DETECTED_BY_TYPES if seen else NOT_DETECTED,
+            *(piece for causes in self._causes(seen=seen) for piece in (causes, "")),
+            (NOT_DETECTED_BY_TYPES if seen else NOT_DETECTED)
+            + (NOT_DETECTED_IN_POOLS if self.agreement is not None else ""),
         ]
         pieces = [wrapped(first), *(["\n".join(table)] if table else []), wrapped([*said, *last])]
         return "\n".join(pieces)
 
     # Sentences
 
+    def _causes(self, *, seen: bool) -> Iterator[str]:
+        own, together = (bool(failed.any()) for failed in self._refused)
+        if own:
+            yield CAUSES.replace("less noise", "less or more noise") if seen else CAUSES
+        if together:
+            yield CAUSES_OF_DISAGREEMENT
+
     def _verdict(self) -> str:
         p, limit = p_value(self.overall_p_value), 1 - self.level
         if not self.tests:
             return "Nothing can be tested: this design adds no noise, and every set of reports fits it."
         claim = "the design" if len(self.findings) == 1 else "their designs"
+        own, together = self._refused
+        if together.any() and not own.any():
+            return self._disagreement()
         if not self.tally.by:
             if self.fits:
                 return f"The reports fit {claim} ({p}; a misfit would have p < {limit:.4g})."
@@ -328,6 +364,19 @@ class Check(Result):
             return f"The reports do not fit {claim} in {failed:,} of {groups}: {p} (corrected for {groups})."
         every = f"all {groups}" if self._answered > 1 else "the only group with reports"
         return f"The reports fit {claim} in {every}: {p} (corrected for {groups})."
+
+    def _disagreement(self) -> str:
+        """Return the verdict where each collection fits its design, but the collections contradict each other."""
+        p, claim = p_value(self.overall_p_value), "The collections do not seem to come from one population"
+        if not self.tally.by:
+            return f"{claim} ({p}, below {1 - self.level:.4g})."
+        failed, groups = int((~self.group_fits).sum()), counted(self._answered, "group", "groups")
+        return f"{claim} in {failed:,} of {groups}: {p} (corrected for {groups})."
+
+    def _approximate(self) -> list[str]:
+        """Return the note of a table whose test of one population uses the normal distribution."""
+        some = self.agreement is not None and bool(self.agreement.approximate.any())
+        return ["The test of one population is approximate."] if some else []
 
     def _heading(self) -> str:
         tally = self.tally
@@ -354,6 +403,8 @@ class Check(Result):
         for number, part in enumerate(self.findings, 1):
             head = [f"Collection {number}, {part.tally.design.summary()}:"] if several else []
             yield [*head, *(self._failed_groups(part) if self.tally.by else self._about(part, 0))]
+        if self.agreement is not None:
+            yield self._groups_apart() if self.tally.by else [self.agreement.say(0)]
 
     def _about(self, part: Findings, group: int) -> list[str]:
         if not part.tests or not part.tally.answered[group]:
@@ -398,6 +449,15 @@ class Check(Result):
         names = self._group_names()
         return [f"{names[i]}: {self._outside(part, i)}" for i in failed[:GROUPS_DETAILED].tolist()]
 
+    def _groups_apart(self) -> list[str]:
+        """Return a sentence on each group whose collections contradict each other, the smallest p-values first."""
+        assert self.agreement is not None
+        order = np.argsort(self._p_values, kind="stable")
+        apart = order[self._refused[1][order]]
+        names = self._group_names()
+        said = [f"{names[i]}: {self.agreement.say(i)}" for i in apart[:GROUPS_DETAILED].tolist()]
+        return [*said, *self._approximate()]
+
     def _group_names(self) -> list[str]:
         return told_apart([printable(name) for name in self.tally.group_names()], NAME_WIDTH)
 
@@ -407,6 +467,7 @@ class Check(Result):
         order = np.argsort(self._p_values, kind="stable")
         single = self.findings[0] if len(self.findings) == 1 else None
         tests = self.tests if single is not None and len(self.tests) > 1 else ()
+        tests = tests if self.agreement is None else (self.agreement,)
         bound = None if single is None else single.epsilon_at_least
         heads = ["group", "reports", *(SHORT_NAMES[test.name] for test in tests), "p"]
         heads += ["epsilon >="] if bound is not None else []
@@ -416,7 +477,9 @@ class Check(Result):
             if math.isnan(self._p_values[i]):
                 rows.append([*row, "no reports"])
                 continue
-            row += [f"{p:.2g}" for p in (*(test.p_value[i] for test in tests), self._p_values[i])]
+            row += [
+                "" if math.isnan(p) else f"{p:.2g}" for p in (*(test.p_value[i] for test in tests), self._p_values[i])
+            ]
             row += [rounded_down(float(bound[i]))] if bound is not None else []
             rows.append([*row, "" if fit[i] else "does not fit"])
         widths = (5, 12, *([11] * len(tests)), 9)
@@ -429,8 +492,7 @@ class Check(Result):
         """Say when a p-value of G2 cannot be small enough, because it is a share of too few simulations."""
         if not any(test.statistic is not None for test in self.tests):
             return []
-        judged = sum(len(part.p_values) for part in self.findings)
-        least = math.ceil(judged * self._answered / (1 - self.level))
+        least = math.ceil(len(self._judged) * self._answered / (1 - self.level))
         if self.simulations >= least:
             return []
         many = f", with {counted(self._answered, 'group', 'groups')}" if self.tally.by else ""
@@ -444,6 +506,12 @@ CAUSES = (
     "up; or the design file is the wrong one, or has other answers. The estimates rely on the design: find the "
     "cause first."
 )
+CAUSES_OF_DISAGREEMENT = (
+    "Possible causes of different shares in the collections: respondents who do not follow the instructions of a "
+    "design (noncompliance); different people in the collections; or a wrong design file. An estimate from all "
+    "collections together averages shares that differ: estimate each collection by itself, or model the noncompliance "
+    "(warner.noncompliance)."
+)
 NOT_DETECTED = (
     "No such check can detect more noise than claimed, reports made up uniformly at random, or people who did not "
     "answer honestly. All of these look like honest answers from another population. A good fit is no proof."
@@ -454,6 +522,8 @@ NOT_DETECTED_BY_TYPES = (
     "No such check can detect people who did not answer honestly, or reports that were made up by the rules of the "
     "design. They look like honest answers from another population. A good fit is no proof."
 )
+
+NOT_DETECTED_IN_POOLS = " In a pool they are detected where they change the shares of the collections differently."
 
 
 def _spent(bound: float, design: Design) -> str:

@@ -42,6 +42,7 @@ from scipy.special import logit
 from warner.arrays import SMALLEST, Numbers
 from warner.estimators import mle
 from warner.estimators.auto import SIMULATED_COUNTS_AT_ONCE
+from warner.inference.agreement import agreement_evidence, agreement_test
 from warner.inference.asked_answers import asked_evidence, asked_test, asks_about_some
 from warner.inference.binomial import ROUNDING, at_each_count, at_least, at_most, binomial_limits
 from warner.inference.check_results import Check, Findings, Test
@@ -75,6 +76,8 @@ if TYPE_CHECKING:
 G2_ROUNDING = 1e-9  # below, G2 is rounding, or as good as none; so is a relative change of a tail
 Q_HALVINGS = 50  # of the range in which q is searched
 DOUBTFUL_P_VALUE = 0.01  # of the cheap tests, below which an estimate says so unasked
+MISFIT = "the reports do not seem to fit the design: {}"
+DISAGREEMENT = "the collections do not seem to come from one population (noncompliance, or different people): {}"
 
 
 @overload
@@ -111,7 +114,8 @@ def check(
     Parameters
     ----------
     tally : Tally, Pool or OpenTally
-        The reports; of a pool each collection is checked. Of an open domain what no answer changes is: levels and
+        The reports; of a pool each collection is checked, and whether all collections have the same shares. Of an
+        open domain what no answer changes is: levels and
         directions, by their exact laws, without a simulation.
     level : float
         Reports that fit are found not to with probability at most ``1 - level``, up to the error of the simulation.
@@ -153,10 +157,11 @@ def check(
         raise ValueError("the tally must hold at least one report, but there is none")
     if all(part.design.epsilon == 0 for part in tally.parts):
         refuse_uninformative(tally.parts[0].design)
-    tests = sum(_number_of_tests(part) for part in tally.parts)
+    agreement = agreement_test(tally) if isinstance(tally, Pool) else None
+    tests = sum(_number_of_tests(part) for part in tally.parts) + (agreement is not None)
     chance = (1 - level) / max(tests * int(tally.answered.sum()), 1)
     findings = tuple(_checked_part(part, level, chance, simulations, rng) for part in tally.parts)
-    result = Check(tally, level, int(simulations), fakes, findings)
+    result = Check(tally, level, int(simulations), fakes, findings, agreement)
     # What is said of single answers, and of epsilon, is said where the verdict is that the reports do not fit.
     refused = ~np.atleast_1d(result.group_fits)
     return replace(result, findings=tuple(part.only(refused) for part in findings))
@@ -340,16 +345,16 @@ def doubt(tally: Collected) -> str:
 
     The cheap part of `check`, at a level of 99 % for all groups together, for those who did not ask.
     """
-    evidence = [piece for part in tally.parts for piece in _evidence(part)]
+    evidence = [(p, MISFIT.format(what)) for part in tally.parts for p, what in _evidence(part)]
+    if isinstance(tally, Pool) and (found := agreement_evidence(tally)) is not None:
+        p, what = found
+        evidence.append((min(1.0, p * int(tally.answered.sum())), DISAGREEMENT.format(what)))
     smallest, what = min(evidence, default=(1.0, ""))
     p = min(1.0, smallest * max(len(evidence), 1))
     if p < DOUBTFUL_P_VALUE:
         where = ", in some group" if tally.by else ""
         about = "" if tally.simple else "about "
-        return (
-            f"the reports do not seem to fit the design: {what}{where} ({about}{p_value(p)}); the estimate may be "
-            "wrong, see the check"
-        )
+        return f"{what}{where} ({about}{p_value(p)}); the estimate may be wrong, see the check"
     return ""
 
 

@@ -297,16 +297,38 @@ def limits_between(first: Binomial, second: Binomial, tail: float) -> tuple[floa
     >>> round(low, 3), high, round(p_value, 6)  # the p-value is 2 / 2^8
     (0.261, 1.0, 0.007812)
     """
+    law, line = _between(first, second)
+    equal = line(0.0)
+    refuted = refuted_by_score(law, equal, tail), refuted_by_score(law.swapped(), equal.swapped(), tail)
+    counts = first.upright().count, second.upright().count
+    return *_limits(law, counts, refuted, line, tail), line_test(*counts, law, equal)
+
+
+def equality_test(first: Binomial, second: Binomial) -> float:
+    """Return the exact p-value of equal shares in two samples, that of `limits_between` without its limits.
+
+    >>> round(equality_test(Binomial(4, 4, 0.0, 1.0), Binomial(0, 4, 0.0, 1.0)), 6)  # 2 / 2^8
+    0.007812
+    """
+    law, line = _between(first, second)
+    return line_test(first.upright().count, second.upright().count, law, line(0.0))
+
+
+def equality_scores(first: Binomial, second: Binomial) -> Array:
+    """Return how many standard errors pairs of counts are from equal shares; numbers and probabilities are shared."""
+    law, line = _between(first, second)
+    return law.score(first.upright().count, second.upright().count, line(0.0))
+
+
+def _between(first: Binomial, second: Binomial) -> tuple[TwoBinomials, Callable[[float], Line]]:
+    """Return the distribution of the counts of two samples, and the line of each difference of shares."""
     one, two = first.upright(), second.upright()
-    law, slope = TwoBinomials(one.n, two.n, one.span, two.span), one.gain / two.gain
+    slope = one.gain / two.gain
 
     def line(difference: float) -> Line:
         return Line(one.base + one.gain * difference - slope * two.base, slope)
 
-    equal = line(0.0)
-    refuted = refuted_by_score(law, equal, tail), refuted_by_score(law.swapped(), equal.swapped(), tail)
-    counts = one.count, two.count
-    return *_limits(law, counts, refuted, line, tail), line_test(*counts, law, equal)
+    return TwoBinomials(one.n, two.n, one.span, two.span), line
 
 
 def limits_of_answers(first: Binomial, second: Binomial, tail: float) -> tuple[float, float]:

@@ -32,7 +32,8 @@ class Pool:
     """Reports collected under several designs about the same answers: each person under one of them.
 
     Made by `pool`. `warner.estimate` gives the shares that make all reports together the most likely, with intervals
-    from the efficient combination of the collections. It supposes that all collections come from the same population.
+    from the efficient combination of the collections. It assumes that all collections come from the same population,
+    which `warner.check` tests.
 
     Attributes
     ----------
@@ -188,8 +189,9 @@ def pool(tallies: Iterable[Tally]) -> Tally | Pool:
     """Put tallies together that have the same answers, but went through different designs.
 
     `warner.estimate` gives the shares that make all reports together the most likely, with a certificate, and intervals
-    from the efficient combination of the collections. It supposes that all collections come from the same population.
-    Tallies of one design are added up; if there is only one design, the result is a `Tally`.
+    from the efficient combination of the collections. It assumes that all collections come from the same population,
+    which `warner.check` tests. Tallies of one design are added up; if there is only one design, the result is a
+    `Tally`.
 
     Parameters
     ----------
