@@ -92,4 +92,4 @@ def test_three_answers_are_rows_each() -> None:
 def test_a_paper_has_all_rows_and_what_they_rest_on() -> None:
     text = estimate_groups(REGIONS).to_markdown()
     assert text.count("yes") >= 5
-    assert "Cochran" in text
+    assert "(exact, conditional likelihood ratio" in text

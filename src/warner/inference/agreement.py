@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Label, Mask
     from warner.designs.labels import Labels
     from warner.documents import Document
-    from warner.reports.pools import Collected, Pool
+    from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
 NAME = "same population"
@@ -93,7 +93,7 @@ class AgreementTest(Test):
         }
 
 
-def agreement_test(tally: Pool) -> AgreementTest | None:
+def agreement_test(tally: Collected) -> AgreementTest | None:
     """Test in each group that all collections have the same shares; None where no two can be compared."""
     groups = tally.answered.size
     farthest: list[list[tuple[float, _Pair, int, int]]] = [[] for _ in range(groups)]
@@ -166,7 +166,7 @@ def _clearest(farthest: list[tuple[float, _Pair, int, int]]) -> Compared | None:
 class _Shares:
     """The unbiased shares of one collection in the groups that have reports: arrays of shape (groups, answers)."""
 
-    groups: Array
+    groups: Integers
     binomial: Binomial
     exact: Mask
     share: Array
@@ -180,7 +180,7 @@ class _Shares:
     def count(self, row: int, answer: int) -> Binomial:
         return Binomial(*(float(part[row, answer]) for part in self.binomial))
 
-    def only(self, groups: Array) -> _Shares:
+    def only(self, groups: Integers) -> _Shares:
         rows = np.searchsorted(self.groups, groups)
         arrays = (self.exact[rows], self.share[rows], self.error[rows])
         return _Shares(groups, Binomial(*(part[rows] for part in self.binomial)), *arrays)
@@ -197,7 +197,7 @@ class _Pair:
     may_be_exact: bool
 
     @property
-    def groups(self) -> Array:
+    def groups(self) -> Integers:
         return self.first.groups
 
     @cached_property

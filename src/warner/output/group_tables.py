@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.groups.heterogeneity import HETEROGENEITY_TOLERANCE
 from warner.inference.two_answers import remainder
 from warner.typesetting import Printed, amount_cells, labels, share_columns
 from warner.words import (
@@ -104,7 +105,7 @@ def spread_told(estimates: GroupEstimates, level: float) -> str:
     low, high = (np.atleast_1d(end) for end in estimates.spread_interval(level))
     spread = np.atleast_1d(estimates.spread)
     told = [
-        f"{points(value)} ({100 * level:.6g} % interval {100 * first:.3g} to {100 * last:.3g}"
+        f"{points(value)} ({100 * level:.6g} % interval {_lower_end(first)} to {100 * last:.3g}"
         for value, first, last in zip(spread, low, high, strict=True)
     ]
     roughly = "" if estimates.along else ", if shares are roughly normal"
@@ -115,6 +116,11 @@ def spread_told(estimates: GroupEstimates, level: float) -> str:
     named = "; ".join(f"{quoted(domain[place])} {told[place]})" for place in order)
     most = f" of the {ANSWERS_TOLD} most common answers" if len(told) > ANSWERS_TOLD else ""
     return f"{what}{most}{roughly}: {named}"
+
+
+def _lower_end(low: float) -> str:
+    """Write the lower end of a spread; one just above 0 is not written as 0, which the test leaves out."""
+    return "above 0" if 0 < low <= HETEROGENEITY_TOLERANCE else f"{100 * low:.3g}"
 
 
 def test_told(estimates: GroupEstimates) -> str:
