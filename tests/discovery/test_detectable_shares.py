@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import binom
 
 from references import reference
 from warner import OpenDomain
-from warner.discovery.detectable_shares import critical_count, lower_bound, planned_share
+from warner.discovery.detectable_shares import critical_count, fewest_crafted, lower_bound, planned_share
 
 PLANS = reference("open_domains")["plans"]
 FIELDS = {1: 3, 2: 7, 4: 53}  # of the prototype's plans, which take the least variance
@@ -48,3 +50,27 @@ def test_more_people_find_smaller_shares_and_too_few_find_none() -> None:
     assert shares == sorted(shares, reverse=True)
     assert math.isinf(planned_share(design, 50))
     assert lower_bound(2**48, 10**6, math.inf) == 0
+
+
+@pytest.mark.parametrize("power", [0.5, 0.8, 0.99])
+@pytest.mark.parametrize(
+    ("q", "reports", "critical"),
+    [(0.25, (40, 60), (20, 25)), (0.1, (30, 200), (9, 21)), (0.05, (50, 50), (2, 30)), (0.5, (9, 20, 30), (7, 12, 20))],
+)
+def test_no_other_crafted_reports_are_fewer(
+    q: float, reports: tuple[int, ...], critical: tuple[int, ...], power: float
+) -> None:
+    def chance(crafted: tuple[int, ...]) -> float:
+        each = zip(crafted, reports, critical, strict=True)
+        return math.prod(float(binom.sf(c - f - 1, n - f, q)) for f, n, c in each)
+
+    found = fewest_crafted(q, reports, critical, power=power)
+    assert found is not None
+    assert chance(found) >= power - 1e-9
+    others = itertools.product(*(range(c + 1) for c in critical))
+    assert sum(found) == min(sum(crafted) for crafted in others if chance(crafted) >= power)
+
+
+def test_more_than_all_reports_cannot_be_crafted() -> None:
+    assert fewest_crafted(0.25, [10, 10], [5, 11]) is None
+    assert fewest_crafted(0.25, [10], [0]) == (0,)

@@ -14,6 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import warner
 from warner import Discovery, OpenDomain, OpenTally, discover
+from warner.discovery.detectable_shares import fewest_crafted
+from warner.discovery.prefix_search import search
 from warner.inference.binomial import at_least, binomial_limits
 
 WORDS = OpenDomain(epsilon=4, letters="a-z()", length=8, step=3)
@@ -122,18 +124,77 @@ def test_fakes_move_no_share_by_more_than_is_said() -> None:
     assert found().to_dict()["moved"] == part.moved
 
 
+def appears(word: str, crafted: tuple[int, ...], seed: int, expected: list[str] | None = None) -> bool:
+    """Put crafted reports of these levels in the place of as many others, and tell whether the word is found."""
+    rng, (rows, _) = np.random.default_rng(seed), survey().rows
+    certain = OpenDomain(odds=(10**6, 1), letters="a-z()", length=8, step=3, field=WORDS.field)
+    replaced = [rng.choice(np.flatnonzero(rows[:, 0] == level), n, replace=False) for level, n in enumerate(crafted, 1)]
+    fakes: list[Any] = []
+    while any(sum(row[0] == level for row in fakes) < n for level, n in enumerate(crafted, 1)):
+        drawn = certain.draw(certain.values.encoded([word] * 1000).blocks, rng.bytes)
+        fakes = [*fakes, *drawn.tolist()]
+    chosen = [[row for row in fakes if row[0] == level][:n] for level, n in enumerate(crafted, 1)]
+    kept = np.delete(rows, np.concatenate(replaced), axis=0)
+    mixed = OpenTally.of_rows(WORDS, np.concatenate([kept, np.array([row for part in chosen for row in part])]))
+    return word in discover(mixed, expected=expected).values
+
+
+def random_word(seed: int, letters: int) -> str:
+    return "".join(np.random.default_rng(900 + seed).choice(list("abcdefghijklmnopqrstuvwxyz"), letters))
+
+
+# Of 12 values, 80 % appear on average; fewer than 5 with a probability of 6e-4.
+
+
 def test_so_many_fakes_make_any_value_appear() -> None:
-    # 12 surveys with fakes at all levels, as people are; if 80 % succeed, fewer than 5 have a probability of 6e-4.
     (part,) = found().findings
     assert part.fakes is not None
-    (rows, _), appeared = survey().rows, 0
-    certain = OpenDomain(odds=(10**6, 1), letters="a-z()", length=8, step=3, field=WORDS.field)
+    critical = search(WORDS, survey().of_group(0), 0.05, above=0.0, expected=None).critical
+    crafted = fewest_crafted(WORDS.q, survey().level_sizes.tolist(), critical)
+    assert crafted is not None
+    assert sum(crafted) == part.fakes
+    assert sum(appears(random_word(seed, 6), crafted, seed) for seed in range(12)) >= 5
+
+
+def test_fewer_fakes_make_a_value_appear_that_begins_like_a_frequent_one() -> None:
+    (part,) = found().findings
+    assert part.fakes is not None
+    assert part.fakes_continued is not None
+    assert part.fakes_continued < part.fakes / 2
+    crafted = 0, 0, part.fakes_continued
+    assert sum(appears(f"(other{random_word(seed, 2)}", crafted, seed) for seed in range(12)) >= 5
+
+
+def test_fewer_fakes_make_an_expected_value_appear() -> None:
+    (part,) = discover(survey(), expected=["Rare", "the", "never", "rare"]).findings
+    assert part.fakes is not None
+    assert part.fakes_expected is not None
+    # A listed value needs reports of the last level alone. One report as much as (1 - q)/(p - q) respondents, at all
+    # levels, would be 230 of them.
+    assert part.fakes_expected < part.fakes / 3
+    hits = 0
     for seed in range(12):
-        rng = np.random.default_rng(seed)
-        people = rows[rng.choice(len(rows), len(rows) - part.fakes, replace=False)]
-        fakes = certain.draw(WORDS.values.encoded(["madeup"] * part.fakes).blocks, rng.bytes)
-        appeared += "madeup" in discover(OpenTally.of_rows(WORDS, np.concatenate([people, fakes]))).values
-    assert appeared >= 5
+        word = random_word(seed, 6)
+        hits += appears(word, (0, 0, part.fakes_expected), seed, ["Rare", "the", "never", word])
+    assert hits >= 5
+
+
+def test_the_numbers_of_fakes_are_at_every_door() -> None:
+    listed = discover(survey(), expected=["Rare", "the", "never", "rare"])
+    (part,) = listed.findings
+    said = (
+        f"about {part.fakes:,} fake reports can make any value appear, {part.fakes_continued:,} one that begins like a "
+        f"frequent value, {part.fakes_expected:,} one of the expected values"
+    )
+    assert said in listed.text()
+    document = listed.to_dict()
+    assert [document[name] for name in ("fakes", "fakes_continued", "fakes_expected")] == [
+        part.fakes,
+        part.fakes_continued,
+        part.fakes_expected,
+    ]
+    assert "expected" not in found().remarks(found().findings[0])[-1]
+    assert found().to_dict()["fakes_expected"] is None
 
 
 def test_tables_for_papers_have_every_value() -> None:

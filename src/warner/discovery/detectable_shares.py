@@ -17,6 +17,11 @@ whose divergence from P is at most :math:`\theta^2 \chi^2(P_x \| P) / (2 (1-\the
 :math:`P_x / P` have mean 1 over x and lie between m and :math:`e^\varepsilon m`, so that their variance is at most
 :math:`(e^\varepsilon m - 1)(1 - m) \le 1/v^*` (Bhatia and Davis). Fano's inequality,
 :math:`\pi \ln|X| \le n \theta^2 / (2 v^* (1-\theta)) + \ln 2`, is the claim.
+
+**Crafted reports need no randomness.** An attacker chooses the level of each report, and each supports the value. Of n
+reports of a level, f of them crafted, :math:`f + \text{Bin}(n - f, q)` support a value that no respondent holds. The
+fewest crafted reports with :math:`\prod_l P(f_l + \text{Bin}(n_l - f_l, q) \ge c_l) \ge \pi` go to the levels where one
+more of them raises the logarithm of the probability most; each raises it less than the one before.
 """
 
 from __future__ import annotations
@@ -33,7 +38,7 @@ from warner.searching import bisected, first_true, first_true_each
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.arrays import Array, Integers
+    from warner.arrays import Array, Integers, Numbers
     from warner.designs.open.open_domain import OpenDomain
 
 DETECTABLE_TOLERANCE = 1e-10  # how exactly a share is found
@@ -71,6 +76,47 @@ def smallest_share(design: OpenDomain, people: Sequence[int], critical: Sequence
     if chance(1.0) < power:
         return math.inf
     return bisected(lambda share: chance(share) >= power, 0.0, 1.0, close=DETECTABLE_TOLERANCE)[1]
+
+
+def fewest_crafted(
+    q: float, reports: Sequence[int], critical: Sequence[int], *, power: float = 0.8
+) -> tuple[int, ...] | None:
+    """Return the fewest crafted reports at each level, among all, with which a value that nobody holds is found.
+
+    Each other report supports the value with the probability `q`.
+
+    None where not even all reports of each level would be enough.
+
+    Examples
+    --------
+    One level of 100 reports, of which 60 must support the value, as one report in four does by chance. With 47 crafted
+    ones, 13.25 of the others do on average.
+
+    >>> fewest_crafted(0.25, [100], [60], power=0.5)
+    (47,)
+    """
+
+    def chance(level: int, crafted: Numbers) -> Array:
+        n, rest = reports[level], np.asarray(crafted, dtype=np.float64)
+        return np.where(rest < critical[level], at_least(critical[level] - rest, n - rest, q), 1.0)
+
+    if any(least > n for least, n in zip(critical, reports, strict=True)):
+        return None
+
+    def fewest(level: int, probability: float) -> int:
+        return first_true(lambda crafted: bool(chance(level, crafted) >= probability), 0, critical[level])
+
+    # From so many that this level alone does not lose too much, to so many that hardly anything is left to gain.
+    most = power ** (0.1 / len(reports))
+    ranges = [np.arange(fewest(level, power), fewest(level, most) + 1) for level in range(len(reports))]
+    logs = [np.log(chance(level, crafted)) for level, crafted in enumerate(ranges)]
+    gains = np.concatenate([np.diff(log) for log in logs])
+    level_of_gain = np.repeat(np.arange(len(logs)), [len(log) - 1 for log in logs])
+    order = np.argsort(-gains, kind="stable")
+    reached = sum(float(log[0]) for log in logs) + np.concatenate([[0.0], np.cumsum(gains[order])])
+    added = level_of_gain[order[: int((reached >= math.log(power) - DETECTABLE_TOLERANCE).argmax())]]
+    first = np.array([crafted[0] for crafted in ranges])
+    return tuple((first + np.bincount(added, minlength=len(logs))).tolist())
 
 
 def planned_share(design: OpenDomain, n: int, *, level: float = 0.95, power: float = 0.8) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.designs.open.values import OTHER
-from warner.discovery.detectable_shares import lower_bound, smallest_share
+from warner.discovery.detectable_shares import fewest_crafted, lower_bound, smallest_share
 from warner.discovery.prefix_search import search
 from warner.discovery.selective_intervals import SelectedShares, selective_intervals
 from warner.inference.binomial import at_least, check_power
@@ -83,8 +83,10 @@ class GroupFindings:
         By how much every 1 % of crafted reports can have moved any share, at the most; infinite without reports of the
         last level.
     fakes : int or None
-        About how many crafted reports would make any value appear with the probability ``power``: one of them does as
-        much as (1 - q)/(p - q) people who hold it. None where no share would be found.
+        About how many crafted reports among all make any value appear with the probability ``power``, even one that
+        begins like no other; their senders choose the levels. None where not even all reports would.
+    fakes_continued, fakes_expected : int or None
+        The same for the easiest value that begins like a frequent one, and for the easiest value of the expected list.
     """
 
     values: tuple[str | int, ...]
@@ -104,6 +106,8 @@ class GroupFindings:
     kept: tuple[int, ...]
     moved: float
     fakes: int | None
+    fakes_continued: int | None
+    fakes_expected: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -247,10 +251,8 @@ class Discovery(Result):
                 f"with that probability if fewer than {percent(part.lower_bound)} hold it"
             )
         if math.isfinite(part.moved):
-            appear = "" if part.fakes is None else f"; about {part.fakes:,} can make any value appear"
-            said.append(
-                f"every 1 % of fake reports can have moved a share by up to {points(part.moved, up=True)}{appear}"
-            )
+            said.append(f"every 1 % of fake reports can have moved a share by up to {points(part.moved, up=True)}")
+            said += [f"about {appear}"] if (appear := _appearing(part)) else []
         return said
 
     def _detectable(self, share: float) -> str:
@@ -320,6 +322,8 @@ class Discovery(Result):
             "kept": self._listed("kept"),
             "moved": self._listed("moved"),
             "fakes": self._listed("fakes"),
+            "fakes_continued": self._listed("fakes_continued"),
+            "fakes_expected": self._listed("fakes_expected") if self.expected else None,
             "candidates": self._listed("candidates"),
         }
 
@@ -329,6 +333,22 @@ class Discovery(Result):
             every = [[row._asdict() for row in part] for part in every]
         every = [plain(list(value) if isinstance(value, tuple) else value) for value in every]
         return every if self.tally.by else every[0]
+
+
+def _appearing(part: GroupFindings) -> str:
+    """Return how many fake reports make which values appear, the most first; only what takes fewer than any value."""
+    kinds = (
+        ("any value", part.fakes),
+        ("one that begins like a frequent value", part.fakes_continued),
+        ("one of the expected values", part.fakes_expected),
+    )
+    said: list[str] = []
+    fewest = math.inf
+    for what, number in kinds:
+        if number is not None and number < fewest:
+            said.append(f"{number:,} fake reports can make {what} appear" if not said else f"{number:,} {what}")
+            fewest = number
+    return ", ".join(said)
 
 
 def shown_value(value: str | int, other: bool) -> str:
@@ -466,7 +486,12 @@ def _of_group(
         if (value := design.values.decoded(blocks)) is not None
     ]
     smallest = smallest_share(design, people, result.critical, power=power)
-    fakes = smallest * sum(people) * design.gain / (1 - design.q)
+    fakes = fewest_crafted(design.q, people, result.critical, power=power)
+
+    def at_last_level(critical: int | None) -> int | None:
+        crafted = None if critical is None else fewest_crafted(design.q, people[-1:], [critical], power=power)
+        return None if crafted is None else crafted[0]
+
     return GroupFindings(
         tuple(_value(design, hit.blocks) for hit in result.hits),
         np.array([hit.blocks == codes for hit in result.hits], dtype=bool),
@@ -484,7 +509,9 @@ def _of_group(
         result.tested,
         result.kept,
         0.01 * sum(people) / (n * design.gain) if n else math.inf,
-        math.ceil(fakes) if math.isfinite(fakes) else None,
+        None if fakes is None else sum(fakes),
+        at_last_level(result.easiest),
+        at_last_level(result.easiest_expected),
     )
 
 

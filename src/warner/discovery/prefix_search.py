@@ -76,6 +76,10 @@ class Search:
         The least count of a new prefix at each level, and of a new value at the last.
     expected_critical : int or None
         The least count of a value of the list.
+    easiest : int
+        The least count of a value that continues a kept prefix; one more than the reports if there is none.
+    easiest_expected : int or None
+        The least count with which any value of the list is found, by its own test or as one that continues a prefix.
     tested : int
         The number of values that were tested.
     kept : tuple of int
@@ -86,6 +90,8 @@ class Search:
     candidates: list[tuple[Blocks, int]]
     critical: tuple[int, ...]
     expected_critical: int | None
+    easiest: int
+    easiest_expected: int | None
     tested: int
     kept: tuple[int, ...]
 
@@ -140,6 +146,8 @@ def search(
         tested.best(),
         (*critical, last),
         tested.expected_critical,
+        tested.easiest,
+        tested.easiest_expected,
         tested.number,
         tuple(numbers),
     )
@@ -186,6 +194,8 @@ class _Tested:
         self.hits: dict[Blocks, Hit] = {}
         self.number = 0
         self.expected_critical: int | None = None
+        self.easiest = len(reports) + 1
+        self.easiest_expected: int | None = None
         self._others: dict[Blocks, int] = {}
         self._least: dict[Blocks, tuple[int, float]] = {}  # of each prefix: the critical count, and the part of alpha
 
@@ -205,6 +215,7 @@ class _Tested:
             counts = support[possible]
             self.number += len(possible)
             self._least[tuple(prefix)] = critical, share / alpha
+            self.easiest = self.easiest if ended else min(self.easiest, critical)
             found = counts >= critical
             self._refuse_flood(int(found.sum()))
             for place in np.flatnonzero(found).tolist():
@@ -215,7 +226,7 @@ class _Tested:
     def expect(self, expected: Integers, budget: float, alpha: float) -> None:
         """Test the values of a list."""
         share = budget / len(expected)
-        self.expected_critical = critical_count(len(self.reports), self.rate, share)
+        self.expected_critical = self.easiest_expected = critical_count(len(self.reports), self.rate, share)
         self.number += len(expected)
         counts = support_of_listed(self.design, self.reports, expected)
         for row, count in zip(expected.tolist(), counts.tolist(), strict=True):
@@ -223,6 +234,7 @@ class _Tested:
             critical, part = self._least.get(tuple(row[:-1]), (len(self.reports) + 1, 0.0))
             if self.expected_critical <= critical:
                 critical, part = self.expected_critical, share / alpha
+            self.easiest_expected = min(self.easiest_expected, critical)
             if count >= critical:
                 self._add(tuple(row), count, critical, part)
             else:
