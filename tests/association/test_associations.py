@@ -439,7 +439,9 @@ def test_the_same_reports_give_the_same_result() -> None:
     ("data", "designs", "options", "kind", "complaint"),
     [
         (TABLE, [DICE, DICE], {}, TypeError, "designs must map columns to designs"),
-        (TABLE, {"cheated": DICE}, {}, ValueError, "two questions or more"),
+        (TABLE, {"cheated": DICE}, {}, ValueError, "numeric must be given for one question"),
+        (TABLE, {}, {}, ValueError, "two questions or more, but got 0"),
+        ({"a": ["yes"], "x": [1]}, {"a": DICE}, {"numeric": "a"}, ValueError, "a column of its own"),
         (TABLE, {"a": DICE, "b": UnaryEncoding(3, odds=(3, 1))}, {}, ValueError, "supports several answers"),
         (
             TABLE,

@@ -10,8 +10,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from warner import CutoffResponse, RandomizedResponse, SquareWave, associate, explain
+from outside import columns
+from warner import (
+    Channel,
+    CutoffResponse,
+    RandomizedResponse,
+    SquareWave,
+    Tally,
+    associate,
+    estimate,
+    explain,
+    surveys,
+)
 from warner.association.correlations import Scores, correlation
+from warner.designs import design_from_dict
 from warner.regression.scores import report_scores
 
 NUMBERS, COIN = SquareWave(range(11), epsilon=2), RandomizedResponse(["yes", "no"], truth="3/4")
@@ -125,3 +137,62 @@ def test_a_randomized_number_explains_an_outcome_per_unit() -> None:
     fit = explain("y ~ x", many, {"x": NUMBERS}, values={"x": "numbers"})
     # Five standard errors: a false alarm has a probability of 6e-7.
     assert abs(fit.coefficients[1] - 0.5) < 5 * fit.errors[1] < 0.1
+
+
+# One question and a number
+
+
+def test_one_question_and_a_number_on_the_vignette_of_rrreg() -> None:
+    # RRreg 0.7.5 prints .436066.
+    rows = columns("regression/rrreg_vignette_warner.csv")
+    data = {"trait": ["yes" if report else "no" for report in rows["response"]], "cov": rows["cov"]}
+    found = associate(data, {"trait": surveys.warner("1/6")}, numeric="cov")
+    (told,) = found.numeric
+    assert_allclose([told.value, told.se], [0.436066, 0.0461764], atol=1e-6)
+    assert_allclose([told.low, told.high], [0.3445, 0.5264], atol=5e-5)
+
+
+def test_one_question_and_a_number_by_hand() -> None:
+    # Unbiased scores of a report are 3/2 and -1/2; the share is 0.5, and the covariance the mean of score times y less
+    # the product of the means.
+    data = {"q": ["yes", "yes", "no", "no", "yes", "no"], "y": [3.0, 1.0, 2.0, 0.0, 4.0, 2.0], "weight": [1.0] * 6}
+    (told,) = associate(data, {"q": COIN}, numeric="y").numeric
+    scores, y = np.array([1.5, 1.5, -0.5, -0.5, 1.5, -0.5]), np.array(data["y"])
+    covariance = float((scores * y).mean() - 0.5 * y.mean())
+    assert_allclose(told.value, covariance / np.sqrt(0.25 * y.var()), rtol=1e-12)
+    (weighted,) = associate(data, {"q": COIN}, numeric="y", weights="weight").numeric
+    assert_allclose([weighted.value, weighted.se], [told.value, told.se], rtol=1e-12)
+
+
+def test_one_question_has_the_correlation_that_it_has_beside_another() -> None:
+    data = people(300, 9)
+    reports = {"x": NUMBERS.randomize(data["x"]), "trait": COIN.randomize(data["trait"]), "y": data["y"]}
+    values = {"x": "numbers"}
+    both = associate(reports, {"x": NUMBERS, "trait": COIN}, numeric="y", values=values, simulations=0).numeric
+    for name, design, numbers, expected in (("x", NUMBERS, values, both[0]), ("trait", COIN, None, both[1])):
+        (told,) = associate(reports, {name: design}, numeric="y", values=numbers).numeric
+        assert told == expected
+
+
+def test_the_result_of_one_question_leaves_out_what_takes_several() -> None:
+    data = people(300, 10)
+    reports = {"trait": COIN.randomize(data["trait"]), "y": data["y"]}
+    found = associate(reports, {"trait": COIN}, numeric="y")
+    text = " ".join(found.text().split())
+    assert text.startswith("Do the answers to 'trait' go together with 'y'? 300 people.")
+    assert f"Correlation of 'yes' to 'trait' and 'y': {found.numeric[0].value:.3g}" in text
+    assert "does not cover the numeric column" in text
+    for left_out in ("ndependen", "What several questions cost", "answers all questions"):
+        assert left_out not in text
+        assert left_out not in found.to_markdown()
+    assert list(found.table()) == ["trait", "reports", "share", "se", "low", "high"]
+    assert_allclose(found.table()["share"], estimate(Tally(COIN, found.crosstable.counts)).shares, atol=1e-9)
+    document = json.loads(found.to_json())
+    assert (document["test"], document["pairs"], document["costs"]) == (None, [], [])
+    assert design_from_dict(document["design"]) == COIN
+    assert found.approximate
+    with pytest.raises(AttributeError, match="one question has no test of independence"):
+        _ = found.test
+    blurred = Channel([["1/2", "1/4", "1/4"], ["1/4", "3/8", "3/8"], ["1/4", "3/8", "3/8"]], 3, 3)
+    drawn = {"q": [0, 1, 2] * 20, "y": list(range(60))}
+    assert "do not tell all answers apart." in associate(drawn, {"q": blurred}, numeric="y").text()

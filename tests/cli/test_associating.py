@@ -72,7 +72,8 @@ def test_associate_takes_weights_simulations_and_standard_input(folder: Path, pr
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (TWO[:3], "two questions or more"),
+        (TWO[:3], "--numeric must be given for one question"),
+        ((*TWO[:3], "--numeric", "cheated"), "a column of its own"),
         ((*TWO[:3], "copied"), "COLUMN=DESIGN, such as cheated=dice.json, but got 'copied'"),
         ((*TWO, "copied=often.json"), "'copied' is there twice"),
         ((*TWO[:3], "copied=nope.json"), "there is no file nope.json"),
@@ -99,3 +100,12 @@ def test_the_number_of_a_question_is_correlated(folder: Path, prompt: Prompt) ->
     assert told["pairs"][0]["correlations"][0]["answers"][0] is None
     assert told["pairs"][0]["correlations"][0]["value"] == found.pairs[0].correlations[0].value
     assert "--values must be COLUMN=VALUES" in prompt.complains(*TWO, "--values", "age=numbers")
+
+
+def test_one_question_is_correlated_with_a_number(folder: Path, prompt: Prompt) -> None:
+    one = (*TWO[:3], "--numeric", "age")
+    found = associate(folder / "answers.csv", {"cheated": DICE}, numeric="age")
+    assert prompt.prints(*one) == found.text() + "\n"
+    assert prompt.prints(*one, "--json") == found.to_json() + "\n"
+    both = associate(folder / "answers.csv", dict.fromkeys(("cheated", "copied"), DICE), numeric="age")
+    assert found.numeric[0].first == both.numeric[0].first == "cheated"

@@ -1,4 +1,4 @@
-r"""associate: association between the answers to several randomized questions, and tests of independence.
+r"""associate: association between the answers to several randomized questions, or to one and a number.
 
 Three questions, three tools, each the one that suits it:
 
@@ -21,7 +21,7 @@ while the share itself gets smaller. So beyond three questions pairs tell more t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -83,25 +83,32 @@ class Association(Result):
         How often each combination of reports was given, under which designs, and how many rows were left out.
     joint : Estimate
         The most likely joint shares, with their certificate, and intervals.
-    test : Independence
-        Whether all questions are independent of each other.
+    tested : Independence or None
+        The test that all questions are independent of each other, `test`; None for one question.
     pairs : tuple of QuestionPair
         All pairs of questions.
     numeric : tuple of Correlation
         Of each answer with the numeric column, if one was asked for.
     costs : tuple of Cost
-        What it costs to ask one question, two, and so on, up to all of them.
+        What it costs to ask one question, two, and so on, up to all of them; empty for one question.
     level : float
         The confidence level of the intervals.
     """
 
     crosstable: Crosstable
     joint: Estimate
-    test: Independence
+    tested: Independence | None
     pairs: tuple[QuestionPair, ...]
     numeric: tuple[Correlation, ...]
     costs: tuple[Cost, ...]
     level: float
+
+    @property
+    def test(self) -> Independence:
+        """The test that all questions are independent of each other; an error for one question."""
+        if self.tested is None:
+            raise AttributeError("one question has no test of independence; its correlations are in numeric")
+        return self.tested
 
     @property
     def design(self) -> Product:
@@ -129,8 +136,8 @@ class Association(Result):
 
     @property
     def approximate(self) -> bool:
-        """Whether the test of independence holds only about at its level."""
-        return not self.test.exact
+        """Whether the test of independence, or without one every interval, is approximate."""
+        return self.tested is None or not self.tested.exact
 
     def table(self) -> dict[str, Counts]:
         """Give a row for each joint answer.
@@ -140,14 +147,17 @@ class Association(Result):
         dict of str to ndarray
             A column for each question, with its answers; ``reports``, where reports are named like answers; ``share``
             (the most likely one), ``se`` (of the unbiased estimate), ``low`` and ``high`` (the interval of the share,
-            approximate), ``independent`` (the product of the marginal shares) and ``difference`` (share minus that).
+            approximate), and with several questions ``independent`` (the product of the marginal shares) and
+            ``difference`` (share minus that).
         """
         cells = np.indices(self.design.sizes).reshape(len(self.design.designs), -1)
         questions = zip(self.design.questions, self.design.designs, cells, strict=True)
         answers: dict[str, Counts] = {name: all_labels(part.domain)[codes] for name, part, codes in questions}
         rows = self.joint.table(self.level)
-        independent = self._independent.ravel()
         known = {name: column for name, column in rows.items() if name in ASSOCIATION_COLUMNS}
+        if self.tested is None:
+            return {**answers, **known}
+        independent = self._independent.ravel()
         return {**answers, **known, "independent": independent, "difference": rows["share"] - independent}
 
     def printed(self, **options: Any) -> Printed:
@@ -155,14 +165,18 @@ class Association(Result):
         table = self.table(**options)
         further = {"se": "se (points)", "independent": "if independent (%)", "difference": "difference (points)"}
         columns = {name: labels(table[name]) for name in self.design.questions}
+        further = {name: head for name, head in further.items() if name in table}
         columns |= share_columns(table, f"approximate {level_text(self.level)} interval", further)
         names = [quoted(name) for name in self.design.questions]
-        test = f"Independence of the true answers: {self.test.text()}."
         people = f"N = {amount(self.crosstable.n)} {'weighted ' * self.joint.tally.weighted}people."
         sizes = [] if len(self.pairs) > 1 else self._sizes()
         doubts = (f"Warning: {doubt}." for doubt in self.doubts())
-        title = f"Joint shares of the answers to {conjoined(names)}"
-        return Printed(columns, title, (people, test, *sizes, *doubts))
+        joint = "Shares" if self.tested is None else "Joint shares"
+        title = f"{joint} of the answers to {conjoined(names)}"
+        return Printed(columns, title, (people, *self._test_sentence(), *sizes, *doubts))
+
+    def _test_sentence(self) -> list[str]:
+        return [] if self.tested is None else [f"Independence of the true answers: {self.tested.text()}."]
 
     @property
     def _independent(self) -> Array:
@@ -181,9 +195,10 @@ class Association(Result):
             told.append(f"the joint shares may lack up to {proof.gap:.2g} nats of log-likelihood")
         blurred = [name for name, part in parts_of(design) if not part.identified().all()]
         if blurred:
+            unproven = "reports that look independent do not prove that the answers are"
             told.append(
-                f"reports to {enumerated(blurred, 5)} do not tell all answers apart: reports that look independent do "
-                "not prove that the answers are"
+                f"reports to {enumerated(blurred, 5)} do not tell all answers apart"
+                + ("" if self.tested is None else f": {unproven}")
             )
         outside = sum(each.outside for each in self._correlations())
         if outside:
@@ -196,17 +211,17 @@ class Association(Result):
 
     def text(self) -> str:
         """Say it in plain words: the test, the table, the sizes, and what so many questions cost."""
-        paragraphs = [self._heading(), f"Independence of the true answers: {self.test.text()}."]
+        paragraphs = [self._heading(), *self._test_sentence()]
         if self.crosstable.effective is not None:
             effective = f"{self.crosstable.effective:,.1f}"
-            paragraphs.append(f"All tests and intervals are approximate: weights count as {effective} people.")
+            about = "intervals" if self.tested is None else "tests and intervals"
+            paragraphs.append(f"All {about} are approximate: weights count as {effective} people.")
         sizes = self._sizes()
         closing = [self._privacy(), *(f"Warning: {doubt}." for doubt in self.doubts())]
         pairs = ["", *self._lines_of_pairs()] if len(self.pairs) > 1 else []
         strength = ["", wrapped(sizes)] if sizes else []
-        return "\n".join(
-            [wrapped(paragraphs), "", *self._rows(), *pairs, *strength, "", *self._cost(), "", wrapped(closing)]
-        )
+        cost = ["", *self._cost()] if self.costs else []
+        return "\n".join([wrapped(paragraphs), "", *self._rows(), *pairs, *strength, *cost, "", wrapped(closing)])
 
     def _heading(self) -> str:
         questions = [quoted(name) for name in self.design.questions]
@@ -218,7 +233,8 @@ class Association(Result):
             for number, what in ((table.missing, "something missing"), (table.unknown, "an unknown report"))
             if number
         ]
-        return ", ".join([f"Do the answers to {names} go together? {people}", *left_out]) + "."
+        beside = f" with {quoted(table.measured.name)}" if self.tested is None and table.measured is not None else ""
+        return ", ".join([f"Do the answers to {names} go together{beside}? {people}", *left_out]) + "."
 
     def _rows(self) -> list[str]:
         """Give the table of joint shares as lines, the largest first, with a column for each question."""
@@ -235,7 +251,8 @@ class Association(Result):
             f"{100 * low:.2f} to {100 * high:.2f} %"
             for low, high in zip(table["low"][order], table["high"][order], strict=True)
         ]
-        columns["if independent"] = [percent(share) for share in table["independent"][order]]
+        if "independent" in table:
+            columns["if independent"] = [percent(share) for share in table["independent"][order]]
         lines = tabulated(columns, left=len(heads))
         more = len(table["share"]) - len(order)
         proof = self.joint.certificate
@@ -289,6 +306,11 @@ class Association(Result):
         return [about, *lines, *(["so pairs of questions tell more than the whole table"] if many else [])]
 
     def _privacy(self) -> str:
+        if self.tested is None:
+            return (
+                f"Privacy: a report spends epsilon {self.design.shown_epsilon()}, which does not cover the numeric "
+                "column: its values are not randomized."
+            )
         spent = " + ".join(part.shown_epsilon() for part in self.design.designs[:ROWS_SHOWN])
         spent += " + ..." * (len(self.design.designs) > ROWS_SHOWN)
         return (
@@ -303,14 +325,14 @@ class Association(Result):
             "format": "warner association",
             "version": 1,
             "questions": list(self.design.questions),
-            "design": self.design.to_dict(),
+            "design": (self.design if self.tested is not None else self.design.designs[0]).to_dict(),
             "people": table.n,
             **about,
             "missing": table.missing,
             "unknown": table.unknown,
             "level": self.level,
             "epsilon": plain(self.design.epsilon),
-            "test": self.test.to_dict(),
+            "test": None if self.tested is None else self.tested.to_dict(),
             "log_likelihood": plain(self.joint.log_likelihood),
             "gap": None if proof is None else plain(proof.gap),
             "unique": self.unique,
@@ -349,14 +371,15 @@ def associate(
         or glob of CSV, Parquet, JSON-lines, SPSS, Stata or SAS files, as for `tally`. Or an array of whole numbers with
         an axis for each question: how many people gave each combination of reports.
     designs : mapping of str to Design
-        For each question, by the name of its column, what its answers went through. Two at least; reports must name one
-        thing each, as those of `RandomizedResponse`, `Channel` and all of `warner.surveys` do.
+        For each question, by the name of its column, what its answers went through. Two at least, or one with
+        `numeric`; reports must name one thing each, as those of `RandomizedResponse`, `Channel` and all of
+        `warner.surveys` do.
     weights : str, optional
         A column of survey weights. All tests are then approximate.
     counts : str, optional
         A column that holds how many people each row stands for.
     numeric : str, optional
-        A column of numbers: its correlation with each answer is given as well.
+        A column of numbers: its correlation with each answer is estimated as well. Required for one question.
     values : mapping, optional
         Questions whose answers stand for numbers, by the names of their columns: ``{"drinks": "numbers"}`` for answers
         that are numbers, or the number that each answer stands for. Correlations are then with the true number.
@@ -392,7 +415,7 @@ def associate(
             'designs must map columns to designs, such as {"cheated": dice, "copied": dice}, but got '
             f"{type(given).__name__}"
         )
-    asked = Product(given)
+    asked = _product(given, numeric)
     _refuse_options(asked, level, simulations, rng)
     of_questions = numbers_by_question(values, asked.questions)
     numbers = {
@@ -404,14 +427,29 @@ def associate(
         pair_of(table.among(places), level, simulations, generator, numbers)
         for places in combinations(range(len(given)), 2)
     )
+    test: Independence | None = None
     if len(pairs) == 1:
         test = pairs[0].test
-    else:
+    elif pairs:
         test = independence(table.counts, simulations=simulations, rng=generator, effective=table.effective)
     joint = estimated(table.tally(), method=MOST_LIKELY)
-    marginals = Association(table, joint, test, pairs, (), (), level).marginals
-    costs = costs_of(asked, list(marginals.values()), table.n if table.effective is None else table.effective)
-    return Association(table, joint, test, pairs, with_numbers(table, level, numbers), costs, level)
+    result = Association(table, joint, test, pairs, with_numbers(table, level, numbers), (), level)
+    if test is None:
+        return result
+    people = table.n if table.effective is None else table.effective
+    return replace(result, costs=costs_of(asked, list(result.marginals.values()), people))
+
+
+def _product(designs: Mapping[str, Design], numeric: str | None) -> Product:
+    """Return the product of the questions; one question alone is correlated with a number."""
+    if len(designs) != 1:
+        return Product(designs)
+    if numeric is None:
+        raise ValueError(
+            "numeric must be given for one question, as the column of numbers that its answers are correlated with; or "
+            "give the designs of two questions or more"
+        )
+    return Product.of_one_question(*next(iter(designs.items())))
 
 
 def _refuse_options(design: Product, level: float, simulations: object, rng: object) -> None:

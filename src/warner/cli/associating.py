@@ -30,7 +30,9 @@ def associate(
     *,
     weights: Weights = None,
     counts: Annotated[str | None, typer.Option(help="The column that says how many people a row stands for.")] = None,
-    numeric: Annotated[str | None, typer.Option(help="Also correlate the answers with this column of numbers.")] = None,
+    numeric: Annotated[
+        str | None, typer.Option(help="Correlate the answers with this column of numbers; needed for one question.")
+    ] = None,
     values: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,7 +52,8 @@ def associate(
     """Test whether the answers to several questions are associated.
 
     The file has a row for each person, with a column of reports for each question; each answer was randomized
-    independently. Prints a test of independence, the joint shares, and measures of how strong the association is.
+    independently. Prints a test of independence, the joint shares, and measures of how strong the association is. One
+    question is correlated with the numbers of --numeric.
     """
     from warner.association.associations import associate as associated
 

@@ -116,6 +116,18 @@ class Product(Design):
             raise TypeError(f"designs must be a mapping or a list of designs, but got {type(given).__name__}")
         named = given if isinstance(given, Mapping) else {f"question {i + 1}": part for i, part in enumerate(given)}
         names, parts = tuple(named), tuple(named.values())
+        if len(parts) < 2:
+            raise ValueError(f"designs must be those of two questions or more, but got {len(parts)}")
+        self._set(names, parts)
+
+    @classmethod
+    def of_one_question(cls, name: str, design: Design) -> Product:
+        """Product of a single question, so that its reports are counted as those of several; no file holds it."""
+        product = cls.__new__(cls)
+        product._set((name,), (design,))
+        return product
+
+    def _set(self, names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
         _refuse_parts(names, parts)
         object.__setattr__(self, "questions", names)
         object.__setattr__(self, "designs", parts)
@@ -482,8 +494,6 @@ def _surest(table: Array) -> float:
 
 
 def _refuse_parts(names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
-    if len(parts) < 2:
-        raise ValueError(f"designs must be those of two questions or more, but got {len(parts)}")
     for name, design in zip(names, parts, strict=True):
         if not isinstance(name, str) or not name:
             raise TypeError(f"questions must have names that are texts, but got {name!r}")

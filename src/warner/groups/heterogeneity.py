@@ -59,12 +59,12 @@ if TYPE_CHECKING:
 
 HETEROGENEITY_TOLERANCE = 1e-9  # how near an end of the interval is found
 SURVEYS_DRAWN = 2_000  # drawn for the correlations between answers
-DRAWS = 1_999  # of counts given their total, at most
-LEAST_DRAWS, COUNTS_DRAWN = 99, 2 * 10**7  # at least, and of all groups together: a few seconds
-EXCEEDANCES, FEW_GROUPS = 20, 100  # after which draws end; not up to so many groups, where they take no time
-SUM_ROUNDING = 1e-13  # relative rounding of a sum of x ln x
+CONDITIONAL_DRAWS = 1_999  # of counts given their total, at most
+FEWEST_CONDITIONAL_DRAWS, COUNTS_DRAWN = 99, 2 * 10**7  # at least, and of all groups together: a few seconds
+EXCEEDANCES, GROUPS_DRAWN_IN_FULL = 20, 100  # after which draws end; not up to so many groups, where they take no time
+STATISTIC_ROUNDING = 1e-13  # relative rounding of a sum of x ln x
 MOST_DRAWN_FROM = 10**9  # reports from which counts are drawn
-COUNTS_AT_ONCE = 200_000  # drawn together
+CONDITIONAL_COUNTS_AT_ONCE = 200_000  # drawn together
 PEOPLE = 20  # in each of them, at most: correlations do not depend on their number
 
 
@@ -204,7 +204,7 @@ def conditional_test(counts: Binomial, rng: np.random.Generator) -> GroupTest | 
 def _likelihood_ratio(counts: Integers, n: Integers) -> Array:
     """Return twice the log-likelihood ratio of probabilities of their own and an equal one."""
     expected = counts.sum() / n.sum() * n
-    return 2 * (deviance(counts, expected) + deviance(n - counts, n - expected)).sum()
+    return np.asarray(2 * (deviance(counts, expected) + deviance(n - counts, n - expected)).sum())
 
 
 def _conditional_p_value(counts: Integers, n: Integers, rng: np.random.Generator) -> float:
@@ -212,17 +212,17 @@ def _conditional_p_value(counts: Integers, n: Integers, rng: np.random.Generator
 
     Given the total, it rises with the sum of x ln x over both kinds of reports of all groups.
     """
-    draws = min(DRAWS, max(LEAST_DRAWS, COUNTS_DRAWN // counts.size - 1))
-    stop = EXCEEDANCES if counts.size > FEW_GROUPS else draws + 1
+    draws = min(CONDITIONAL_DRAWS, max(FEWEST_CONDITIONAL_DRAWS, COUNTS_DRAWN // counts.size - 1))
+    stop = EXCEEDANCES if counts.size > GROUPS_DRAWN_IN_FULL else draws + 1
     largest = int(n.max())
-    table = xlogy(np.arange(largest + 1.0), np.arange(largest + 1.0)) if largest <= COUNTS_AT_ONCE else None
+    table = xlogy(np.arange(largest + 1.0), np.arange(largest + 1.0)) if largest <= CONDITIONAL_COUNTS_AT_ONCE else None
 
     def sums(drawn: Integers) -> Array:
         both = (drawn, n - drawn)
-        return sum((xlogy(x, x) if table is None else table[x]).sum(axis=-1) for x in both)
+        return np.asarray(sum((xlogy(x, x) if table is None else table[x]).sum(axis=-1) for x in both))
 
-    observed = float(sums(counts)) * (1 - SUM_ROUNDING)
-    step, exceeded = max(1, COUNTS_AT_ONCE // counts.size), 0
+    observed = float(sums(counts)) * (1 - STATISTIC_ROUNDING)
+    step, exceeded = max(1, CONDITIONAL_COUNTS_AT_ONCE // counts.size), 0
     for start in range(0, draws, step):
         drawn = rng.multivariate_hypergeometric(n, counts.sum(), size=min(step, draws - start), method="marginals")
         as_large = exceeded + np.cumsum(sums(drawn) >= observed)
