@@ -143,7 +143,7 @@ CASES: list[tuple[str, Tally | Pool, dict[str, Any], set[str], bool]] = [
     ),
     (
         "a pool with a channel",
-        pool([Tally(THREE, [400, 350, 250]), Tally(LINEAR, [330, 330, 340])]),
+        pool([Tally(THREE, [400, 350, 250]), Tally(LINEAR, [359, 407, 234])]),
         {},
         {"linear"},
         True,
