@@ -32,6 +32,14 @@ def test_the_variance_of_an_absent_answer_is_what_simulations_have() -> None:
     assert_allclose(estimates.var() * n, 1.25, rtol=0.04)
 
 
+@pytest.mark.parametrize("shares", [(Fraction(1, 3),) * 3, (Fraction(1, 2), Fraction(1, 2), 0), (1, 0, 0)])
+def test_the_order_by_total_error_is_the_same_in_every_population(shares: tuple[Fraction, ...]) -> None:
+    # The sum of the variances of all shares is the total of equal shares, and the difference of the sums of squares.
+    for alike in (Symmetry(3, 1, 5).alike, Symmetry(4, 1, 6).alike):
+        total = sum(alike.share_variance(Fraction(share)) for share in shares)
+        assert total == alike.total_variance(3) + Fraction(1, 3) - sum(Fraction(share) ** 2 for share in shares)
+
+
 def test_sets_of_all_answers_up_to_each_are_prefixes() -> None:
     values, sets = np.array([[3, 1, 4], [1, 5, 9]]), Prefixes(3)
     assert [list(members) for members in sets] == [[0], [0, 1], [0, 1, 2]]

@@ -1,18 +1,22 @@
-"""Subset selection: its draw."""
+"""Subset selection: its draw, and its best sizes."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+import warner
 from warner import SubsetSelection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def plain(x: int, design: SubsetSelection, source: Callable[[int], bytes]) -> list[int]:
@@ -64,3 +68,36 @@ def test_all_sets_of_the_others_are_equally_likely() -> None:
         expected = n * (3 if 4 in pair else 1) / total
         chi_square += (seen[pair] - expected) ** 2 / expected
     assert chi_square < 95  # 35 degrees of freedom: above with probability 2e-7
+
+
+@pytest.mark.parametrize("share", ["0", "1/1000", "1/20", "3/10", "1/2", "9/10", "1"])
+def test_no_other_size_estimates_a_share_better(share: str) -> None:
+    for k, odds in itertools.product((2, 3, 7, 30, 61), ((21, 20), (3, 1), (50, 1), (3000, 1))):
+        best = SubsetSelection(k, odds=odds).best_for_share(share)
+        sizes = (SubsetSelection(k, odds=odds, size=d) for d in range(1, k))
+        every = [design.symmetry.alike.share_variance(Fraction(share)) for design in sizes]
+        assert best.symmetry.alike.share_variance(Fraction(share)) == min(every)
+        assert best.odds == odds
+
+
+def test_no_other_size_has_a_smaller_total_error() -> None:
+    for k, odds in itertools.product((2, 3, 7, 30, 61), ((21, 20), (3, 1), (50, 1), (3000, 1))):
+        every = [SubsetSelection(k, odds=odds, size=d).symmetry.alike.total_variance(k) for d in range(1, k)]
+        assert SubsetSelection(k, odds=odds).symmetry.alike.total_variance(k) == min(every)
+
+
+def test_larger_sets_for_a_share_have_odds_that_one_draw_can_decide() -> None:
+    design = SubsetSelection(1_423_000, epsilon=1)
+    larger = design.best_for_share(0.3)
+    assert larger.size > design.size
+    assert larger.epsilon <= design.epsilon
+    assert larger.epsilon == pytest.approx(1, rel=1e-9)
+
+
+def test_a_saved_design_keeps_its_size(tmp_path: Path) -> None:
+    design = SubsetSelection(100, epsilon=4, size=1)  # not the best: that is 2
+    design.save(tmp_path / "design.json")
+    loaded = warner.load_design(tmp_path / "design.json")
+    assert (loaded, loaded.size) == (design, 1)
+    assert warner.plan(loaded, half_width=0.01).design == design
+    assert warner.plan(loaded, half_width=0.01, share=0.1).design == design

@@ -76,23 +76,69 @@ def test_the_smallest_number_of_people(k: int, odds: tuple[int, int], share: flo
 def test_the_worst_case_is_the_worst_case(k: int, epsilon: float, target: float) -> None:
     made = plan(k, epsilon=epsilon, half_width=target)
     for share in (0, 0.1, 0.3, 0.5, 0.8, 1):
-        assert plan(k, epsilon=epsilon, people=made.people, share=share).half_width <= target * (1 + 1e-6)
+        assert plan(made.design, people=made.people, share=share).half_width <= target * (1 + 1e-6)
 
 
 @given(st.integers(2, 500), st.integers(20, 10**6), st.floats(0.01, 0.3), st.sampled_from([None, 0.0, 0.02, 0.6]))
 def test_the_smallest_epsilon(k: int, people: int, target: float, share: float | None) -> None:
-    best = plan(k, people=people, epsilon=20, share=share).half_width
+    options: dict[str, Any] = {"mechanism": "randomized response", "share": share}
+    best = plan(k, people=people, **options, epsilon=20).half_width
     if best > target:
         with pytest.raises(ValueError, match="no epsilon"):
-            plan(k, people=people, half_width=target, share=share)
+            plan(k, people=people, **options, half_width=target)
         return
-    made = plan(k, people=people, half_width=target, share=share)
+    made = plan(k, people=people, **options, half_width=target)
     assert made.solved_for == "epsilon"
     assert made.half_width <= target  # of the very design that is returned
-    assert plan(k, people=people, epsilon=made.epsilon * (1 - 1e-6), share=share).half_width > target
+    assert plan(k, people=people, **options, epsilon=made.epsilon * (1 - 1e-6)).half_width > target
     # What is shown is rounded up, and reaches the target as well.
-    assert plan(k, people=people, epsilon=made.design.shown_epsilon(), share=share).half_width <= target
+    assert plan(k, people=people, **options, epsilon=made.design.shown_epsilon()).half_width <= target
     assert made.epsilon <= float(made.design.shown_epsilon())
+
+
+@pytest.mark.parametrize("share", [None, 0.1])
+@pytest.mark.parametrize(("k", "people", "target"), [(4, 20_000, 0.02), (15, 20_000, 0.02), (100, 20_000, 0.02)])
+def test_the_smallest_epsilon_is_that_of_the_mechanism_recommended_there(
+    k: int, people: int, target: float, share: float | None
+) -> None:
+    made = plan(k, people=people, half_width=target, share=share)
+    assert made.half_width <= target
+    assert made.mechanisms is not None
+    chosen = made.mechanisms.design()
+    assert chosen.mechanism == made.design.mechanism
+    same = plan(k, mechanism=chosen.mechanism, people=people, half_width=target, share=share)
+    assert same.design == made.design
+    # No more than with randomized response.
+    assert (
+        made.epsilon <= plan(k, mechanism="randomized response", people=people, half_width=target, share=share).epsilon
+    )
+
+
+def test_a_plan_for_the_least_favorable_share_also_has_the_number_for_ten_percent() -> None:
+    made = plan(1000, epsilon=1, half_width=0.01)
+    assert made.usual is not None
+    assert made.usual.people == plan(made.design, half_width=0.01, share=0.1).people < made.people
+    assert f"For an answer with a true share of 10 %, {made.usual.people:,} people are enough." in first_line(made)
+    given = plan(1000, epsilon=1, people=10_000)
+    assert given.usual is not None
+    assert given.usual.people == 10_000
+    assert given.usual.half_width == plan(given.design, people=10_000, share=0.1).half_width
+    assert f"For an answer with a true share of 10 %, it is {100 * given.usual.half_width:.3g} percentage points." in (
+        first_line(given)
+    )
+    document = json.loads(made.to_json())["usual"]
+    assert document == {"share": 0.1, "people": made.usual.people, "half_width": made.usual.half_width}
+    # With a share of your own, or a population, or another measure, that is the number.
+    for options in ({"share": 0.2}, {"population": "uniform"}):
+        assert plan(1000, epsilon=1, half_width=0.01, **options).usual is None
+    assert plan(1000, epsilon=1, error=0.01).usual is None
+    assert "of 1 percentage point for a share of 20 % at epsilon 1." in first_line(
+        plan(1000, epsilon=1, half_width=0.01, share=0.2)
+    )
+
+
+def first_line(made: Any) -> str:
+    return " ".join(str(made).partition("Design:")[0].split())
 
 
 @pytest.mark.parametrize("k", [2, 30])
@@ -151,7 +197,7 @@ def test_the_average_half_width_is_as_promised(k: int, epsilon: float, target: f
 @pytest.mark.parametrize(("k", "epsilon", "target"), [(2, 1, 0.05), (12, 2, 0.03), (200, 4, 0.01)])
 def test_simulated_surveys_of_the_planned_size_keep_the_promise(k: int, epsilon: float, target: float) -> None:
     truth = zipf(k, 1.3)
-    made = plan(k, epsilon=epsilon, half_width=target, share=truth[0])
+    made = plan(k, mechanism="randomized response", epsilon=epsilon, half_width=target, share=truth[0])
     rng = np.random.default_rng(5)
     counts = reports_of_population(truth, made.people, made.design, rng=rng, size=300)
     assert_allclose(unclipped(counts[:, 0], made.people, made.design).mean(), target, rtol=0.05)
@@ -164,7 +210,7 @@ def test_simulated_surveys_of_the_planned_size_keep_the_promise(k: int, epsilon:
 @pytest.mark.parametrize("population", ["uniform", ("zipf", 1.5)])
 def test_the_error_is_that_of_the_unbiased_shares(population: Any) -> None:
     k, n = 12, 3000
-    made = plan(k, epsilon=1.5, people=n, population=population)
+    made = plan(k, mechanism="randomized response", epsilon=1.5, people=n, population=population)
     truth = uniform(k) if population == "uniform" else zipf(k, 1.5)
     rng = np.random.default_rng(8)
     surveys = inv(reports_of_population(truth, n, made.design, rng=rng, size=4000), made.design)
@@ -253,7 +299,7 @@ def test_a_pilot_is_the_population() -> None:
 
 def test_the_predicted_errors_are_those_of_simulated_surveys() -> None:
     truth = zipf(50, 1.5)
-    made = plan(50, epsilon=2, people=2000, population=truth, rng=np.random.default_rng(3))
+    made = plan(RandomizedResponse(50, epsilon=2), people=2000, population=truth, rng=np.random.default_rng(3))
     rng = np.random.default_rng(4)
     counts = reports_of_population(truth, 2000, made.design, rng=rng, size=2000)
     for name in ("mle", "inv_p", "inv_n"):
@@ -426,13 +472,15 @@ def test_json_holds_every_number() -> None:
 
 @pytest.mark.parametrize("population", [None, "zipf:1.2"])
 @pytest.mark.parametrize("share", [None, 0.1])
-def test_the_table_holds_what_single_plans_say(population: Any, share: float | None) -> None:
-    made = plan(6, epsilon=1.3, half_width=0.05, share=share, population=population, simultaneous=True)
+@pytest.mark.parametrize("mechanism", ["randomized response", "subset selection"])
+def test_the_table_holds_what_single_plans_say(mechanism: str, population: Any, share: float | None) -> None:
+    options: dict[str, Any] = {"share": share, "population": population, "simultaneous": True}
+    made = plan(6, mechanism=mechanism, epsilon=1.3, half_width=0.05, **options)
     table = made.table(epsilons=[0.5, 1.3, 3], people=[100, 10_000])
     assert table["epsilon"].tolist() == [0.5, 0.5, 1.3, 1.3, 3, 3]
     assert table["people"].tolist() == [100, 10_000] * 3
     for epsilon, n, width, error in zip(*table.values(), strict=True):
-        single = plan(6, epsilon=epsilon, people=int(n), share=share, population=population, simultaneous=True)
+        single = plan(6, mechanism=mechanism, epsilon=epsilon, people=int(n), **options)
         assert_allclose([width, error], [single.half_width, single.error], rtol=1e-12)
     usual = made.table()
     own = (usual["epsilon"] == made.epsilon) & (usual["people"] == made.people)
@@ -495,7 +543,7 @@ def test_the_smallest_epsilon_of_a_subset_selection(by_design: bool) -> None:
     less = SubsetSelection(labels, epsilon=solved.epsilon * (1 - 1e-6))
     assert plan(less, people=20_000).half_width > 0.03
     # Randomized response among 50 answers would have to reveal more.
-    assert plan(labels, **options).epsilon > 1.1 * solved.epsilon
+    assert plan(labels, mechanism="randomized response", **options).epsilon > 1.1 * solved.epsilon
     assert_allclose(solved.table([solved.epsilon], [20_000])["half_width"], [solved.half_width], rtol=1e-15)
     assert (np.diff(solved.table([0.5, 1, 2, 4], [1000])["half_width"]) < 0).all()
 

@@ -275,6 +275,14 @@ class Design(Device):
         best = cls.for_epsilon(domain, epsilon)
         return {} if best is None else {cls.mechanism: best}
 
+    def best_for_share(self, share: Number) -> Self:
+        """Return the design of the same mechanism and epsilon that estimates a share of this size best.
+
+        It is the design itself, unless the mechanism has a parameter that depends on the share, such as a size of sets.
+        """
+        del share
+        return self
+
     def as_channel(self) -> Channel:
         """Write the design as a table of whole numbers."""
         raise TypeError(f"a {self.mechanism} has too many possible reports to be written as a table")

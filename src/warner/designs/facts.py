@@ -39,7 +39,27 @@ class Alike(NamedTuple):
         >>> Alike(Fraction(3, 4), Fraction(1, 4), Fraction(1, 2)).variance_of_absent  # (3/16) / (1/4), and twice that
         Fraction(3, 2)
         """
-        return self.q * (1 - self.q) / (self.p - self.q) ** 2 / self.asked
+        return self.share_variance(Fraction(0))
+
+    def share_variance(self, share: Fraction) -> Fraction:
+        """Variance of the unbiased estimate of one share, for one report.
+
+        >>> Alike(Fraction(3, 4), Fraction(1, 4)).share_variance(Fraction(1, 2))  # (1/2 * 1/2) / (1/2)^2
+        Fraction(1, 1)
+        """
+        counted = self.q + (self.p - self.q) * share
+        return counted * (1 - counted) / (self.p - self.q) ** 2 / self.asked
+
+    def total_variance(self, k: int) -> Fraction:
+        """Sum of the variances of the unbiased estimates of k equal shares, for one report.
+
+        Equal shares are the worst case. If every report asks about every answer, the total in another population is
+        smaller by the same amount for every design: sampling error is 1 less the sum of squared shares.
+
+        >>> Alike(Fraction(3, 4), Fraction(1, 4)).total_variance(2)
+        Fraction(2, 1)
+        """
+        return k * self.share_variance(Fraction(1, k))
 
 
 class Symmetry(NamedTuple):

@@ -34,10 +34,11 @@ import numpy as np
 
 from warner.designs.bit_vectors import PackedSupport
 from warner.designs.draws import Compared, bernoulli, selection, selections
-from warner.designs.exact import TOTAL_LIMIT
+from warner.designs.exact import TOTAL_LIMIT, exact, odds_as_given, odds_not_above
 from warner.designs.facts import Symmetry
 from warner.designs.odds import Budget, NumberReader, OddsDesign, refuse_even
 from warner.designs.report_forms import BitForm
+from warner.searching import first_true
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask
@@ -128,6 +129,18 @@ class SubsetSelection(OddsDesign, PackedSupport):
     def symmetry(self) -> Symmetry:
         """The probabilities that a set holds the true answer and another one, and those of pairs."""
         return _symmetry(self.k, self.size, *self.odds)
+
+    def best_for_share(self, share: Number) -> SubsetSelection:
+        """Return the design of the same answers and odds with the best size of sets for estimating this share."""
+        k, size = self.k, _best_size(self.k, *self.odds, exact("share", share))
+
+        def total(a: int, b: int) -> int:
+            return a * size + b * (k - size)
+
+        odds = self.odds
+        if total(*odds) >= TOTAL_LIMIT:  # then rounded down, to what one draw can decide
+            odds = odds_as_given(odds_not_above(Fraction(*odds), total))
+        return self._of(domain=self.domain, odds=odds, size=size)
 
     @property
     def supported(self) -> int:
@@ -221,8 +234,18 @@ def _symmetry(k: int, d: int, a: int, b: int) -> Symmetry:
     )
 
 
-def _best_size(k: int, a: int, b: int) -> int:
-    """Choose the size whose unbiased share of an absent answer varies least: one of two."""
-    ideal = Fraction(k * b, a + b)
-    sizes = sorted({max(1, math.floor(ideal)), max(1, math.ceil(ideal))})
-    return min(sizes, key=lambda size: _symmetry(k, size, a, b).alike.variance_of_absent)
+def _best_size(k: int, a: int, b: int, share: Fraction | None = None) -> int:
+    """Choose the size with the smallest total variance of all shares, or with the smallest variance of this share.
+
+    With t = d/(K-d) the total goes with (a/b)^2 t + 2 a/b + 1/t, which is smallest at d = K b/(a + b): the best size is
+    one of the two next to it. The variance of one share falls with d until it rises.
+    """
+    if share is None:
+        ideal = Fraction(k * b, a + b)
+        sizes = sorted({max(1, math.floor(ideal)), max(1, math.ceil(ideal))})
+        return min(sizes, key=lambda size: _symmetry(k, size, a, b).alike.total_variance(k))
+
+    def variance(size: int) -> Fraction:
+        return _symmetry(k, size, a, b).alike.share_variance(share)
+
+    return first_true(lambda size: variance(size + 1) >= variance(size), 1, k - 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.output import canvas
-from warner.planning.mechanisms import COMPARED, VARIANCE_TOLERANCE, bits_text
+from warner.planning.mechanisms import VARIANCE_TOLERANCE, bits_text, comparison_words
 from warner.planning.precision import MEASURES
 from warner.words import counted
 
@@ -91,8 +91,8 @@ def save_plan(plan: Tradeoff, path: str | os.PathLike[str], *, title: str | None
 def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw how many more people each mechanism needs than the best, against epsilon, for the same number of answers.
 
-    By the variance that they are compared by, in percent; both axes are logarithmic. Below the dashed line a mechanism
-    is precise enough to be recommended, if no other there has shorter reports; the best of all is on the lower edge.
+    By the criterion that they are ranked by, in percent; both axes are logarithmic. The recommended mechanism is one of
+    those below the dashed line; the best of all is on the lower edge.
 
     Parameters
     ----------
@@ -124,9 +124,8 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
         axis.set_major_formatter(lambda value, _: f"{value:,g}")
     ax.set_xlabel("epsilon")
     above_best = "more people than the best mechanism needs (%)"
-    ax.set_ylabel(
-        above_best if compared.quantity == "shares" else f"{COMPARED[compared.quantity].smallest}, % above best"
-    )
+    criterion = comparison_words(compared.quantity, compared.share).smallest
+    ax.set_ylabel(above_best if compared.criterion == "total" else f"{criterion}, % above best")
     labels = [f"{candidate.name}: {bits_text(candidate.bits)}" for candidate in compared.candidates]
     notes = [
         f"{len(compared.domain):,} answers",
@@ -147,7 +146,7 @@ def _more_people(compared: Mechanisms, epsilons: Array) -> dict[str, Array]:
         offered = compared.at(float(epsilon))
         for candidate in offered:
             if candidate.name in more:
-                more[candidate.name][place] = 100 * (candidate.variance / offered[0].variance - 1)
+                more[candidate.name][place] = 100 * (candidate.criterion / offered[0].criterion - 1)
     return more
 
 

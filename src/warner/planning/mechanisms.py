@@ -1,16 +1,24 @@
 r"""Comparison of mechanisms: what each needs for the same answers at the same epsilon, and which to take.
 
 All mechanisms give the same privacy; they differ in three things. *People*: the fewest that reach a precision, by the
-formulas of a plan. *Bits*: what a report takes to send. *Decoding*: the steps from reports to counts. Where answers are
-many, nearly all of them are rare, and the number of people goes with the variance that one report leaves in the
-unbiased share of an answer that nobody holds [1]_,
+formulas of a plan. *Bits*: the length of a report. *Decoding*: the steps from reports to counts.
 
-.. math:: v = \frac{q(1-q)}{(p-q)^2}.
+**The criterion.** Mechanisms of shares are ranked by the total squared error T: the sum of the variances of all K
+unbiased shares, for one report. With v the variance of the share of an answer that no respondent has [1]_,
 
-**The rule.** Of the mechanisms whose v is at most 5 % above the smallest, take the one with the shortest reports; if
-two are equally short, the one with the smaller v. It depends on the number of answers and on epsilon alone. Randomized
-response, whose reports are as short as can be, is so taken wherever it is about the best. Of a mechanism with several
-variants one is in question; the others are compared, for those who must have them, and not recommended.
+.. math:: v = \frac{q(1-q)}{(p-q)^2}, \qquad T = K v + \frac{1 - 2q}{p-q} - \sum_i \theta_i^2.
+
+The population enters through the last term alone, which is the same for every mechanism that asks about every answer:
+the order is the same in every population. The column `total` is for equal shares, the worst case. If the true share
+is given, mechanisms are ranked by the variance of that share, :math:`\phi(1-\phi)/(p-q)^2` with
+:math:`\phi = q + (p-q)\theta`. Sizes of sets follow the same criterion. A mechanism that asks about a part of the
+answers divides all of this by that part.
+
+**The rule.** The candidates are the mechanisms whose criterion is at most 5 % above the smallest. With fewer than 20
+answers, the one with the shortest reports is recommended. With 20 answers or more, where shrinkage is the default
+estimator and gains from support of several answers, reports of up to 64 bits count as equally short, and the smaller
+criterion decides. Next come the smaller criterion, fewer bits, fewer steps of decoding, and randomized response. Only
+the first variant of a mechanism is a candidate; the others are listed for comparison.
 
 **Numbers.** For the mean of a number, v is the largest variance, over all answers, that randomizing adds to one report
 of the unbiased mean, as a part of the squared range: sampling error comes on top, and is the same for all. For its
@@ -18,12 +26,13 @@ distribution, v is the variance that randomizing adds to one report of the unbia
 over the numbers, if all are equally common: that of exact limits, of quantiles and of shares beyond a number, whatever
 the shape. How close an estimator comes that assumes a smooth shape has no formula, and depends on the shape; there
 square waves are several times closer, which the recommendation says. Square waves and cut-off responses are compared as
-well then; the rule is the same. Both are exact, but for affine hashing, whose law of three answers is averaged over all
-of them (`warner.planning.number_precision`).
+well then, and the shortest reports within 5 % of the smallest v are recommended. Both are exact, but for affine
+hashing, whose law of three answers is averaged over all of them (`warner.planning.number_precision`).
 
 A worked number: 16 answers at epsilon 1. Randomized response has p = e / (e + 15) = 0.1534 and q = 1 / (e + 15) =
-0.0564, so v = 5.66. Sets of 4 answers have p = 4e / (4e + 12) = 0.4754, q = 4 (3e + 12) / (15 (4e + 12)) = 0.2350 and
-v = 3.11: 55 % of the people, for reports of log2 1820 = 10.8 bits in the place of 4.
+0.0564, so v = 5.66 and T = 16 v + (1 - 2q) / (p - q) - 1/16 = 99.7. Sets of 4 answers have p = 4e / (4e + 12) = 0.4754,
+q = 4 (3e + 12) / (15 (4e + 12)) = 0.2350, v = 3.11 and T = 51.9: 52 % of the people, for reports of log2 1820 = 10.8
+bits instead of 4.
 
 References
 ----------
@@ -33,6 +42,8 @@ References
 
 from __future__ import annotations
 
+import math
+import operator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,7 +52,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.arrays import objects
-from warner.designs import MECHANISMS
+from warner.designs import MECHANISMS, RandomizedResponse
 from warner.designs.exact import exact
 from warner.designs.labels import canonical
 from warner.estimators.methods import SMOOTHED
@@ -63,7 +74,7 @@ from warner.planning.solving import fewest_people
 from warner.planning.wording import share_text
 from warner.results import Result, plain, rows
 from warner.typesetting import Printed, in_digits
-from warner.words import aligned, counted, enumerated, quoted, rounded_up, wrapped
+from warner.words import aligned, counted, enumerated, quoted, rounded_up, sentence, wrapped
 
 if TYPE_CHECKING:
     import os
@@ -78,7 +89,10 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.planning.populations import Population
 
-VARIANCE_TOLERANCE = 0.05  # part by which the variance may exceed the smallest, for the sake of short reports
+VARIANCE_TOLERANCE = 0.05  # part by which the criterion may exceed the smallest, for the sake of short reports
+MANY_ANSWERS = 20  # number of answers from which on short reports count as equally short
+EQUALLY_SHORT = 64  # bits up to which they do: a machine word
+DECODED = 10.0**6  # reports for which the steps of decoding are compared
 DIGITS_COMPARED = 9  # in which variances, and bits, agree that are the same
 WHOLE_BITS_FROM = 100  # bits from which on they are shown as whole numbers
 WORTH_NAMING = 0.95  # another mechanism is named if it needs less than this part of the people
@@ -86,87 +100,160 @@ FAR_SHORTER = 0.5  # or if its reports are shorter than this part
 
 
 class CandidateMechanism(NamedTuple):
-    """A mechanism at its best for some number of answers and some epsilon.
+    """A mechanism at its best for a number of answers and an epsilon.
 
-    `variance` is that of the unbiased share of an answer that nobody holds, for one report; of a mean or a
-    distribution, what randomizing adds. What is `in_question` may be recommended; other variants of a mechanism are
-    compared only.
+    `variance` is that of the unbiased share of an answer that no respondent has, for one report; of a mean or a
+    distribution, the variance that randomizing adds. Of shares, `total` is the total squared error of one report, and
+    `share_variance` the variance of a share of the given size. What is `in_question` may be recommended; other variants
+    of a mechanism are listed for comparison.
     """
 
     name: str
     design: Design
     variance: float
     in_question: bool
+    total: float | None = None
+    share_variance: float | None = None
 
     @property
     def bits(self) -> float:
-        """What a report takes to send."""
+        """Length of a report in bits."""
         return self.design.report_bits
+
+    @property
+    def criterion(self) -> float:
+        """The number by which mechanisms are ranked: the most specific one that is known."""
+        known = (self.share_variance, self.total, self.variance)
+        return next(value for value in known if value is not None)
+
+    @property
+    def rank(self) -> float:
+        """The criterion, rounded, so that equal ones are equal."""
+        return float(f"{self.criterion:.{DIGITS_COMPARED}g}")
 
 
 class ComparisonWords(NamedTuple):
-    """How the variance by which mechanisms are compared is spoken of."""
+    """Words for the criterion by which mechanisms are ranked."""
 
-    smallest: str  # variance of ...
-    error: str  # for the same error of ...
-    caution: str = ""  # what the variance does not tell
+    smallest: str  # the criterion
+    error: str  # for the same ...
+    caution: str = ""  # what the criterion does not cover
 
 
 COMPARED = {
-    "shares": ComparisonWords("variance of rare answers", "rare answers"),
-    "mean": ComparisonWords("worst-case variance of the mean", "the mean (noise alone, in the worst case)"),
+    "shares": ComparisonWords("total squared error of the shares", "total error"),
+    "mean": ComparisonWords("worst-case variance of the mean", "error of the mean (noise alone, in the worst case)"),
     "distribution": ComparisonWords(
         "variance of the distribution function",
-        "the distribution function (noise alone, on average)",
-        f" This is for limits that assume nothing about the shape. If the whole curve is to be known, and neighbouring "
+        "error of the distribution function (noise alone, on average)",
+        f" This is for limits that assume nothing about the shape. If the whole curve is to be known, and neighboring "
         f"numbers are about equally common, take a square wave and the estimator {SMOOTHED}: it comes several times "
         "closer.",
     ),
 }
 
 
-def candidates(
-    domain: Domain, epsilon: Number, quantity: str = "shares", memberships: Array | None = None
-) -> list[CandidateMechanism]:
-    """Make the designs of all mechanisms that follow from epsilon, the best for this quantity first.
+def comparison_words(quantity: str, share: float | None = None) -> ComparisonWords:
+    """Words for the criterion of a quantity, or of a share of this size."""
+    if share is None:
+        return COMPARED[quantity]
+    return ComparisonWords(f"variance of a share of {share_text(share)}", f"error of a share of {share_text(share)}")
 
-    For shares, those whose answers are alike. `memberships` are the numbers of a mean, on a range from 0 to 1. A
-    mechanism that cannot be made for this epsilon is left out; the list is empty if that holds for all.
+
+def candidates(
+    domain: Domain,
+    epsilon: Number,
+    quantity: str = "shares",
+    memberships: Array | None = None,
+    share: float | None = None,
+) -> list[CandidateMechanism]:
+    """Return the best design of every mechanism that follows from epsilon, ranked by the criterion of this quantity.
+
+    For shares, those whose answers are alike, at their best for a `share` of this size if one is given. `memberships`
+    are the numbers of a mean, on a range from 0 to 1. A mechanism that cannot be made for this epsilon is left out; the
+    list is empty if that holds for all.
     """
 
-    def variance(design: Design) -> float:
+    def candidate(name: str, design: Design, place: int) -> CandidateMechanism:
+        total = given = None
         if quantity == "distribution":
-            return noise_of_distribution(design)
-        return variance_of_rare(design) if memberships is None else noise_of_mean(design, memberships)
+            variance = noise_of_distribution(design)
+        elif memberships is not None:
+            variance = noise_of_mean(design, memberships)
+        else:
+            variance, total = variance_of_rare(design), total_error(design)
+            given = None if share is None else variance_of_share(design, share)
+        return CandidateMechanism(name, design, variance, place == 0, total, given)
 
     listed: list[CandidateMechanism] = []
     for mechanism in MECHANISMS.values():
         with suppress(ValueError):
             listed += [
-                CandidateMechanism(name, design, variance(design), in_question=place == 0)
+                candidate(name, design if share is None else design.best_for_share(share), place)
                 for place, (name, design) in enumerate(mechanism.variants(domain, epsilon, quantity).items())
                 if design.alike is not None or quantity != "shares"
             ]
-    return sorted(listed, key=lambda candidate: float(f"{candidate.variance:.{DIGITS_COMPARED}g}"))
+    return sorted(listed, key=lambda one: one.rank)
 
 
 def variance_of_rare(design: Design) -> float:
-    """Give the variance that one report leaves in the unbiased share of an answer that nobody holds, on average."""
+    """Variance of the unbiased share of an answer that no respondent has, for one report."""
+    return variance_of_share(design, 0)
+
+
+def variance_of_share(design: Design, share: Number) -> float:
+    """Variance of the unbiased estimate of a share, for one report of a design whose answers are alike."""
     assert design.alike is not None
-    return float(design.alike.variance_of_absent) / design.counted_part
+    return float(design.alike.share_variance(exact("share", share))) / design.counted_part
+
+
+def total_error(design: Design) -> float:
+    """Total squared error of the unbiased shares, all equal, for one report of a design whose answers are alike."""
+    assert design.alike is not None
+    return float(design.alike.total_variance(design.k)) / design.counted_part
 
 
 def preferred(offered: Sequence[CandidateMechanism]) -> CandidateMechanism:
-    """Choose by the rule: the shortest reports among those within 5 % of the smallest variance.
+    """Choose by the rule: see the head of the module.
 
     >>> [preferred(candidates(3, epsilon)).name for epsilon in (0.5, 5)]
     ['randomized response', 'randomized response']
     """
     able = [candidate for candidate in offered if candidate.in_question]
-    precise = (candidate for candidate in able if candidate.variance <= (1 + VARIANCE_TOLERANCE) * able[0].variance)
+    near = (candidate for candidate in able if candidate.criterion <= (1 + VARIANCE_TOLERANCE) * able[0].criterion)
     return min(
-        precise, key=lambda candidate: round(candidate.bits, DIGITS_COMPARED)
-    )  # of equally short ones, the first
+        near,
+        key=lambda one: (
+            max(round(one.bits, DIGITS_COMPARED), equally_short(one)),
+            one.rank,
+            round(one.bits, DIGITS_COMPARED),
+            one.design.decoding(DECODED),
+            one.name != RandomizedResponse.mechanism,
+        ),
+    )
+
+
+def equally_short(candidate: CandidateMechanism) -> int:
+    """Bits up to which reports count as equally short."""
+    return EQUALLY_SHORT if candidate.total is not None and candidate.design.k >= MANY_ANSWERS else 0
+
+
+def more_people(ratio: float) -> str:
+    """Write a ratio of numbers of people in words.
+
+    >>> more_people(1.088), more_people(92.3)
+    ('8.8 % more people', '92 times as many people')
+    """
+    return f"{100 * (ratio - 1):.2g} % more people" if ratio < 2 else f"{ratio:.2g} times as many people"
+
+
+def times_larger(ratio: float) -> str:
+    """Write a ratio of variances in words.
+
+    >>> times_larger(1.088), times_larger(3.21)
+    ('8.8 % larger', '3.2 times as large')
+    """
+    return f"{100 * (ratio - 1):.2g} % larger" if ratio < 2 else f"{ratio:.2g} times as large"
 
 
 def bits_text(bits: float) -> str:
@@ -185,8 +272,8 @@ class Mechanisms(Result):
     epsilon : number
         What a report may spend, as it was asked for.
     candidates : tuple of CandidateMechanism
-        The mechanisms, those with the smallest variance first; of shares, their designs are for the answers 0, 1, 2,
-        ... (`design` gives them for the real ones).
+        The mechanisms, those with the smallest criterion first; of shares, their designs are for the answers 0, 1, 2,
+        ... (`design` returns them for the real ones).
     question : PlanningQuestion
         What is to be known, and how surely.
     people : int or None
@@ -203,20 +290,32 @@ class Mechanisms(Result):
     quantity: str = "shares"
 
     def at(self, epsilon: Number) -> list[CandidateMechanism]:
-        """Give the mechanisms at another epsilon, compared for the same quantity."""
+        """Return the mechanisms at another epsilon, compared for the same quantity."""
         return _candidates(self.domain, epsilon, self.question, self.quantity)
+
+    @property
+    def share(self) -> float | None:
+        """The true share whose variance ranks the mechanisms; None if the total squared error does."""
+        return self.question.share_asked
 
     @cached_property
     def recommended(self) -> str:
-        """The name of the mechanism to take: the shortest reports among those within 5 % of the smallest variance."""
+        """The name of the recommended mechanism: its criterion is at most 5 % above the smallest."""
         return preferred(self.candidates).name
+
+    @property
+    def criterion(self) -> str:
+        """The column of `table` by which mechanisms are ranked."""
+        if self.share is not None:
+            return "share_variance"
+        return "total" if self.quantity == "shares" else "variance"
 
     def shown_epsilon(self) -> str:
         """Write epsilon in four digits, rounded up."""
         return rounded_up(float(exact("epsilon", self.epsilon)), 4)
 
     def design(self, name: str | None = None) -> Design:
-        """Give the design of the recommended mechanism, or of this one, for these answers and this epsilon.
+        """Return the design of the recommended mechanism, or of this one, for these answers and this epsilon.
 
         >>> mechanisms(["never", "once", "often"], epsilon=1).design()
         <RandomizedResponse among 3 answers ('never', 'once', 'often'): truth 0.5761, each lie 0.2119, epsilon 1>
@@ -224,7 +323,8 @@ class Mechanisms(Result):
         wanted = self.recommended if name is None else name
         for candidate in self.candidates:
             if candidate.name == wanted:
-                return MECHANISMS[candidate.design.mechanism].variants(self.domain, self.epsilon, self.quantity)[wanted]
+                made = MECHANISMS[candidate.design.mechanism].variants(self.domain, self.epsilon, self.quantity)[wanted]
+                return made if self.share is None else made.best_for_share(self.share)
         known = ", ".join(repr(candidate.name) for candidate in self.candidates)
         raise ValueError(f"name must be one of {known}, but got {name!r}")
 
@@ -236,20 +336,25 @@ class Mechanisms(Result):
         return tuple(_people(candidate.design, self.question, self.question.goal) for candidate in self.candidates)
 
     def table(self) -> dict[str, Counts]:
-        """Give a row for each mechanism, those with the smallest variance first.
+        """Return a row for each mechanism, those with the smallest criterion first.
 
         Returns
         -------
         dict of str to ndarray
-            Columns ``mechanism``, ``variance`` (of one report: of the share of an answer that nobody holds, or what
-            randomizing adds to that of a mean on a range of 1, or of the distribution function), ``bits`` of a report,
-            and ``recommended``; if people or a precision were given, also ``people``, the half-width or the error that
-            they reach, and ``decoding``, the steps from their reports to counts.
+            Columns ``mechanism``; of shares, ``share_variance`` (the variance of the given share, if a share is given)
+            and ``total`` (the total squared error), for one report; ``variance`` (for one report: of the share of an
+            answer that no respondent has, or what randomizing adds to that of a mean on a range of 1, or of the
+            distribution function), ``bits`` of a report, and ``recommended``; if people or a precision were given, also
+            ``people``, the half-width or the error that they reach, and ``decoding``, the steps from their reports to
+            counts.
         """
         columns = {
             "mechanism": objects(candidate.name for candidate in self.candidates),
-            "variance": np.array([candidate.variance for candidate in self.candidates]),
-            "bits": np.array([candidate.bits for candidate in self.candidates]),
+            **{
+                name: np.array([getattr(candidate, name) for candidate in self.candidates])
+                for name in ("share_variance", "total", "variance", "bits")
+                if getattr(self.candidates[0], name) is not None
+            },
             "recommended": np.array([candidate.name == self.recommended for candidate in self.candidates]),
         }
         if self.needed[0] is None and self.question.goal is None:
@@ -286,6 +391,8 @@ class Mechanisms(Result):
             "quantity": self.quantity,
             "epsilon": float(exact("epsilon", self.epsilon)),
             "goal": plain(self.question.goal),
+            "criterion": self.criterion,
+            "share": self.share,
             "mechanisms": rows(self.table()),
             "recommended": self.recommended,
             "reason": self.reason,
@@ -317,7 +424,12 @@ class Mechanisms(Result):
             scale, head = self.question.scale, "points" if self.question.numbers is None else "plus or minus"
             reached = table[self.question.measure].tolist()
             columns.append((head, [self.question.cell(scale * value) for value in reached]))
-        columns.append(("variance", [f"{value:.4g}" for value in table["variance"].tolist()]))
+        heads = {"total": "total", "variance": "variance"}
+        if self.share is not None:
+            heads = {"share_variance": f"variance at {share_text(self.share)}", **heads}
+        columns += [
+            (head, [f"{value:.4g}" for value in table[name].tolist()]) for name, head in heads.items() if name in table
+        ]
         columns.append(("bits", [bits_text(value) for value in table["bits"].tolist()]))
         if "decoding" in table:
             columns.append(("decoding", [f"{value:.1e}" for value in table["decoding"].tolist()]))
@@ -327,24 +439,71 @@ class Mechanisms(Result):
 
     @cached_property
     def reason(self) -> str:
-        """The recommendation and its reason, in a sentence."""
+        """The recommendation and its reasons, in sentences."""
+        words = comparison_words(self.quantity, self.share)
+        sentences = (self._recommendation(words), *self._smaller_numbers(words), *self._instead(words))
+        return " ".join(sentences) + words.caution
+
+    def _recommendation(self, words: ComparisonWords) -> str:
         able = [candidate for candidate in self.candidates if candidate.in_question]
         recommended, best = preferred(able), able[0]
-        about = COMPARED[self.quantity]
-        said = f"Recommended: {recommended.name}, {bits_text(recommended.bits)} bits per report"
-        if recommended.variance <= best.variance * (1 + 10.0**-DIGITS_COMPARED):
-            shorter = any(
-                round(other.bits, DIGITS_COMPARED) < round(recommended.bits, DIGITS_COMPARED) for other in able
+        near = f"within {100 * VARIANCE_TOLERANCE:.0f} %"
+        limit = equally_short(recommended)
+        size = f" of {recommended.design.supported}" if "size" in recommended.design.parameters else ""
+        opening = f"Recommended: {recommended.name}{size}, {bits_text(recommended.bits)} bits per report:"
+        if recommended.rank == best.rank:
+            shorter = [other for other in able if other.bits < recommended.bits * (1 - 10.0**-DIGITS_COMPARED)]
+            why = "none has shorter reports"
+            if any(other.criterion <= (1 + VARIANCE_TOLERANCE) * best.criterion for other in shorter):
+                why = f"reports of up to {limit} bits count as equally short"
+            elif shorter:
+                why = f"no other that comes {near} of it has shorter reports"
+            return f"{opening} the smallest {words.smallest}; {why}."
+        needed = more_people(recommended.criterion / best.criterion)
+        if recommended.bits <= limit:
+            return (
+                f"{opening} the smallest {words.smallest} among the mechanisms whose reports take at most {limit} "
+                f"bits. For the same {words.error} it needs {needed} than {best.name}, whose reports take "
+                f"{bits_text(best.bits)} bits."
             )
-            others = f"no other that comes within {100 * VARIANCE_TOLERANCE:.0f} % of it has shorter reports"
-            why = others if shorter else "none has shorter reports"
-            return f"{said}: the smallest {about.smallest}; {why}.{about.caution}"
         return (
-            f"{said}: the shortest reports among the mechanisms whose {about.smallest} is within "
-            f"{100 * VARIANCE_TOLERANCE:.0f} % of the smallest, that of {best.name} with {bits_text(best.bits)} bits. "
-            f"For the same error of {about.error} it needs "
-            f"{100 * (recommended.variance / best.variance - 1):.2g} % more people.{about.caution}"
+            f"{opening} the shortest reports among the mechanisms whose {words.smallest} is {near} of the smallest, "
+            f"that of {best.name} with {bits_text(best.bits)} bits. For the same {words.error} it needs {needed}."
         )
+
+    def _smaller_numbers(self, words: ComparisonWords) -> Iterator[str]:
+        """Explain why rows with a smaller number than the recommended one were not chosen."""
+        recommended = preferred(self.candidates)
+        variants = [one.name for one in self.candidates if not one.in_question and one.rank < recommended.rank]
+        if variants:
+            yield sentence(f"{variants[0]} is listed for comparison only")
+        table = self.table()
+        asked = "people" if self.question.goal is not None else self.question.measure
+        if asked not in table:
+            return
+        numbers = [math.inf if number is None else float(number) for number in table[asked].tolist()]
+        own = numbers[self.candidates.index(recommended)]
+        better = [
+            (number, one)
+            for number, one in zip(numbers, self.candidates, strict=True)
+            if number < own * (1 - 10.0**-DIGITS_COMPARED) and one.rank > recommended.rank
+        ]
+        if better:
+            _, one = min(better, key=operator.itemgetter(0))
+            column = "needs fewer people here" if asked == "people" else f"has a smaller {MEASURES[asked]} here"
+            ratio = one.criterion / recommended.criterion
+            yield sentence(f"{one.name} {column}, but its {words.smallest} is {times_larger(ratio)}")
+
+    def _instead(self, words: ComparisonWords) -> Iterator[str]:
+        """Say what randomized response would need, where sets of answers are recommended instead."""
+        recommended = preferred(self.candidates)
+        for one in self.candidates:
+            if one.name == RandomizedResponse.mechanism and one.total is not None and not recommended.design.exclusive:
+                yield sentence(
+                    f"{one.name} needs {more_people(one.criterion / recommended.criterion)} for the same "
+                    f"{words.error}, but its counts alone give the most likely shares and exact intervals for sets of "
+                    "answers"
+                )
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw what each mechanism needs against epsilon; see `warner.output.plan_plots.plot_mechanisms`."""
@@ -430,27 +589,27 @@ def mechanisms(
             "distribution, variances are compared"
         )
     told = "distribution" if quantity == "distribution" else question.quantity
-    found = compared(labels, epsilon, question, None if people is None else int(people), told)
-    if found is None:
-        for mechanism in MECHANISMS.values():  # one of them says what is wrong with epsilon
-            mechanism.variants(len(labels), epsilon)
-        raise ValueError(f"no mechanism can be made for epsilon {epsilon!r} and {len(labels):,} answers")
-    return found
+    return compared(labels, epsilon, question, None if people is None else int(people), told)
 
 
 def compared(
-    labels: Labels, epsilon: Number, question: PlanningQuestion, people: int | None, quantity: str | None = None
-) -> Mechanisms | None:
-    """Compare all mechanisms for a question; None where none can be made for this epsilon."""
+    labels: Labels, epsilon: Number, question: PlanningQuestion, people: int | None = None, quantity: str | None = None
+) -> Mechanisms:
+    """Compare all mechanisms for a question."""
     told = question.quantity if quantity is None else quantity
     offered = _candidates(labels, epsilon, question, told)
-    return Mechanisms(labels, epsilon, tuple(offered), question, people, told) if offered else None
+    if not offered:
+        for mechanism in MECHANISMS.values():  # one of them says what is wrong with epsilon
+            mechanism.variants(len(labels), epsilon)
+        raise ValueError(f"no mechanism can be made for epsilon {epsilon!r} and {len(labels):,} answers")
+    return Mechanisms(labels, epsilon, tuple(offered), question, people, told)
 
 
 def _candidates(labels: Labels, epsilon: Number, question: PlanningQuestion, quantity: str) -> list[CandidateMechanism]:
     memberships = None if question.numbers is None else question.numbers.memberships
+    share = question.share_asked if quantity == "shares" else None
     # Of shares, labels would cost time, and change nothing.
-    return candidates(len(labels) if quantity == "shares" else labels, epsilon, quantity, memberships)
+    return candidates(len(labels) if quantity == "shares" else labels, epsilon, quantity, memberships, share)
 
 
 def _people(design: Design, question: PlanningQuestion, goal: float) -> int | None:
@@ -472,29 +631,28 @@ def advice(precision: Precision) -> Iterator[str]:
             f"{enumerated(names)}; the plan is for the other answers."
         )
     if design.alike is not None and not design.repeatable:  # what is better for one report may not bear a second
-        yield from better_mechanism(design, variance_of_rare(design), candidates(design.k, design.epsilon))
+        share = precision.question.share_asked
+        own = total_error(design) if share is None else variance_of_share(design, share)
+        offered = candidates(design.k, design.epsilon, share=share)
+        yield from better_mechanism(design, own, offered, comparison_words("shares", share))
 
 
 def better_mechanism(
-    design: Design, variance: float, offered: Sequence[CandidateMechanism], quantity: str = "shares"
+    design: Design, criterion: float, offered: Sequence[CandidateMechanism], words: ComparisonWords
 ) -> Iterator[str]:
-    """Name the recommended mechanism where it needs clearly fewer people at the same epsilon, or far shorter reports.
-
-    Fewer people by the variance of what is to be known, and recommended by the rule of `warner.planning.mechanisms`.
-    """
+    """Name the recommended mechanism if it needs clearly fewer people, or has far shorter reports, at this epsilon."""
     if not offered:
         return
     best = preferred(offered)
-    part = best.variance / variance
+    part = best.criterion / criterion
     shorter = f"reports of {bits_text(best.bits)} bits instead of {bits_text(design.report_bits)}"
-    error = COMPARED[quantity].error
     if part < WORTH_NAMING:
         yield (
             f"Another mechanism: at the same epsilon, {best.name} would need about {100 * part:.2g} % of the people "
-            f"for the same error of {error}, and {shorter}."
+            f"for the same {words.error}, and {shorter}."
         )
     elif best.bits < FAR_SHORTER * design.report_bits:
         yield (
             f"Another mechanism: at the same epsilon, {best.name} would need {shorter}, and about {100 * part:.3g} % "
-            f"of the people for the same error of {error}."
+            f"of the people for the same {words.error}."
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.inference.intervals import EXACT
-from warner.planning.mechanisms import better_mechanism, candidates
+from warner.planning.mechanisms import better_mechanism, candidates, comparison_words
 from warner.planning.number_precision import noise_of_distribution, noise_of_mean
 from warner.planning.precision import AskedNumber, in_units
 from warner.planning.tradeoffs import Tradeoff
@@ -156,4 +156,4 @@ def _advice(design: Design, question: PlanningQuestion, numbers: AskedNumber) ->
     else:
         variance = noise_of_distribution(design)
     offered = candidates(design.domain, design.epsilon, question.quantity, numbers.memberships)
-    yield from better_mechanism(design, variance, offered, question.quantity)
+    yield from better_mechanism(design, variance, offered, comparison_words(question.quantity))

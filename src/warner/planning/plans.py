@@ -8,18 +8,19 @@ shares; `warner.planning.precision` has both, and their formulas.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
 
 from warner.designs import MECHANISMS, RandomizedResponse
 from warner.designs.contract import Design
+from warner.designs.labels import canonical
 from warner.designs.open.open_domain import OpenDomain
 from warner.estimators import METHODS, UNBIASED
 from warner.estimators.auto import METHODS_COMPARED, SIMULATED_SURVEYS, predicted_errors
 from warner.inference.intervals import Confidence, positions_of
-from warner.planning.mechanisms import advice
+from warner.planning.mechanisms import advice, compared
 from warner.planning.number_plans import NumberPlan, number_plan
 from warner.planning.number_precision import precision_of
 from warner.planning.open_plans import OpenPlan, open_plan
@@ -50,7 +51,16 @@ if TYPE_CHECKING:
     from warner.planning.populations import Pilot, Population
     from warner.reports.pools import Collected
 
+USUAL_SHARE = 0.1  # for which a plan for the least favorable share is given as well
 SIMULATED_CELLS = 2**28  # people times answers up to which surveys are simulated person by person
+
+
+class UsualShare(NamedTuple):
+    """The half-width that a number of people reaches for an answer with this true share."""
+
+    share: float
+    people: int
+    half_width: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +89,9 @@ class Plan(Tradeoff):
     errors : dict of str to float
         With a population, the predicted root-mean-square error over the answers of each estimator: inv by its formula,
         mle, inv_p and inv_n by simulated surveys (left out where simulating so many people would take minutes).
+    usual : UsualShare or None
+        If half-widths are for the least favorable share: the same for an answer with a true share of 10 %. It has the
+        attributes ``share``, ``people`` (as many as needed if they are the question) and ``half_width``.
     """
 
     answer: str | int | None
@@ -88,6 +101,7 @@ class Plan(Tradeoff):
     error: float
     smallest_share: float
     errors: dict[str, float] = field(default_factory=dict)
+    usual: UsualShare | None = None
 
     @property
     def power(self) -> float:
@@ -103,7 +117,8 @@ class Plan(Tradeoff):
         """Give the plan as what JSON can hold: the design as its own file has it; infinity is None."""
         given = ("epsilon", "people", "solved_for", "measure", "goal", "level", "simultaneous", "power", "worst_case")
         predicted = ("answer", "share", "half_width", "standard_error", "error", "smallest_share", "delta")
-        return self.document(*given, *predicted, "shuffled_epsilon", errors=plain(self.errors))
+        usual = None if self.usual is None else plain(self.usual._asdict())
+        return self.document(*given, *predicted, "shuffled_epsilon", errors=plain(self.errors), usual=usual)
 
     def notes(self) -> list[str]:
         """Say what the precision is for: over all answers, or an answer's interval and its true share."""
@@ -189,8 +204,8 @@ def plan(
         that it takes: the result is an `OpenPlan`, and no other options are used
         but level and power.
     mechanism : str, optional
-        What answers will go through, where no design is given: a name in `warner.designs.MECHANISMS`. If not given,
-        randomized response.
+        The mechanism that randomizes answers, if no design is given: a name in `warner.designs.MECHANISMS`. If not
+        given, the one that `warner.mechanisms` recommends for these answers, this epsilon and this ``share``.
     epsilon : number, optional
         The privacy of one report, in nats.
     people : int, optional
@@ -270,26 +285,31 @@ def plan(
     measure, goal = measure_of(half_width, error)
     reports = None if pilot is None else tally_of(pilot)
     given = [name for name, value in (("people", people), (measure, goal)) if value is not None]
-    design = _design(domain, mechanism, epsilon, reports, given, quantity)
+    source = _source(domain, mechanism, epsilon, reports, given)
+    labels = source.domain if isinstance(source, Design) else canonical(source)
     expected = population if reports is None else reports
     question = PlanningQuestion(
         measure,
         goal,
         Confidence(level, simultaneous=simultaneous),
         power,
-        None if answer is None else positions_of([answer], design.domain)[0],
+        None if answer is None else positions_of([answer], labels)[0],
         share,
-        None if expected is None else population_shares(expected, design.domain),
-        numbers_asked(design.domain, quantity, values),
+        None if expected is None else population_shares(expected, labels),
+        numbers_asked(labels, quantity, values),
     )
     check_question(question)
     if people is not None:
         check_people(people)
+    if delta is not None and mechanism is None and not isinstance(source, Design):
+        mechanism = RandomizedResponse.mechanism  # what shuffling adds is proven for it alone
+    solved_for = measure
+    if people is None or goal is None:
+        design = _design(source, mechanism, epsilon, question)
+    else:
+        solved_for, design = "epsilon", _most_private(source, mechanism, int(people), question, goal)
     if delta is not None:
         shufflable(design, delta)
-    solved_for = measure
-    if people is not None and goal is not None:
-        solved_for, design = "epsilon", smallest_epsilon(design, people, question, goal)
     _check_telling(design, question)
     if people is None:
         assert goal is not None
@@ -305,10 +325,23 @@ def plan(
         question,
         *precision.at(float(people)),
         errors=_predicted_errors(precision, people, rng),
+        usual=_usual(precision, people, solved_for),
         delta=delta,
         shuffled_epsilon=central,
         advice=tuple(advice(precision)),
     )
+
+
+def _usual(precision: Precision, people: int, solved_for: str) -> UsualShare | None:
+    """Return what is found for a share of 10 %, where the plan is for the least favorable share."""
+    design, question = precision.design, precision.question
+    if question.measure != "half_width" or question.share is not None or question.population is not None:
+        return None
+    usual = replace(question, share=USUAL_SHARE)
+    if solved_for == "people":
+        assert question.goal is not None
+        people = fewest_people(design, usual, question.goal)
+    return UsualShare(USUAL_SHARE, people, Precision(design, usual).half_width(float(people)))
 
 
 def _refuse_for_open_domain(**given: Any) -> None:
@@ -317,15 +350,14 @@ def _refuse_for_open_domain(**given: Any) -> None:
         raise TypeError(f"{surplus[0]} must be left out for an open domain; give people or share, level and power")
 
 
-def _design(
-    domain: Domain | Design | None,
+def _source(
+    domain: Any,
     mechanism: str | None,
     epsilon: Number | None,
     reports: Collected | None,
     given: list[str],
-    quantity: str | float,
-) -> Design:
-    """Give the design to plan with; where epsilon is the question, one of the mechanism with any epsilon."""
+) -> Any:
+    """Return the design or the answers to plan with; two of epsilon, people and a goal must be known."""
     if domain is None and reports is None:
         raise TypeError("plan needs the possible answers: their number, their labels, or a design")
     if isinstance(domain, Design) and (epsilon is not None or mechanism not in {None, domain.mechanism}):
@@ -333,32 +365,59 @@ def _design(
             "give a design, whose mechanism and epsilon are known, or the possible answers with epsilon and mechanism, "
             f"not a design and {'mechanism' if epsilon is None else 'epsilon'}"
         )
-    source: Any = domain
+    source = domain
     if domain is None and reports is not None:
         if len(reports.parts) > 1:
             raise TypeError("pilot was pooled from several designs; say which design to plan with, as the domain")
         source = reports.parts[0].design if mechanism is None else reports.domain
-    whole = isinstance(source, Design)
     # Both people and a goal: then epsilon is the question, and that of a design is replaced.
+    whole = isinstance(source, Design)
     known = ["epsilon"] if epsilon is not None else ["a design"] if whole and len(given) < 2 else []
     if len(known) + len(given) != 2:
         raise TypeError(
             "give two of epsilon (or a design), people, and half_width or error, to get the third; but got "
             f"{' and '.join([*known, *given]) or 'none of them'}"
         )
-    if whole:
-        return source if epsilon is None else with_epsilon(source, epsilon)
-    return _made(source, mechanism or RandomizedResponse.mechanism, 1 if epsilon is None else epsilon, quantity)
+    return source
 
 
-def _made(domain: Any, mechanism: str, epsilon: Number, quantity: str | float) -> Design:
-    """Make the best design of a mechanism for an epsilon, and for a mean if that is planned."""
+def _design(source: Any, mechanism: str | None, epsilon: Number | None, question: PlanningQuestion) -> Design:
+    """Return the design to plan with: the given one, or the best one of the mechanism, else of the recommended one."""
+    if isinstance(source, Design):
+        return source if epsilon is None else with_epsilon(source, epsilon, question.share_asked)
+    assert epsilon is not None
+    if mechanism is None:
+        return compared(canonical(source), epsilon, question).design()
+    return _made(source, mechanism, epsilon, question)
+
+
+def _most_private(source: Any, mechanism: str | None, people: int, question: PlanningQuestion, goal: float) -> Design:
+    """Find the smallest epsilon that reaches the goal, for a given mechanism or for the one recommended there.
+
+    The recommendation depends on epsilon: it is followed from randomized response until it stays the same.
+    """
+    if isinstance(source, Design) or mechanism is not None:
+        first = source if isinstance(source, Design) else _made(source, mechanism or "", 1, question)
+        return smallest_epsilon(first, people, question, goal)
+    found: dict[str, Design] = {}
+    name, design = "", _made(source, RandomizedResponse.mechanism, 1, question)
+    while name not in found:
+        found[name] = smallest_epsilon(design, people, question, goal)
+        offered = compared(found[name].domain, found[name].epsilon, question)
+        name, design = offered.recommended, offered.design()
+    return found[name]
+
+
+def _made(domain: Any, mechanism: str, epsilon: Number, question: PlanningQuestion) -> Design:
+    """Make the best design of a mechanism for an epsilon and what is to be known."""
     if mechanism not in MECHANISMS:
         raise ValueError(f"mechanism must be one of {', '.join(map(repr, MECHANISMS))}, but got {mechanism!r}")
-    offered = MECHANISMS[mechanism].variants(domain, epsilon, "mean" if quantity == "mean" else "distribution")
+    quantity = "mean" if question.quantity == "mean" else "distribution"
+    offered = MECHANISMS[mechanism].variants(domain, epsilon, quantity)
     if not offered:
         raise ValueError(f"mechanism must be one that follows from epsilon, but a {mechanism} does not; give a design")
-    return next(iter(offered.values()))
+    made = next(iter(offered.values()))
+    return made if question.share_asked is None else made.best_for_share(question.share_asked)
 
 
 def _check_telling(design: Design, question: PlanningQuestion) -> None:

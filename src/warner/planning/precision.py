@@ -126,6 +126,11 @@ class PlanningQuestion:
         return self.share is None and (self.answer is None or self.population is None)
 
     @property
+    def share_asked(self) -> float | None:
+        """The share whose interval is asked for: mechanisms and sizes of sets are then chosen for it."""
+        return self.share if self.measure == "half_width" and self.numbers is None else None
+
+    @property
     def quantity(self) -> str:
         """What mechanisms are compared for: shares, the mean, or the distribution function."""
         return "shares" if self.numbers is None else "mean" if self.numbers.tau is None else "distribution"

@@ -51,12 +51,15 @@ def smallest_epsilon(design: Design, people: int, question: PlanningQuestion, go
     there.
     """
 
+    def made(epsilon: float) -> Design:
+        return with_epsilon(design, epsilon, question.share_asked)
+
     def reaches(epsilon: float) -> bool:
-        return precision_of(with_epsilon(design, epsilon), question).measured(float(people)) <= goal
+        return precision_of(made(epsilon), question).measured(float(people)) <= goal
 
     low, high = math.log(SMALLEST_EPSILON), math.log(LARGEST_EPSILON)
     if not reaches(LARGEST_EPSILON):
-        nearly_truthful = with_epsilon(design, LARGEST_EPSILON)
+        nearly_truthful = made(LARGEST_EPSILON)
         best = precision_of(nearly_truthful, question).measured(float(people))
         raise ValueError(
             f"no epsilon up to {LARGEST_EPSILON:g} lets {people:,} people reach {with_article(question.measure)} of "
@@ -73,13 +76,14 @@ def smallest_epsilon(design: Design, people: int, question: PlanningQuestion, go
         first = next(place for place, step in enumerate(steps) if reaches(math.exp(step)))
         low, high = float(steps[first - 1]), float(steps[first])
     _, high = bisected(lambda logarithm: reaches(math.exp(logarithm)), low, high, close=EPSILON_TOLERANCE)
-    return with_epsilon(design, math.exp(high))
+    return made(math.exp(high))
 
 
-def with_epsilon(design: Design, epsilon: Number) -> Design:
-    """Give the design of the same mechanism, for the same answers, that spends this epsilon."""
+def with_epsilon(design: Design, epsilon: Number, share: float | None = None) -> Design:
+    """Return the design of the same mechanism and answers that spends this epsilon, the best for a share if given."""
     try:
-        return design.with_epsilon(epsilon)
+        made = design.with_epsilon(epsilon)
+        return made if share is None else made.best_for_share(share)
     except TypeError:
         raise TypeError(
             f"another epsilon cannot be planned for a {design.mechanism}, which does not follow from epsilon; give the "

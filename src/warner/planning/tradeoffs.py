@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -114,7 +115,10 @@ class Tradeoff(Result):
         alike = self.design.alike is not None or self.question.numbers is not None
         comparable = alike and not self.design.repeatable and math.isfinite(self.epsilon)
         people = self.people if self.goal is None else None
-        return compared(self.design.domain, self.epsilon, self.question, people) if comparable else None
+        if comparable:
+            with suppress(ValueError):  # no mechanism can be made for this epsilon
+                return compared(self.design.domain, self.epsilon, self.question, people)
+        return None
 
     def table(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> dict[str, Counts]:
         """Give the half-width, and the error, over a grid of epsilons and numbers of people.
@@ -138,7 +142,8 @@ class Tradeoff(Result):
         for n in people:
             check_people(n)
         designs = [
-            self.design if epsilon == self.epsilon else with_epsilon(self.design, epsilon) for epsilon in epsilons
+            self.design if epsilon == self.epsilon else with_epsilon(self.design, epsilon, self.question.share_asked)
+            for epsilon in epsilons
         ]
         planned = [precision_of(design, self.question) for design in designs]
         pairs = [(precision, float(n)) for precision in planned for n in people]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def sentences(plan: Plan) -> Iterator[str]:
     """Say what the plan tells; the first sentence answers the question."""
-    yield solution(plan)
+    yield " ".join([solution(plan), *_usual(plan)])
     yield design_sentence(plan.design)
     yield _interval(plan)
     if plan.error < float("inf"):
@@ -44,15 +44,16 @@ def sentences(plan: Plan) -> Iterator[str]:
 def solution(plan: Tradeoff) -> str:
     """Answer the question of a plan."""
     question, people = plan.question, counted(plan.people, "person", "people")
+    about = question.about if question.share_asked is None else f" for a share of {share_text(question.share_asked)}"
     epsilon, measure = f"epsilon {plan.design.shown_epsilon()}", with_article(plan.measure)
     if plan.solved_for == "people":
         verb = "is" if plan.people == 1 else "are"
-        return f"{people} {verb} needed for {measure} of {question.amount(plan.goal)}{question.about} at {epsilon}."
+        return f"{people} {verb} needed for {measure} of {question.amount(plan.goal)}{about} at {epsilon}."
     if plan.solved_for == "epsilon":
         searched = plan.epsilon > SMALLEST_EPSILON
         smallest = "the smallest" if searched else "enough, and the smallest that is considered,"
         verb = "reaches" if plan.people == 1 else "reach"
-        goal = f"{measure} of {question.amount(plan.goal)}{question.about}"
+        goal = f"{measure} of {question.amount(plan.goal)}{about}"
         return f"E{epsilon[1:]} is {smallest} with which {people} {verb} {goal}."
     verb = "gives" if plan.people == 1 else "give"
     reached = getattr(plan, plan.measure)
@@ -60,7 +61,16 @@ def solution(plan: Tradeoff) -> str:
         nothing = ": nothing can be learned about it" if 2 * reached >= question.numbers.width else ""
         return f"{people} at {epsilon} {verb} {measure} of {in_units(reached)}{question.about}{nothing}."
     nothing = ": nothing can be learned about a single answer" if reached >= 1 and plan.measure == "half_width" else ""
-    return f"{people} at {epsilon} {verb} {measure} of {capped(reached)}{nothing}."
+    return f"{people} at {epsilon} {verb} {measure} of {capped(reached)}{about}{nothing}."
+
+
+def _usual(plan: Plan) -> Iterator[str]:
+    """Say what is found for a usual share, where the plan is for the least favorable one."""
+    if plan.usual is not None:
+        enough = f"{counted(plan.usual.people, 'person is', 'people are')} enough"
+        if plan.solved_for != "people":
+            enough = f"it is {capped(plan.usual.half_width)}"
+        yield f"For an answer with a true share of {share_text(plan.usual.share)}, {enough}."
 
 
 def design_sentence(design: Design) -> str:
