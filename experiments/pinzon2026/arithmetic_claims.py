@@ -50,7 +50,7 @@ def mechanisms_compared() -> MechanismsCompared:
             if not claimed:
                 continue
             cases += 1
-            subset = subset_selection_variance(SubsetSelection(k, epsilon=epsilon))
+            subset = subset_selection_variance(SubsetSelection(k, epsilon=epsilon).best_for_share(0))
             if subset < direct * (1 - EQUAL_ERRORS):
                 subset_better += 1
                 if direct / subset > largest_gain:

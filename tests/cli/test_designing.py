@@ -104,6 +104,12 @@ def test_the_best_design_is_written_with_the_reason(folder: Path) -> None:
     said = succeeds(folder, "design", "--best", "--size", "1000", "--epsilon", "1", "-o", "best.json")
     assert said == f"{compared.reason}\nbest.json: {compared.design()!r}\n"
     assert load_design(folder / "best.json") == compared.design()
+    # For a share of 10 % sets of 4 are better than sets of 2.
+    for share, size in ((None, 2), (0.1, 4)):
+        options = () if share is None else ("--share", str(share))
+        succeeds(folder, "design", "--best", "--size", "100", "--epsilon", "4", *options, "-o", f"sets of {size}.json")
+        made = load_design(folder / f"sets of {size}.json")
+        assert made == mechanisms(100, epsilon=4, share=share).design() == SubsetSelection(100, epsilon=4, size=size)
     # Where the design itself is printed, nothing else is.
     labels = [f"site {number}" for number in range(60)]
     (folder / "sites.txt").write_text("\n".join(labels), encoding="utf-8")
@@ -241,6 +247,9 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
         ("--best crosswise p=1/4", "and nothing else, but got crosswise and p"),
         ("--best --epsilon 1", "--best needs the possible answers"),
         ("--best --size 9 --epsilon 0", "epsilon must be positive"),
+        ("--best --size 9 --epsilon 1 --share 1.5", "--share must be from 0 to 1, but got 1.5"),
+        ("--best --size 9 --epsilon 1 --share .1 --quantity mean", "--share must be left out with --quantity mean"),
+        ("--size 9 --epsilon 1 --share .1", "--share is for --best"),
         ("--best --size 1 --epsilon 1", "at least 2 answers"),
     ],
 )

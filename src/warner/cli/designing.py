@@ -59,6 +59,7 @@ Or give --best, for the mechanism that `warner plan` recommends for this number 
 
 \b
   warner design --best --size 1024 --epsilon 1 -o design.json
+  warner design --best --size 100 --epsilon 4 --share 0.1
   warner design --best --from 18 --to 99 --epsilon 1 --quantity mean
 
 These are the names and their parameters (those in brackets may be left out):
@@ -109,9 +110,15 @@ def design(
     best: Annotated[
         bool,
         typer.Option(
-            "--best", help="Choose the mechanism with the shortest reports among those that are about equally precise."
+            "--best",
+            help="Choose the mechanism with the smallest total squared error of all shares, or one at most 5 % above "
+            "it that has shorter reports.",
         ),
     ] = False,
+    share: Annotated[
+        float | None,
+        typer.Option(help="With --best: choose the mechanism that is best for an answer with this true share."),
+    ] = None,
     integers: Annotated[
         bool, typer.Option("--integers", help="The answers and the reports that are named are integers, not text.")
     ] = False,
@@ -142,6 +149,8 @@ def design(
     """Write a design file, which says how every answer is randomized."""
     refuse_overwriting({"the list of answers": domain_file, "the open domain": opened_by}, {"--output": output})
     words = words or []
+    if share is not None and not best:
+        raise ValueError("--share is for --best")
     if opened_by is not None:
         listed = _domain(words, answers, domain_file, size, number_grid(lower, upper, step), integers=integers)
         others = (letters, length, text_bytes, bits, epsilon, truth, redraw, odds, quantity, reports)
@@ -186,7 +195,7 @@ def design(
         raise ValueError("--integers is for answers or reports that are named; the answers yes and no are texts")
     reported = _whole(reports, "reports") if integers and reports is not None else reports
     made = (
-        _best(name, given, domain, output)
+        _best(name, given, domain, share, output)
         if best
         else designed(name or RandomizedResponse.mechanism, given, domain, reported)
     )
@@ -252,14 +261,17 @@ def _refuse_replacing(output: Path, made: Device) -> None:
         )
 
 
-def _best(name: str | None, given: dict[str, str], domain: Domain | None, output: Path | None) -> Design:
-    """Give the recommended design, and say why: on standard error, if the design itself is printed."""
+def _best(
+    name: str | None, given: dict[str, str], domain: Domain | None, share: float | None, output: Path | None
+) -> Design:
+    """Return the recommended design, and print the reason: on standard error, if the design itself is printed."""
     if name is None and not given:
         raise ValueError("--best needs --epsilon, the most that one report may reveal")
     if name is not None or given.keys() - {"quantity"} != {"epsilon"}:
         got = " and ".join([*([] if name is None else [name]), *given]) or "nothing"
         raise ValueError(
-            f"--best needs --epsilon and the possible answers, takes --quantity, and nothing else, but got {got}"
+            "--best needs --epsilon and the possible answers, takes --quantity and --share, and nothing else, but got "
+            f"{got}"
         )
     if domain is None:
         raise ValueError(
@@ -270,7 +282,9 @@ def _best(name: str | None, given: dict[str, str], domain: Domain | None, output
         raise ValueError(f"--quantity must be one of {', '.join(BEST_FOR)}, but got {quantity!r}")
     from warner import mechanisms
 
-    compared = mechanisms(domain, epsilon=given["epsilon"], quantity=quantity)
+    if share is not None and quantity != "shares":
+        raise ValueError(f"--share must be left out with --quantity {quantity}: it is for shares")
+    compared = mechanisms(domain, epsilon=given["epsilon"], share=share, quantity=quantity)
     tell(compared.reason, err=output is None)
     return compared.design()
 

@@ -49,7 +49,7 @@ def plan(
     domain_file: DomainFile = None,
     design: DesignFile = None,
     mechanism: Annotated[
-        str | None, typer.Option(help="The mechanism, such as subset-selection; if not given, randomized response.")
+        str | None, typer.Option(help="The mechanism, such as subset-selection; if not given, the recommended one.")
     ] = None,
     letters: Letters = None,
     length: Length = None,
@@ -86,7 +86,11 @@ def plan(
         str | None, typer.Option(help="The answer to plan for; if not given, the one with the widest interval.")
     ] = None,
     share: Annotated[
-        float | None, typer.Option(help="The true share to plan for; if not given, the worst case.")
+        float | None,
+        typer.Option(
+            help="The true share to plan for, and to recommend a mechanism for; if not given, the plan is for the "
+            "worst case."
+        ),
     ] = None,
     level: Level = 0.95,
     simultaneous: Annotated[
@@ -117,8 +121,8 @@ def plan(
     """Plan a survey: find the number of people, epsilon or the half-width.
 
     Give two of --people, --epsilon and --half-width (or --error) to get the third. With a pilot, its own epsilon counts
-    as given unless people and a half-width (or error) are given. All mechanisms are compared at that epsilon, and one
-    is recommended; `warner design --best` writes its design.
+    as given unless people and a half-width (or error) are given. All mechanisms are compared at that epsilon. The plan
+    is for the recommended one unless you name another; `warner design --best` writes its design.
 
     For the mean of a number: --from 18 --to 99 --mechanism square-wave --epsilon 1 --quantity mean --half-width 2.
 

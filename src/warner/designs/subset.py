@@ -238,14 +238,18 @@ def _best_size(k: int, a: int, b: int, share: Fraction | None = None) -> int:
     """Choose the size with the smallest total variance of all shares, or with the smallest variance of this share.
 
     With t = d/(K-d) the total goes with (a/b)^2 t + 2 a/b + 1/t, which is smallest at d = K b/(a + b): the best size is
-    one of the two next to it. The variance of one share falls with d until it rises.
+    one of the two next to it. The variance of one share falls with d until it rises, there or later.
     """
+    ideal = Fraction(k * b, a + b)
+    low = max(1, math.floor(ideal))
     if share is None:
-        ideal = Fraction(k * b, a + b)
-        sizes = sorted({max(1, math.floor(ideal)), max(1, math.ceil(ideal))})
-        return min(sizes, key=lambda size: _symmetry(k, size, a, b).alike.total_variance(k))
+        return min(sorted({low, math.ceil(ideal)}), key=lambda size: _symmetry(k, size, a, b).alike.total_variance(k))
 
-    def variance(size: int) -> Fraction:
-        return _symmetry(k, size, a, b).alike.share_variance(share)
+    def rises(size: int) -> bool:
+        one, more = (_symmetry(k, d, a, b).alike.share_variance(share) for d in (size, size + 1))
+        return more >= one
 
-    return first_true(lambda size: variance(size + 1) >= variance(size), 1, k - 1)
+    high = low
+    while high < k - 1 and not rises(high):
+        low, high = high + 1, min(2 * high, k - 1)
+    return first_true(rises, low, high)

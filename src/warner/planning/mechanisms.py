@@ -241,10 +241,10 @@ def equally_short(candidate: CandidateMechanism) -> int:
 def more_people(ratio: float) -> str:
     """Write a ratio of numbers of people in words.
 
-    >>> more_people(1.088), more_people(92.3)
-    ('8.8 % more people', '92 times as many people')
+    >>> more_people(1.088), more_people(2.31), more_people(103.2)
+    ('8.8 % more people', '2.3 times as many people', '103 times as many people')
     """
-    return f"{100 * (ratio - 1):.2g} % more people" if ratio < 2 else f"{ratio:.2g} times as many people"
+    return f"{100 * (ratio - 1):.2g} % more people" if ratio < 2 else f"{_factor(ratio)} times as many people"
 
 
 def times_larger(ratio: float) -> str:
@@ -253,7 +253,11 @@ def times_larger(ratio: float) -> str:
     >>> times_larger(1.088), times_larger(3.21)
     ('8.8 % larger', '3.2 times as large')
     """
-    return f"{100 * (ratio - 1):.2g} % larger" if ratio < 2 else f"{ratio:.2g} times as large"
+    return f"{100 * (ratio - 1):.2g} % larger" if ratio < 2 else f"{_factor(ratio)} times as large"
+
+
+def _factor(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def bits_text(bits: float) -> str:
