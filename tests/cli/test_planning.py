@@ -31,6 +31,21 @@ def test_a_plan_in_every_form(folder: Path) -> None:
     assert by_file == f"{same.text()}\n\n{same.mechanisms}\n"
 
 
+def test_a_plan_with_a_design_effect(folder: Path) -> None:
+    asked = ("plan", "--size", "10", "--epsilon", "1", "--half-width", "0.02")
+    made = plan(10, epsilon=1, half_width=0.02, design_effect=1.5)
+    assert json.loads(succeeds(folder, *asked, "--design-effect", "1.5", "--json")) == json.loads(made.to_json())
+    assert "--design-effect must be a positive number" in fails(folder, *asked, "--design-effect", "0")
+    # A saved tally of a complex sample brings its own.
+    data = {"answer": ["never", "once", "often", "often"] * 25, "village": [number // 10 for number in range(100)]}
+    pilot = tally(data, SURVEY, column="answer", clusters="village")
+    pilot.save(folder / "pilot.json")
+    given = succeeds(
+        folder, "plan", "--design", "survey.json", "--half-width", "0.05", "--pilot", "pilot.json", "--json"
+    )
+    assert json.loads(given)["design_effect"] == plan(pilot=pilot, half_width=0.05).design_effect != 1
+
+
 def test_a_plan_with_a_population_or_a_pilot(folder: Path) -> None:
     pytest.importorskip("matplotlib")
     asked = ("plan", "--design", "survey.json", "--half-width", "0.05")

@@ -114,7 +114,7 @@ def test_sizes_and_recommendations_against_the_reference(case: dict[str, Any]) -
     given, wanted, kind = case["input"], case["value"], case["id"].partition("_")[0]
     if kind == "noise":  # sampling error is 1 less the sum of squares
         design = SubsetSelection(given["k"], odds=tuple(given["odds"]), size=given["size"])
-        assert design.alike.total_variance(given["k"]) - 1 + Fraction(1, given["k"]) == Fraction(*wanted)
+        assert design.symmetry.alike.total_variance(given["k"]) - 1 + Fraction(1, given["k"]) == Fraction(*wanted)
         return
     compared = mechanisms(given["k"], epsilon=given["epsilon"], share=given.get("share"))
     if kind == "recommended":
@@ -166,7 +166,7 @@ def test_the_worked_number() -> None:
     found = {candidate.name: candidate for candidate in candidates(16, 1)}
     e = math.e
     assert_allclose(
-        [found[name].total for name in ("randomized response", "subset selection")], [99.7, 51.9], atol=0.05
+        [found[name].criterion for name in ("randomized response", "subset selection")], [99.7, 51.9], atol=0.05
     )
     p, q = 4 * e / (4 * e + 12), 4 * (3 * e + 12) / (15 * (4 * e + 12))
     assert_allclose(found["subset selection"].variance, q * (1 - q) / (p - q) ** 2, rtol=1e-12)

@@ -31,6 +31,7 @@ from warner.inference.binomial import smallest_share
 from warner.simulate import reports_of_population, uniform, zipf
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -649,3 +650,163 @@ def test_a_hopeless_survey_is_said_to_tell_nothing() -> None:
     assert "nothing can be learned about a single answer" in text.split(".")[1]
     assert "e+" not in text
     assert "nothing can be learned" not in plan(5, epsilon=1, people=1000).text()
+
+
+# Design effects
+
+CLUSTERED = RandomizedResponse(["yes", "no"], odds=(3, 1))
+CLUSTER_COUNTS = (4, 9, 2, 7, 5, 5, 1, 8, 6, 3)  # reports of yes of each of ten clusters of ten respondents
+
+
+def clustered_pilot(yes: Sequence[int] = CLUSTER_COUNTS, size: int = 10) -> Tally:
+    data = {
+        "report": [report for count in yes for report in ["yes"] * count + ["no"] * (size - count)],
+        "village": [village for village in range(len(yes)) for _ in range(size)],
+    }
+    return warner.tally(data, CLUSTERED, column="report", clusters="village")
+
+
+def test_a_plan_uses_the_design_effect_of_its_pilot() -> None:
+    pilot = clustered_pilot()
+    shares = np.array(CLUSTER_COUNTS) / 10
+    f = shares.mean()
+    # With clusters of one size, the variance of the frequency is that of the cluster means over their number.
+    by_hand = shares.var(ddof=1) / 10 / (f * (1 - f) / 100)
+    made = plan(pilot=pilot, half_width=0.05)
+    assert_allclose(made.design_effect, by_hand, rtol=1e-12)
+    alone = plan(pilot=Tally(CLUSTERED, [50, 50]), half_width=0.05)
+    assert alone.design_effect == 1
+    assert by_hand > 2
+    assert abs(made.people - by_hand * alone.people) <= by_hand
+    assert made.half_width <= 0.05
+    same = plan(CLUSTERED, population=alone.population, design_effect=by_hand, half_width=0.05)
+    assert same.people == made.people
+    # In every form, and for a population that is a tally.
+    assert f"Design effect: {by_hand:.3g} (the sample is drawn like the pilot)" in " ".join(made.text().split())
+    assert "Design effect" not in alone.text()
+    assert json.loads(made.to_json())["design_effect"] == made.design_effect
+    assert plan(CLUSTERED, population=pilot, half_width=0.05).people == made.people
+    assert plan(pilot=estimate(pilot), half_width=0.05).people == made.people
+    assert made.mechanisms is not None
+    people = dict(zip(made.mechanisms.table()["mechanism"], made.mechanisms.table()["people"], strict=True))
+    assert people["randomized response"] == made.people
+    # A design effect that is given takes its place.
+    assert plan(pilot=pilot, design_effect=1, half_width=0.05).people == alone.people
+
+
+@pytest.mark.parametrize("options", [{}, {"share": 0.1}, {"share": 0.1, "answer": "often"}, {"population": "uniform"}])
+def test_a_design_effect_divides_the_sample_size(options: dict[str, Any]) -> None:
+    labels = ["never", "once", "often"]
+    for design in (RandomizedResponse(labels, epsilon=1), SubsetSelection(labels, epsilon=1)):
+        made, alone = plan(design, people=3000, design_effect=1.5, **options), plan(design, people=2000, **options)
+        for name in ("half_width", "standard_error", "error", "smallest_share"):
+            assert getattr(made, name) == getattr(alone, name), name
+        assert (made.usual is None) == (alone.usual is None)
+        assert made.usual is None or alone.usual is None or made.usual.half_width == alone.usual.half_width
+        many, few = (plan(design, half_width=0.03, design_effect=effect, **options) for effect in (1.5, 1))
+        assert abs(many.people - 1.5 * few.people) <= 1.5
+        assert "Design effect: 1.5 (as given)" in many.text()
+
+
+def test_a_design_effect_in_plans_of_numbers() -> None:
+    design = RandomizedResponse(range(5), epsilon=2)
+    for quantity in ("mean", "median"):
+        asked: dict[str, Any] = {"quantity": quantity, "population": "uniform"}
+        made, alone = plan(design, people=3000, design_effect=1.5, **asked), plan(design, people=2000, **asked)
+        assert (made.half_width, made.design_effect) == (alone.half_width, 1.5)
+        assert "Design effect: 1.5 (as given)" in made.text()
+        assert json.loads(made.to_json())["design_effect"] == 1.5
+    solved = plan(design, people=3000, half_width=0.1, quantity="mean", design_effect=1.5)
+    assert solved.epsilon == plan(design, people=2000, half_width=0.1, quantity="mean").epsilon
+
+
+def test_the_design_effect_of_a_mean_and_of_a_quantile() -> None:
+    rng = np.random.default_rng(4)
+    design = RandomizedResponse(range(4), odds=(5, 1))
+    village = np.repeat(np.arange(12), 25)
+    reports = (rng.integers(0, 3, 300) + (village % 2)).clip(0, 3)
+    data = {"report": reports.tolist(), "village": village.tolist()}
+    pilot = warner.tally(data, design, column="report", clusters="village")
+
+    def effect(scores: np.ndarray[Any, Any]) -> float:
+        by_village = scores.reshape(12, 25).mean(axis=1)
+        return float(by_village.var(ddof=1) / 12 / (scores.var() / 300))
+
+    # Unbiased scores of a mean, and of the share of the answers up to the quantile, are linear in the report. For the
+    # mean, half a report is added to each count of 300.
+    found = plan(pilot=pilot, people=1000, quantity="mean")
+    assert_allclose(found.design_effect, effect(reports.astype(float)), rtol=0.01)
+    median = plan(pilot=pilot, people=1000, quantity="median")
+    assert median.population is not None
+    below = int(np.searchsorted(np.cumsum(median.population), 0.5))
+    assert_allclose(median.design_effect, effect((reports <= below).astype(float)), rtol=1e-9)
+
+
+def test_the_variance_that_clusters_add_does_not_depend_on_the_randomization() -> None:
+    pilot = clustered_pilot()
+    made = plan(pilot=pilot, people=1000)
+
+    def variance(design: RandomizedResponse) -> float:
+        reported = design.q + (design.p - design.q) * made.share
+        return reported * (1 - reported) / (design.p - design.q) ** 2
+
+    added = (made.design_effect - 1) * variance(CLUSTERED)
+    clearer, noisier = (RandomizedResponse(["yes", "no"], epsilon=epsilon) for epsilon in (4, 0.2))
+    found = plan(clearer, pilot=pilot, people=1000)
+    assert_allclose(1000 * found.standard_error**2, variance(clearer) + added, rtol=1e-9)
+    # Weights add in proportion to the variance: with more noise, the design effect stays as it is.
+    assert_allclose(plan(noisier, pilot=pilot, people=1000).design_effect, made.design_effect, rtol=1e-12)
+
+
+def test_clusters_without_any_variance_keep_that_of_the_randomization() -> None:
+    pilot = clustered_pilot([5] * 10)
+    made = plan(pilot=pilot, people=1000)
+    # p = 3/4 and q = 1/4: given a share of 1/2, reports have the variance 3/16 of 1/4.
+    assert_allclose(made.design_effect, 3 / 4, rtol=1e-9)
+
+
+def test_replicate_weights_have_a_design_effect() -> None:
+    # Jackknife over villages by hand: each set of weights leaves one of them out.
+    data: dict[str, list[Any]] = {"report": [], "village": []}
+    for village, count in enumerate(CLUSTER_COUNTS):
+        data["report"] += ["yes"] * count + ["no"] * (10 - count)
+        data["village"] += [village] * 10
+    data["one"] = [1] * 100
+    names = [f"w{number}" for number in range(10)]
+    for number, name in enumerate(names):
+        data[name] = [0 if village == number else 1 for village in data["village"]]
+    pilot = warner.tally(data, CLUSTERED, column="report", weights="one", replicates=names, scale=0.9)
+    made = plan(pilot=pilot, half_width=0.05)
+    assert_allclose(made.design_effect, plan(pilot=clustered_pilot(), half_width=0.05).design_effect, rtol=1e-9)
+
+
+@pytest.mark.parametrize("value", [0, -1, math.inf, math.nan, "2", True])
+def test_a_design_effect_is_a_positive_number(value: Any) -> None:
+    with pytest.raises(ValueError, match="design_effect must be a positive number, such as"):
+        plan(3, epsilon=1, people=100, design_effect=value)
+    with pytest.raises(ValueError, match="design_effect must be a positive number"):
+        warner.mechanisms(3, epsilon=1, people=100, design_effect=value)
+
+
+def test_pilots_whose_design_effect_is_not_known() -> None:
+    weighted = Tally(CLUSTERED, [40.5, 59.5], squares=150.0)
+    with pytest.raises(ValueError, match="pilot has weights, so that its design effect is not known; give"):
+        plan(pilot=weighted, half_width=0.05)
+    assert plan(pilot=weighted, half_width=0.05, design_effect=1.5).people > 0
+    data = {"report": ["yes", "no"] * 20, "village": list(range(10)) * 4, "sex": ["f"] * 20 + ["m"] * 20}
+    grouped = warner.tally(data, CLUSTERED, column="report", clusters="village", by="sex")
+    with pytest.raises(ValueError, match="pilot has groups, so that its design effect is not known; count it"):
+        plan(pilot=grouped, half_width=0.05)
+    with pytest.raises(TypeError, match="design_effect must be left out for an open domain"):
+        plan(warner.OpenDomain(epsilon=1, bits=32), people=10**6, design_effect=2)
+
+
+def test_mechanisms_take_a_design_effect() -> None:
+    compared = warner.mechanisms(10, epsilon=1, half_width=0.05, share=0.1, design_effect=2)
+    alone = warner.mechanisms(10, epsilon=1, half_width=0.05, share=0.1)
+    for many, few in zip(compared.needed, alone.needed, strict=True):
+        assert many is not None
+        assert few is not None
+        assert abs(many - 2 * few) <= 2
+    assert "with a design effect of 2" in compared.text()
+    assert json.loads(compared.to_json())["design_effect"] == 2

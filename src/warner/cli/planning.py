@@ -105,9 +105,19 @@ def plan(
     ] = None,
     pilot: Annotated[
         str | None,
-        typer.Option(help="A file of reports made with --design, whose estimated shares are the expected shares."),
+        typer.Option(
+            help="A file of reports made with --design, or their saved tally: its estimated shares are the expected "
+            "shares, and its design effect is that of the sample."
+        ),
     ] = None,
     column: Annotated[str | None, typer.Option("--column", "-c", help="The column of the pilot's reports.")] = None,
+    design_effect: Annotated[
+        float | None,
+        typer.Option(
+            help="How many times as many people the sample needs as a simple random sample, such as 1.5 for clusters. "
+            "If not given, that of the pilot."
+        ),
+    ] = None,
     delta: Annotated[
         float | None, typer.Option(help="Also say what shuffling the reports adds to privacy, at this delta.")
     ] = None,
@@ -151,6 +161,7 @@ def plan(
             "--population": population,
             "--pilot": pilot,
             "--column": column,
+            "--design-effect": design_effect,
             "--delta": delta,
             "--seed": seed,
             "--from": lower,
@@ -175,6 +186,7 @@ def plan(
         power=power,
         population=population,
         pilot=reports,
+        design_effect=design_effect,
         delta=delta,
         rng=generator(seed),
         quantity=_quantity(quantity),

@@ -58,7 +58,7 @@ from warner.designs.labels import canonical
 from warner.estimators.methods import SMOOTHED
 from warner.inference.intervals import Confidence
 from warner.planning.number_precision import noise_of_distribution, noise_of_mean, precision_of
-from warner.planning.populations import population_shares
+from warner.planning.populations import given_effect, population_shares
 from warner.planning.precision import (
     DEFAULT_POWER,
     MEASURES,
@@ -397,6 +397,7 @@ class Mechanisms(Result):
             "goal": plain(self.question.goal),
             "criterion": self.criterion,
             "share": self.share,
+            "design_effect": None if self.question.effect is None else self.question.effect.value,
             "mechanisms": rows(self.table()),
             "recommended": self.recommended,
             "reason": self.reason,
@@ -413,6 +414,8 @@ class Mechanisms(Result):
         case = "in the worst case" if question.population is None else "in the population"
         if question.share is not None and question.measure == "half_width":
             case = f"at a share of {share_text(question.share)}"
+        if question.effect is not None:
+            case = f"{case}, with a design effect of {question.effect.value:.3g}"
         if question.goal is not None:
             return f"; people for {with_article(measure)} of {question.amount(question.goal)}{question.about} {case}"
         if self.people is None:
@@ -535,6 +538,7 @@ def mechanisms(
     quantity: str | float = "shares",
     values: Any = None,
     population: Population | None = None,
+    design_effect: float | None = None,
 ) -> Mechanisms:
     """Compare all mechanisms for these answers at this epsilon, and recommend one.
 
@@ -564,6 +568,8 @@ def mechanisms(
         quantile, such as 0.9.
     values, population
         As for `plan`: the number that each answer stands for, and the expected shares, which a quantile needs.
+    design_effect : float, optional
+        As for `plan`: how many times as many people the sample needs as a simple random sample.
 
     Examples
     --------
@@ -583,7 +589,8 @@ def mechanisms(
     numbers = None if quantity in {"shares", "distribution"} else numbers_asked(labels, quantity, values)
     shares = None if population is None else population_shares(population, labels)
     confidence = Confidence(level, simultaneous=simultaneous)
-    question = PlanningQuestion(measure, goal, confidence, DEFAULT_POWER, None, share, shares, numbers)
+    effect = None if design_effect is None else given_effect(design_effect)
+    question = PlanningQuestion(measure, goal, confidence, DEFAULT_POWER, None, share, shares, numbers, effect)
     check_question(question)
     if people is not None:
         check_people(people)

@@ -12,7 +12,7 @@ from warner.planning.mechanisms import better_mechanism, candidates, comparison_
 from warner.planning.number_precision import noise_of_distribution, noise_of_mean
 from warner.planning.precision import AskedNumber, in_units
 from warner.planning.tradeoffs import Tradeoff
-from warner.planning.wording import design_sentence, shuffled_sentence, solution
+from warner.planning.wording import design_effect, design_sentence, shuffled_sentence, solution
 from warner.words import level_text, quoted
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class NumberPlan(Tradeoff):
         """Give the plan as what JSON can hold: the design as its own file has it."""
         given = ("epsilon", "people", "solved_for", "quantity", "measure", "goal", "level", "worst_case")
         predicted = ("half_width", "standard_error", "value", "method", "approximate", "delta", "shuffled_epsilon")
-        return self.document(*given, *predicted)
+        return self.document(*given, *predicted, "design_effect")
 
     def notes(self) -> list[str]:
         """Say what the precision is for: which interval or error, and the people whose mean or quantile it is."""
@@ -95,6 +95,7 @@ class NumberPlan(Tradeoff):
         yield solution(self)
         yield design_sentence(self.design)
         yield self._interval()
+        yield from design_effect(self)
         if self.numbers.tau is not None:
             yield (
                 "A quantile: its interval comes from limits of the distribution function that assume nothing about its "

@@ -37,7 +37,7 @@ from warner.inference.complex_differences import MEAN_UNKNOWN
 from warner.inference.intervals import readout_limits
 from warner.inference.means import sets_of
 from warner.inference.quantiles import place_of, up_to_each
-from warner.planning.precision import Precision, anytime_half_width
+from warner.planning.precision import PlannedSample, Precision, anytime_half_width
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Sets
@@ -67,11 +67,9 @@ def precision_of(design: Design, question: PlanningQuestion) -> Precision | Mean
 
 
 @dataclass(frozen=True, eq=False)
-class MeanPrecision:
+class MeanPrecision(PlannedSample):
     """What a survey under this design can tell about a mean, by the number of people who report."""
 
-    design: Design
-    question: PlanningQuestion
     numbers: AskedNumber
     measures = ("half_width", "error")
 
@@ -91,6 +89,7 @@ class MeanPrecision:
         return sets_of(self.numbers.memberships)
 
     def _readout(self, n: float) -> Readout:
+        n = self.simple(n)
         found = self.design.readout(n * self._reported, np.full((1, 1), n), self._sets)
         if math.isinf(float(found.squared_errors()[0, 0])):
             raise ValueError(MEAN_UNKNOWN)
@@ -122,11 +121,9 @@ class MeanPrecision:
 
 
 @dataclass(frozen=True, eq=False)
-class QuantilePrecision:
+class QuantilePrecision(PlannedSample):
     """What a survey under this design can tell about a quantile, by the number of people who report."""
 
-    design: Design
-    question: PlanningQuestion
     numbers: AskedNumber
     measures = ("half_width",)
 
@@ -164,7 +161,8 @@ class QuantilePrecision:
         return self.numbers.tau
 
     def _limits(self, n: float) -> tuple[Array, Array, Array, Array, tuple[str, ...]]:
-        """Give the numbers, limits and errors of the distribution function at each but the last, and the methods."""
+        """Return the numbers, limits and errors of the distribution function at each but the last, and the methods."""
+        n = self.simple(n)
         points, sets = up_to_each(self.numbers.values)
         known = Prefixes(len(points) - 1) if isinstance(sets, Prefixes) else sets[:-1]
         readout = self.design.readout(n * self._reported, np.full((1, 1), n), known)

@@ -17,6 +17,7 @@ from warner.designs import MECHANISMS, RandomizedResponse
 from warner.designs.contract import Design
 from warner.designs.labels import canonical
 from warner.designs.open.open_domain import OpenDomain
+from warner.estimation import Estimate
 from warner.estimators import METHODS, UNBIASED
 from warner.estimators.auto import METHODS_COMPARED, SIMULATED_SURVEYS, predicted_errors
 from warner.inference.intervals import Confidence, positions_of
@@ -24,7 +25,7 @@ from warner.planning.mechanisms import advice, compared
 from warner.planning.number_plans import NumberPlan, number_plan
 from warner.planning.number_precision import precision_of
 from warner.planning.open_plans import OpenPlan, open_plan
-from warner.planning.populations import population_shares, tally_of
+from warner.planning.populations import given_effect, pilot_effect, population_shares, tally_of
 from warner.planning.precision import (
     DEFAULT_POWER,
     PlanningQuestion,
@@ -38,6 +39,8 @@ from warner.planning.shuffling import shufflable, shuffled
 from warner.planning.solving import fewest_people, smallest_epsilon, with_epsilon
 from warner.planning.tradeoffs import Tradeoff
 from warner.planning.wording import sentences
+from warner.reports.pools import Pool
+from warner.reports.tallies import Tally
 from warner.results import plain
 from warner.simulate import seeded_by
 from warner.words import quoted
@@ -118,7 +121,9 @@ class Plan(Tradeoff):
         given = ("epsilon", "people", "solved_for", "measure", "goal", "level", "simultaneous", "power", "worst_case")
         predicted = ("answer", "share", "half_width", "standard_error", "error", "smallest_share", "delta")
         usual = None if self.usual is None else plain(self.usual._asdict())
-        return self.document(*given, *predicted, "shuffled_epsilon", errors=plain(self.errors), usual=usual)
+        return self.document(
+            *given, *predicted, "shuffled_epsilon", "design_effect", errors=plain(self.errors), usual=usual
+        )
 
     def notes(self) -> list[str]:
         """Say what the precision is for: over all answers, or an answer's interval and its true share."""
@@ -148,6 +153,7 @@ class PlanOptions(TypedDict, total=False):
     power: float
     population: Population | None
     pilot: Pilot | None
+    design_effect: float | None
     delta: float | None
     rng: np.random.Generator | None
 
@@ -185,6 +191,7 @@ def plan(
     power: float = DEFAULT_POWER,
     population: Population | None = None,
     pilot: Pilot | None = None,
+    design_effect: float | None = None,
     delta: float | None = None,
     rng: np.random.Generator | None = None,
     quantity: str | float = "shares",
@@ -235,7 +242,11 @@ def plan(
         count), or K numbers that sum to 1. The error of each estimator is then predicted.
     pilot : Estimate, Tally or Pool, optional
         Reports of an earlier survey: what `inv_p` makes of them is the population. With a pool of several designs,
-        say which to plan with.
+        say which to plan with. If the pilot has strata, clusters or replicate weights, the sample is planned to be
+        drawn like the pilot, with its design effect.
+    design_effect : float, optional
+        How many times as many people the sample needs as a simple random sample, such as 1.5 for clusters. Instead of
+        that of the pilot, if there is one.
     delta : float, optional
         Tell the central epsilon at this delta of the reports once shuffled (`warner.planning.shuffling.shuffled`).
     rng : numpy.random.Generator, optional
@@ -275,6 +286,7 @@ def plan(
             simultaneous=simultaneous or None,
             population=population,
             pilot=pilot,
+            design_effect=design_effect,
             delta=delta,
             quantity=None if quantity == "shares" else quantity,
             values=values,
@@ -288,6 +300,7 @@ def plan(
     source = _source(domain, mechanism, epsilon, reports, given)
     labels = source.domain if isinstance(source, Design) else canonical(source)
     expected = population if reports is None else reports
+    shares = None if expected is None else population_shares(expected, labels)
     question = PlanningQuestion(
         measure,
         goal,
@@ -295,10 +308,13 @@ def plan(
         power,
         None if answer is None else positions_of([answer], labels)[0],
         share,
-        None if expected is None else population_shares(expected, labels),
+        shares,
         numbers_asked(labels, quantity, values),
+        None if design_effect is None else given_effect(design_effect),
     )
     check_question(question)
+    if design_effect is None and shares is not None and isinstance(expected, Estimate | Tally | Pool):
+        question = replace(question, effect=pilot_effect(expected, shares, question))
     if people is not None:
         check_people(people)
     if delta is not None and mechanism is None and not isinstance(source, Design):
@@ -446,5 +462,6 @@ def _predicted_errors(precision: Precision, people: int, rng: np.random.Generato
     methods = [
         name for name in METHODS_COMPARED if all_identified or METHODS[name].likelihood
     ]  # the others undo the randomization
-    squared = predicted_errors(population, [(design, people)], rng=generator, methods=methods)
+    alone = max(1, round(precision.simple(people)))
+    squared = predicted_errors(population, [(design, alone)], rng=generator, methods=methods)
     return known | {name: math.sqrt(error / design.k) for name, error in squared.items()}

@@ -1,15 +1,32 @@
-"""Expected populations: shares by name (uniform, Zipf), as numbers, from a file, or from a pilot survey."""
+r"""Expected populations: shares by name (uniform, Zipf), as numbers, from a file, or from a pilot; design effects.
+
+**The design effect** of a complex sample is the variance of an estimate divided by its variance in a simple random
+sample of as many respondents,
+
+.. math:: D = \frac{s^2}{f(1-f)/(n (p-q)^2)},
+
+for a share with standard error s that shows as the frequency f of n reports. It is never taken to be smaller than the
+part of that variance which comes from randomization alone: no sample design can remove it. Randomization is
+independent of the sample. So the variance that clusters add, :math:`(D-1) V` per report with V the variance in a simple
+random sample, is the same under a design that randomizes less, where V is smaller and D is larger. What unequal weights
+add is in proportion to V instead. A plan with another design than the pilot's uses whichever is larger:
+:math:`D' = 1 + (D-1) \max(1, V/V')`, and, where strata make D smaller than 1, :math:`1 - (1-D) \min(1, V/V')`.
+"""
 
 from __future__ import annotations
 
 import csv
+import math
 import os
 import reprlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.arrays import LARGEST_TOTAL
+from warner.designs.facts import Fuzzy
 from warner.designs.labels import from_text, positions
 from warner.estimation import Estimate
 from warner.estimators import NEAREST, fitted
@@ -20,8 +37,10 @@ from warner.simulate import uniform, zipf
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array
+    from warner.arrays import Array, Sets
+    from warner.designs.contract import Design
     from warner.designs.labels import Labels
+    from warner.planning.precision import PlanningQuestion
     from warner.reports.pools import Collected
 
     Pilot = Estimate | Collected
@@ -79,6 +98,104 @@ def tally_of(pilot: Pilot) -> Collected:
     if not isinstance(reports, Tally | Pool):
         raise TypeError(f"pilot must be an Estimate, a Tally or a Pool, but got {type(pilot).__name__}")
     return reports
+
+
+@dataclass(frozen=True, eq=False)
+class DesignEffect:
+    """The design effect of a sample: given, or that of a pilot's reports.
+
+    Attributes
+    ----------
+    value : float
+        The design effect; under the pilot's design, if it is that of a pilot.
+    pilot : Design or None
+        The pilot's design.
+    shares : ndarray of shape (k,) or None
+        The expected shares.
+    sets : sequence of sets or None
+        The sets of answers that the estimate is for; all answers, added up, if None.
+    """
+
+    value: float
+    pilot: Design | None = None
+    shares: Array | None = None
+    sets: Sets | None = None
+
+    def under(self, design: Design) -> float:
+        """Return the design effect of the same sample under a design that may randomize more or less."""
+        if self.pilot is None or self.shares is None or design == self.pilot:
+            return self.value
+        here, there = (_simple_variance(one, self.shares, self.sets) for one in (self.pilot, design))
+        ratio = here / there if 0 < there < math.inf else 1.0
+        return 1 + (self.value - 1) * (max(1.0, ratio) if self.value > 1 else min(1.0, ratio))
+
+
+def given_effect(value: Any) -> DesignEffect:
+    """Check a design effect."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
+        raise ValueError(
+            f"design_effect must be a positive number, such as 1.5; 1 is a simple random sample, but got {value!r}"
+        )
+    return DesignEffect(float(value))
+
+
+def pilot_effect(pilot: Pilot, shares: Array, question: PlanningQuestion) -> DesignEffect | None:
+    """Return the design effect of a pilot for what is to be known; None if it is a simple random sample."""
+    reports = tally_of(pilot)
+    if reports.simple:
+        return None
+    if isinstance(reports, Pool) or reports.sample is None or reports.by:
+        lacking = "has groups" if reports.by and reports.sample is not None else "has weights"
+        remedy = "count it without by=, or give" if lacking == "has groups" else "give"
+        raise ValueError(
+            f"pilot {lacking}, so that its design effect is not known; {remedy} design_effect=, which is 1 for a "
+            "simple random sample"
+        )
+    sets = _sets_asked(reports.design, shares, question)
+    found = reports.readout(None, sets)
+    assert found.people is not None
+    assert found.error is not None
+    n = np.asarray(found.people, dtype=np.float64)
+    worth = n / np.reshape(reports.n, (1, 1))
+    counts, histogram = np.reshape(reports.counts, (1, -1)) * worth, reports.histogram
+    histogram = None if histogram is None else np.reshape(histogram, (1, -1)) * worth
+    simple, device = (
+        reports.design.readout(counts, n, sets, target=target, histogram=histogram).squared_errors(target)
+        for target in ("population", "realised")
+    )
+    known = np.isfinite(simple) & (simple > 0)
+    squared = np.maximum(np.square(found.error), np.minimum(device, simple))
+    return DesignEffect(float(squared[known].sum() / simple[known].sum()), reports.design, shares, sets)
+
+
+def _sets_asked(design: Design, shares: Array, question: PlanningQuestion) -> Sets | None:
+    """Return the sets of answers whose design effect matters; None for all answers."""
+    numbers = question.numbers
+    if numbers is not None and numbers.tau is None:
+        return Fuzzy(numbers.memberships[np.newaxis])
+    if numbers is not None and numbers.tau is not None:
+        order = np.argsort(numbers.values, kind="stable")
+        last = int(np.searchsorted(np.cumsum(shares[order]), numbers.tau))
+        below = numbers.values <= numbers.values[order[min(last, design.k - 2)]]
+        return [np.flatnonzero(below).tolist()]
+    if question.measure == "error" or (question.share is not None and question.answer is None):
+        return None
+    if question.answer is not None:
+        return [[question.answer]]
+    variances = _variances(design, shares, None)
+    return [[int(np.where(np.isfinite(variances), variances, 0).argmax())]]
+
+
+def _variances(design: Design, shares: Array, sets: Sets | None) -> Array:
+    """Variances of unbiased shares of sets of answers, for one report of a simple random sample."""
+    n = np.full((1, 1), float(LARGEST_TOTAL))
+    squared = design.readout(n * design.reported(shares)[np.newaxis], n, sets).squared_errors()
+    return float(LARGEST_TOTAL) * np.ravel(squared)
+
+
+def _simple_variance(design: Design, shares: Array, sets: Sets | None) -> float:
+    variances = _variances(design, shares, sets)
+    return float(variances[np.isfinite(variances)].sum())
 
 
 def _zipf(k: int, s: Any) -> Array:

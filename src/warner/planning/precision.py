@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from warner.designs.facts import Alike, Readout
     from warner.designs.labels import Labels
     from warner.inference.intervals import Confidence
+    from warner.planning.populations import DesignEffect
 
 MEASURES = {"half_width": "interval half-width", "error": "root-mean-square error"}
 AMOUNT_DIGITS = 3  # of half-widths in the unit of the answers
@@ -109,6 +110,8 @@ class PlanningQuestion:
         The expected shares.
     numbers : AskedNumber or None
         What answers stand for, where a mean or a quantile is to be known; None for shares.
+    effect : DesignEffect or None
+        The design effect of the sample; None for a simple random sample.
     """
 
     measure: str
@@ -119,6 +122,7 @@ class PlanningQuestion:
     share: float | None
     population: Array | None
     numbers: AskedNumber | None = None
+    effect: DesignEffect | None = None
 
     @property
     def worst_case(self) -> bool:
@@ -285,11 +289,25 @@ class Cases(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Precision:
-    """What a survey under this design can tell, by the number of people who report."""
+class PlannedSample:
+    """A design and a question, with the design effect of the sample."""
 
     design: Design
     question: PlanningQuestion
+
+    @cached_property
+    def design_effect(self) -> float:
+        """How many times as many respondents the sample needs as a simple random sample."""
+        return 1.0 if self.question.effect is None else self.question.effect.under(self.design)
+
+    def simple(self, n: float) -> float:
+        """Size of a simple random sample that is as precise as n respondents of this sample."""
+        return n / self.design_effect
+
+
+class Precision(PlannedSample):
+    """What a survey under this design can tell, by the number of people who report."""
+
     measures = ("half_width", "error")
 
     @cached_property
@@ -323,11 +341,12 @@ class Precision:
         return self.half_width(n) if self.question.measure == "half_width" else self.error(n)
 
     def half_width(self, n: float) -> float:
-        """Give the half-width of the answer with the widest interval."""
-        return float(self._half_widths(n).max())
+        """Return the half-width of the answer with the widest interval."""
+        return float(self._half_widths(self.simple(n)).max())
 
     def at(self, n: float) -> Measured:
-        """Give everything that n people can tell, of the answer with the widest interval."""
+        """Return all measures for n respondents, of the answer with the widest interval."""
+        error, n = self.error(n), self.simple(n)
         question, widths = self.question, self._half_widths(n)
         case = int(widths.argmax())
         is_chosen = question.answer is not None or (question.population is not None and question.share is None)
@@ -337,12 +356,13 @@ class Precision:
             share=float(self.cases.shares[case]),
             half_width=float(widths[case]),
             standard_error=float(self._standard_errors(n)[case]),
-            error=self.error(n),
+            error=error,
             smallest_share=self._smallest_share(n, case),
         )
 
     def error(self, n: float) -> float:
-        """Give the root-mean-square error of the unbiased shares, for the population or for the worst one."""
+        """Return the root-mean-square error of the unbiased shares, for the population or for the worst one."""
+        n = self.simple(n)
         alike, k, population = self.design.alike, self.design.k, self.question.population
         if alike is not None:
             total = float(alike.p + (k - 1) * alike.q)  # exactly 1 where counts sum to n

@@ -106,6 +106,11 @@ class Tradeoff(Result):
         return self.question.population
 
     @cached_property
+    def design_effect(self) -> float:
+        """How many times as many people the sample needs as a simple random sample, for the same precision."""
+        return precision_of(self.design, self.question).design_effect
+
+    @cached_property
     def mechanisms(self) -> Mechanisms | None:
         """All mechanisms at this epsilon, by the same formulas: what each needs, or tells, and which to take.
 

@@ -23,6 +23,7 @@ def sentences(plan: Plan) -> Iterator[str]:
     yield " ".join([solution(plan), *_usual(plan)])
     yield design_sentence(plan.design)
     yield _interval(plan)
+    yield from design_effect(plan)
     if plan.error < float("inf"):
         population = "the worst population" if plan.population is None else "this population"
         yield (
@@ -93,6 +94,17 @@ def _interval(plan: Plan) -> str:
         f"Interval: ± {capped(plan.half_width)} for {about} with a true share of {share_text(plan.share)} ({case}), at "
         f"a confidence level of {level_text(plan.level)} for {intervals}; standard error {capped(plan.standard_error)}."
     )
+
+
+def design_effect(plan: Tradeoff) -> Iterator[str]:
+    """Name the design effect of the sample."""
+    effect = plan.question.effect
+    if effect is not None:
+        drawn = "as given" if effect.pilot is None else "the sample is drawn like the pilot"
+        yield (
+            f"Design effect: {plan.design_effect:.3g} ({drawn}); the sample needs that many times the people of a "
+            "simple random sample."
+        )
 
 
 def _smallest_share(plan: Plan) -> str:
