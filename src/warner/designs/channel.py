@@ -64,6 +64,8 @@ class Channel(Design):
     procedure : str
         What a respondent does, in plain words, for those who read the design. It says nothing that ``matrix`` does not,
         so designs that differ in it alone are equal.
+    name : str
+        The name of the survey design, such as ``"crosswise"``. Designs that differ in it alone are equal, too.
 
     Attributes
     ----------
@@ -75,6 +77,8 @@ class Channel(Design):
         The sum of each row: the number of equally likely draws that decide one report.
     procedure : str
         What a respondent does; empty where nobody has said so.
+    name : str
+        The name of the survey design; empty if it has none.
 
     Examples
     --------
@@ -94,25 +98,29 @@ class Channel(Design):
     weights: Counts
     total: int
     procedure: str
+    name: str
 
     mechanism = "channel"
     field_names = frozenset({"domain", "outputs", "weights"})
-    optional_fields = frozenset({"procedure"})
+    optional_fields = frozenset({"procedure", "name"})
 
-    def __init__(self, matrix: Any, domain: Domain, outputs: Domain, *, procedure: str = "") -> None:
+    def __init__(self, matrix: Any, domain: Domain, outputs: Domain, *, procedure: str = "", name: str = "") -> None:
         rows, columns = canonical(domain), canonical(outputs, "outputs")
-        if not isinstance(procedure, str):
-            raise TypeError(f"procedure must be a text, but got {reprlib.repr(procedure)}")
-        self._set(rows, columns, *whole_rows(matrix, rows, len(columns)), procedure)
+        for what, text in (("procedure", procedure), ("name", name)):
+            if not isinstance(text, str):
+                raise TypeError(f"{what} must be a text, but got {reprlib.repr(text)}")
+        self._set(rows, columns, *whole_rows(matrix, rows, len(columns)), procedure, name)
 
     @classmethod
-    def of_weights(cls, domain: Labels, outputs: Labels, weights: Counts, total: int, procedure: str = "") -> Self:
+    def of_weights(
+        cls, domain: Labels, outputs: Labels, weights: Counts, total: int, procedure: str = "", name: str = ""
+    ) -> Self:
         """Make a design from whole numbers whose rows sum to `total`."""
         made = cls.__new__(cls)
-        made._set(domain, outputs, weights, total, procedure)
+        made._set(domain, outputs, weights, total, procedure, name)
         return made
 
-    def _set(self, domain: Labels, outputs: Labels, weights: Counts, total: int, procedure: str) -> None:
+    def _set(self, domain: Labels, outputs: Labels, weights: Counts, total: int, procedure: str, name: str) -> None:
         divisor = math.gcd(*np.unique(weights).tolist()) if weights.dtype != object else math.gcd(*weights.ravel())
         refuse_wide(total // divisor)
         weights = weights // divisor
@@ -124,6 +132,7 @@ class Channel(Design):
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "total", total // divisor)
         object.__setattr__(self, "procedure", procedure)
+        object.__setattr__(self, "name", name)
 
     @property
     def columns(self) -> Labels:
@@ -420,19 +429,21 @@ class Channel(Design):
         )
 
     def fields(self) -> Document:
-        """Give domain, outputs and weights, as decimal strings, and the procedure if there is one."""
+        """Return domain, outputs and weights, as decimal strings, and the procedure and the name if there are any."""
+        texts = {"procedure": self.procedure, "name": self.name}
         return {
             "domain": labels_to_json(self.domain),
             "outputs": labels_to_json(self.outputs),
             "weights": [[str(weight) for weight in row] for row in self.weights.tolist()],
-        } | ({"procedure": self.procedure} if self.procedure else {})
+        } | {key: text for key, text in texts.items() if text}
 
     @classmethod
     def from_fields(cls, fields: Document) -> Self:
-        """Read domain, outputs, weights and procedure."""
-        procedure = fields.get("procedure", "")
-        if not isinstance(procedure, str):
-            raise ValueError("this design is damaged: procedure must be a text")
+        """Read domain, outputs, weights, procedure and name."""
+        procedure, name = (fields.get(key, "") for key in ("procedure", "name"))
+        for key, text in (("procedure", procedure), ("name", name)):
+            if not isinstance(text, str):
+                raise ValueError(f"this design is damaged: {key} must be a text")
         domain = canonical(labels_from_json("domain", fields["domain"]))
         outputs = canonical(labels_from_json("outputs", fields["outputs"]), "outputs")
         rows = fields["weights"]
@@ -447,7 +458,7 @@ class Channel(Design):
             raise ValueError(
                 f"this design is damaged: all rows of weights must have one sum above 0, but got {min(sums)}"
             )
-        return cls.of_weights(domain, outputs, weights, sums.pop(), procedure)
+        return cls.of_weights(domain, outputs, weights, sums.pop(), procedure, name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Channel):

@@ -76,6 +76,7 @@ class Design(Device):
     # Whether every report counts for or against every answer. If not, those who are counted are a random part of the
     # people, so that a share among all of these shows as that of a population does: the exact law is not theirs.
     counts_everybody: bool = True
+    name: str = ""  # of a survey design
     counted_part: float = 1.0  # of the people: whose reports are counted at all, and are the n of a tally
     # Columns of which a report is counted in one at most: so many sets of them follow each other in the same order.
     alternatives: ClassVar[int] = 1

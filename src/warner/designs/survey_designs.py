@@ -65,7 +65,7 @@ def warner(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Chan
         f'{chance} "I have the trait", with probability {1 - chance} "I do not have the trait". '
         f"Report '{reports[0]}' if the statement is true for you, '{reports[1]}' if not."
     )
-    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
+    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does, "warner")
 
 
 def mirrored(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -98,7 +98,7 @@ def mirrored(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Ch
         f"let chance decide, unseen, which question is yours: with probability {chance} the sensitive one, with "
         f"probability {1 - chance} its opposite. Answer it truthfully, with '{reports[0]}' or '{reports[1]}'."
     )
-    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does)
+    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does, "mirrored")
 
 
 def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "black")) -> Channel:
@@ -135,7 +135,7 @@ def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "bla
         f"'{reports[0]}', in the {answers[1]}-stack {1 - share}; all others are '{reports[1]}'. Report only the colour "
         "of the card from the stack of your true answer."
     )
-    return _channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
+    return _channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does, "disguised")
 
 
 def crosswise(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("same", "differ")) -> Channel:
@@ -173,7 +173,7 @@ def crosswise(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("same", "di
         f"answer with yes. Report '{reports[0]}' if your answers to both are the same (twice yes, or twice no), "
         f"'{reports[1]}' if they differ. Tell neither answer."
     )
-    return _channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does)
+    return _channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does, "crosswise")
 
 
 def triangular(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("at least one", "neither")) -> Channel:
@@ -209,7 +209,7 @@ def triangular(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("at least 
         f"answer with yes. Report '{reports[0]}' if your answer to one of them or to both is yes, '{reports[1]}' if "
         "both answers are no. Do not tell which."
     )
-    return _channel_of_trait(Fraction(1), share, {"p": p}, answers, reports, does)
+    return _channel_of_trait(Fraction(1), share, {"p": p}, answers, reports, does, "triangular")
 
 
 def forced_response(
@@ -282,7 +282,9 @@ def forced_response(
         f"let chance decide, unseen, what to do: with probability {honest} answer truthfully, with probability "
         f"{says_yes} report '{reports[0]}', with probability {says_no} report '{reports[1]}', whatever the truth is."
     )
-    return _channel_of_trait(honest + says_yes, says_yes, {"truth": truth, "yes": yes}, answers, reports, does)
+    return _channel_of_trait(
+        honest + says_yes, says_yes, {"truth": truth, "yes": yes}, answers, reports, does, "forced response"
+    )
 
 
 def unrelated_question(*, p: Number, prevalence: Number, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -323,7 +325,9 @@ def unrelated_question(*, p: Number, prevalence: Number, answers: Pair = YES_NO,
         f"it truthfully, with '{reports[0]}' or '{reports[1]}'."
     )
     harmless = (1 - chance) * common
-    return _channel_of_trait(chance + harmless, harmless, {"p": p, "prevalence": prevalence}, answers, reports, does)
+    return _channel_of_trait(
+        chance + harmless, harmless, {"p": p, "prevalence": prevalence}, answers, reports, does, "unrelated question"
+    )
 
 
 def mangat_singh(truth: Number, p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -365,7 +369,9 @@ def mangat_singh(truth: Number, p: Number, *, answers: Pair = YES_NO, reports: P
         f"probability {1 - chance}, and report '{reports[0]}' if it is true for you, '{reports[1]}' if not."
     )
     given = {"truth": truth, "p": p}
-    return _channel_of_trait(honest + (1 - honest) * chance, (1 - honest) * (1 - chance), given, answers, reports, does)
+    return _channel_of_trait(
+        honest + (1 - honest) * chance, (1 - honest) * (1 - chance), given, answers, reports, does, "mangat singh"
+    )
 
 
 def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -399,7 +405,7 @@ def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Chan
         f"if you have the trait, report '{reports[0]}'. If not, let chance decide, unseen: report '{reports[1]}' with "
         f"probability {chance}, and '{reports[0]}' with probability {1 - chance}."
     )
-    return _channel_of_trait(Fraction(1), 1 - chance, {"p": p}, answers, reports, does)
+    return _channel_of_trait(Fraction(1), 1 - chance, {"p": p}, answers, reports, does, "mangat")
 
 
 def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) -> Channel:
@@ -444,7 +450,7 @@ def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) ->
         f"share of {first} of the cards is red, in the {answers[1]}-pack {second}. Report how many red cards came from "
         "the pack of your true answer."
     )
-    return Channel(rows, answers, times + 1, procedure=_sentence(does))
+    return Channel(rows, answers, times + 1, procedure=_sentence(does), name="kuk")
 
 
 def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
@@ -471,7 +477,7 @@ def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
     """
     answers, reports = _two_pairs(answers, reports)
     does = f"answer the question: report '{reports[0]}' for {answers[0]}, '{reports[1]}' for {answers[1]}."
-    return Channel([[1, 0], [0, 1]], answers, reports, procedure=_sentence(does))
+    return Channel([[1, 0], [0, 1]], answers, reports, procedure=_sentence(does), name="direct")
 
 
 # What these designs share: two answers, and reports that say little about either
@@ -484,11 +490,12 @@ def _channel_of_trait(
     answers: Pair,
     reports: Pair,
     does: str,
+    name: str,
 ) -> Channel:
     """Make the channel of a design with two answers and two reports."""
     _refuse_useless(with_trait, without, given, f"the report {reports[0]}")
     rows = [[with_trait, 1 - with_trait], [without, 1 - without]]
-    return Channel(rows, answers, reports, procedure=_sentence(does))
+    return Channel(rows, answers, reports, procedure=_sentence(does), name=name)
 
 
 def _refuse_useless(with_trait: Fraction, without: Fraction, given: Document, what: str) -> None:
@@ -550,7 +557,7 @@ def _forced_answers(honest: Fraction, truth: Number, forced: Mapping[Label, Numb
         f"let chance decide, unseen, what to do: answer truthfully with probability {honest}, or, whatever the truth "
         f"is, {forcings}."
     )
-    return Channel(rows, labels, labels, procedure=_sentence(does))
+    return Channel(rows, labels, labels, procedure=_sentence(does), name="forced response")
 
 
 # The survey designs by name: what the command line offers, with the parameters of each function.

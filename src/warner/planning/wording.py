@@ -80,7 +80,9 @@ def design_sentence(design: Design) -> str:
     if design.symmetry is not None:
         truth = "the truth is reported" if design.exclusive else "a report names the true answer"
         happens = f"; {truth} with probability {design.symmetry.p:.4g}, each other answer with {design.symmetry.q:.4g}"
-    return f"Design: {design.mechanism}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
+    return (
+        f"Design: {design.name or design.mechanism}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
+    )
 
 
 def _interval(plan: Plan) -> str:

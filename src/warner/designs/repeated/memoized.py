@@ -122,6 +122,7 @@ class Memoized(Design):
 
     # Of one report, the chain of both rounds tells everything.
     domain = of_one_round("domain")
+    name = of_one_round("name")
     symmetry = of_one_round("symmetry")
     exclusive = of_one_round("exclusive")
     ordered = of_one_round("ordered")

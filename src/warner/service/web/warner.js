@@ -79,8 +79,8 @@ function response({ domain, odds }) {
   return { answers, reports: answers, epsilon: a < b ? spent(a, b) : spent(b, a), draw, chance, symmetric: true };
 }
 
-function channel({ domain, outputs, weights, procedure = "" }) {
-  check(typeof procedure === "string", "procedure must be a text");
+function channel({ domain, outputs, weights, procedure = "", name = "" }) {
+  check(typeof procedure === "string" && typeof name === "string", "procedure and name must be texts");
   const answers = labels("domain", domain);
   const reports = labels("outputs", outputs);
   check(Array.isArray(weights) && weights.length === answers.size, "weights must be a row for each answer");
@@ -105,7 +105,7 @@ function channel({ domain, outputs, weights, procedure = "" }) {
 // How each is read, the fields that it needs, and may have
 export const mechanisms = new Map([
   ["randomized response", [response, ["domain", "odds"], []]],
-  ["channel", [channel, ["domain", "outputs", "weights"], ["procedure"]]],
+  ["channel", [channel, ["domain", "outputs", "weights"], ["procedure", "name"]]],
 ]);
 
 export function design(json) {
