@@ -102,6 +102,11 @@ def test_what_a_respondent_does_is_told_and_changes_nothing() -> None:
     assert told.in_words().startswith("For the respondent: Roll two dice.\n")
     assert Channel.from_json(told.to_json()).procedure == "Roll two dice."
     assert "procedure" not in FORCED.to_dict()
+    named = Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"], name="dice")
+    assert (named, Channel.from_json(named.to_json()).name) == (told, "dice")
+    assert "name" not in FORCED.to_dict()
+    with pytest.raises(TypeError, match="name must be a text, but got 5"):
+        Channel([[1, 0], [0, 1]], 2, 2, name=5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="procedure must be a text, but got 5"):
         Channel([[1, 0], [0, 1]], 2, 2, procedure=5)  # type: ignore[arg-type]
 
@@ -362,6 +367,7 @@ GOOD = json.loads(FORCED.to_json())
         ({**GOOD, "domain": ["a", "a"]}, "domain must hold distinct labels"),
         ({**GOOD, "inputs": ["yes", "no"]}, "damaged: it must not have the field 'inputs'"),
         ({**GOOD, "procedure": 5}, "procedure must be a text"),
+        ({**GOOD, "name": 5}, "name must be a text"),
         ({**GOOD, "outputs": ["a", 1]}, "outputs must hold labels that are all strings or all integers"),
         ({**GOOD, "outputs": "ab"}, "outputs must be a list of labels"),
     ],

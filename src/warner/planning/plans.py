@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
 
 USUAL_SHARE = 0.1  # for which a plan for the least favorable share is given as well
+PLANNED_SURVEYS = 100  # simulated to predict errors
 SIMULATED_CELLS = 2**28  # people times answers up to which surveys are simulated person by person
 
 
@@ -448,20 +449,30 @@ def _check_telling(design: Design, question: PlanningQuestion) -> None:
 
 
 def _predicted_errors(precision: Precision, people: int, rng: np.random.Generator | None) -> dict[str, float]:
-    """Predict the root-mean-square error of each estimator for the population, by simulated surveys."""
+    """Predict the root-mean-square error of each estimator for the population, by simulated surveys.
+
+    They are relative to the error of `inv` in the same surveys, whose expectation is known: most of the simulation error
+    cancels.
+    """
     design, population = precision.design, precision.question.population
     if population is None:
         return {}
     all_identified = not precision.unidentified.size
     known = {UNBIASED: precision.error(float(people))} if all_identified else {}
-    if (
-        not design.simulated_at_once and SIMULATED_SURVEYS * people * design.k > SIMULATED_CELLS
-    ):  # person by person: minutes
-        return known
+    alone = max(1, round(precision.simple(people)))
+    surveys = PLANNED_SURVEYS
+    if not design.simulated_at_once:  # person by person
+        surveys = min(surveys, SIMULATED_CELLS // (alone * design.k))
+        if surveys < SIMULATED_SURVEYS:  # that would take minutes
+            return known
     generator = seeded_by(np.append(population, [people, design.epsilon])) if rng is None else rng
     methods = [
         name for name in METHODS_COMPARED if all_identified or METHODS[name].likelihood
     ]  # the others undo the randomization
-    alone = max(1, round(precision.simple(people)))
-    squared = predicted_errors(population, [(design, alone)], rng=generator, methods=methods)
-    return known | {name: math.sqrt(error / design.k) for name, error in squared.items()}
+    squared = predicted_errors(
+        population, [(design, alone)], rng=generator, surveys=surveys, methods=[*known, *methods]
+    )
+    simulated = {name: math.sqrt(error / design.k) for name, error in squared.items()}
+    unbiased = simulated.pop(UNBIASED, 0.0)
+    ratio = known[UNBIASED] / unbiased if unbiased > 0 else 1.0
+    return known | {name: ratio * error for name, error in simulated.items()}

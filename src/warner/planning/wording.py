@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warner.estimators import UNBIASED
-from warner.estimators.auto import SIMULATED_SURVEYS
 from warner.planning.precision import in_units, with_article
 from warner.planning.solving import SMALLEST_EPSILON
-from warner.words import counted, level_text, points, quoted, rounded_up
+from warner.words import counted, enumerated, level_text, points, quoted, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +34,7 @@ def sentences(plan: Plan) -> Iterator[str]:
         errors = ", ".join(f"{name} {100 * error:.3g}" for name, error in plan.errors.items())
         simulated = [name for name in plan.errors if name != UNBIASED]
         sources = [f"{UNBIASED} by its formula"] * (UNBIASED in plan.errors)
-        sources += [f"{' and '.join(simulated)} from {SIMULATED_SURVEYS} simulated surveys"] * bool(simulated)
+        sources += [f"{enumerated(simulated)} from simulated surveys, to a few percent"] * bool(simulated)
         yield f"Predicted errors in percentage points: {errors} ({', '.join(sources)})."
     if plan.shuffled_epsilon is not None:
         yield shuffled_sentence(plan.design, plan.shuffled_epsilon, plan.delta)
