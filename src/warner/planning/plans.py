@@ -451,8 +451,8 @@ def _check_telling(design: Design, question: PlanningQuestion) -> None:
 def _predicted_errors(precision: Precision, people: int, rng: np.random.Generator | None) -> dict[str, float]:
     """Predict the root-mean-square error of each estimator for the population, by simulated surveys.
 
-    They are relative to the error of `inv` in the same surveys, whose expectation is known: most of the simulation error
-    cancels.
+    They are relative to the error of `inv` in the same surveys, whose expectation is known: most of the simulation
+    error cancels.
     """
     design, population = precision.design, precision.question.population
     if population is None:
