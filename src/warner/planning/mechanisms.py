@@ -265,6 +265,15 @@ def bits_text(bits: float) -> str:
     return f"{bits:,.0f}" if bits >= WHOLE_BITS_FROM else f"{bits:.1f}"
 
 
+def variance_text(variance: float) -> str:
+    """Write a variance with four digits, or as a whole number if it is large.
+
+    >>> variance_text(3.67312), variance_text(339504.7)
+    ('3.673', '339,505')
+    """
+    return f"{variance:,.0f}" if variance >= 10**4 else f"{variance:.4g}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Mechanisms(Result):
     """All mechanisms side by side, for the same answers at the same epsilon.
@@ -435,7 +444,9 @@ class Mechanisms(Result):
         if self.share is not None:
             heads = {"share_variance": f"variance at {share_text(self.share)}", **heads}
         columns += [
-            (head, [f"{value:.4g}" for value in table[name].tolist()]) for name, head in heads.items() if name in table
+            (head, [variance_text(value) for value in table[name].tolist()])
+            for name, head in heads.items()
+            if name in table
         ]
         columns.append(("bits", [bits_text(value) for value in table["bits"].tolist()]))
         if "decoding" in table:
