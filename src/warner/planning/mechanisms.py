@@ -513,7 +513,7 @@ class Mechanisms(Result):
             yield sentence(f"{one.name} {column}, but its {words.smallest} is {times_larger(ratio)}")
 
     def _instead(self, words: ComparisonWords) -> Iterator[str]:
-        """Say what randomized response would need, where sets of answers are recommended instead."""
+        """Sentence on what randomized response needs, if sets of answers are recommended instead."""
         recommended = preferred(self.candidates)
         for one in self.candidates:
             if one.name == RandomizedResponse.mechanism and one.total is not None and not recommended.design.exclusive:

@@ -297,7 +297,7 @@ class PlannedSample:
 
     @cached_property
     def design_effect(self) -> float:
-        """How many times as many respondents the sample needs as a simple random sample."""
+        """Ratio of the sample size that is needed to that of a simple random sample."""
         return 1.0 if self.question.effect is None else self.question.effect.under(self.design)
 
     def simple(self, n: float) -> float:
@@ -306,7 +306,7 @@ class PlannedSample:
 
 
 class Precision(PlannedSample):
-    """What a survey under this design can tell, by the number of people who report."""
+    """Precision of a survey under this design, by the number of people who report."""
 
     measures = ("half_width", "error")
 

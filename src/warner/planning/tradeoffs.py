@@ -107,7 +107,7 @@ class Tradeoff(Result):
 
     @cached_property
     def design_effect(self) -> float:
-        """How many times as many people the sample needs as a simple random sample, for the same precision."""
+        """Ratio of the sample size that is needed to that of a simple random sample, for the same precision."""
         return precision_of(self.design, self.question).design_effect
 
     @cached_property

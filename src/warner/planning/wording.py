@@ -65,7 +65,7 @@ def solution(plan: Tradeoff) -> str:
 
 
 def _usual(plan: Plan) -> Iterator[str]:
-    """Say what is found for a usual share, where the plan is for the least favorable one."""
+    """Sentence with the number for a usual share, if the plan is for the least favorable one."""
     if plan.usual is not None:
         enough = f"{counted(plan.usual.people, 'person is', 'people are')} enough"
         if plan.solved_for != "people":
