@@ -296,9 +296,10 @@ class Estimate(Result):
         return mean(self.tally, values, Confidence(level, target, anytime=anytime))
 
     def standard_deviation(self, values: Any = None, *, level: float = 0.95, target: str = "population") -> Mean:
-        """Give the standard deviation of answers that are numbers, in each group, with its approximate interval.
+        """Estimate the standard deviation of numeric answers, in each group, with its confidence interval.
 
-        Parameters are those of `mean`.
+        Parameters are those of `mean`. The interval for two values has the coverage of the interval of their share; the
+        interval for three or more values is approximate.
         """
         from warner.inference.means import standard_deviation
 

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import gammaln
+from scipy.stats import binom
 
 from references import reference
 from tables import grouped
@@ -231,6 +233,23 @@ def test_a_mean_that_reports_do_not_tell_is_not_known() -> None:
     assert_allclose(mean.value, 1.6)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "values", "least", "low_part"), [(1, (0, 1, 2), 0.940, 0.11), (4, (0, 1, 10), 0.916, 0.60)]
+)
+def test_coverage_of_means_of_three_answers_is_what_the_page_has(
+    epsilon: float, values: tuple[int, ...], least: float, low_part: float
+) -> None:
+    # All 5,151 counts of 100 reports, 231 populations
+    design, counts, populations = RandomizedResponse(3, epsilon=epsilon), compositions(100, 3), compositions(20, 3) / 20
+    ways = np.exp(gammaln(101) - gammaln(counts + 1.0).sum(axis=1, keepdims=True))
+    law = ways * np.exp(counts @ np.log(design.q + (design.p - design.q) * populations.T))
+    mean, truth = estimated(grouped(design, counts)).mean(values), populations @ values
+    inside = (np.reshape(mean.low, (-1, 1)) <= truth + 1e-9) & (truth - 1e-9 <= np.reshape(mean.high, (-1, 1)))
+    coverage = (law * inside).sum(axis=0)
+    assert round(float(coverage.min()), 3) == least
+    assert round(float((coverage < 0.945).mean()), 2) == low_part
+
+
 # Standard deviations
 
 
@@ -252,6 +271,48 @@ def test_standard_deviations_of_many_reports() -> None:
         assert found.low < found.value < found.high
         assert found.quantity == "standard deviation"
         assert found.approximate
+
+
+def test_standard_deviations_of_two_values_have_the_coverage_of_the_share() -> None:
+    # All counts, 101 shares. Where the share is one half, the derivative of the standard deviation vanishes.
+    shares = np.linspace(0, 1, 101)
+    truth = 5 * np.sqrt(shares * (1 - shares))
+    for epsilon, n in itertools.product((1, 2, 4), (100, 1000)):
+        design, yes = RandomizedResponse(["no", "yes"], epsilon=epsilon), np.arange(n + 1)
+        found = estimated(grouped(design, np.column_stack([n - yes, yes]))).standard_deviation([-2, 3])
+        probability = binom.pmf(yes[:, np.newaxis], n, design.q + (design.p - design.q) * shares)
+        inside = (np.reshape(found.low, (-1, 1)) <= truth + 1e-9) & (truth - 1e-9 <= np.reshape(found.high, (-1, 1)))
+        assert (probability * inside).sum(axis=0).min() >= 0.95
+        assert not found.approximate
+        assert found.low[n // 2] < found.high[n // 2] == 2.5
+        assert np.isfinite(found.se[n // 2])
+        assert found.se[n // 2] > 0
+
+
+def test_standard_deviations_of_two_values_are_images_of_clopper_pearson_limits() -> None:
+    for case in NUMBERS["standard_deviation"]:
+        design = RandomizedResponse([0, 1], epsilon=case["epsilon"])
+        found = estimated(Tally(design, [case["n"] - case["ones"], case["ones"]])).standard_deviation()
+        assert_allclose([found.low, found.high], [case["low"], case["high"]], atol=1e-9)
+    # Two values among more answers, and in a complex sample: the interval is the image of that of the share as well.
+    rows = {"y": ["a", "b", "c", "b"] * 10, "s": [0, 0, 1, 1] * 10}
+    for strata in (None, "s"):
+        result = estimated(tally(rows, RandomizedResponse(["a", "b", "c"], odds=(9, 1)), column="y", strata=strata))
+        found = result.standard_deviation({"a": 3, "b": 0, "c": 3})
+        share = result.interval("b")
+        assert found.high == 1.5
+        assert_allclose(found.low, 3 * math.sqrt(min(share.low * (1 - share.low), share.high * (1 - share.high))))
+
+
+def test_standard_deviations_of_three_values_hold_where_all_lie_about_as_far_from_the_mean() -> None:
+    # All counts of 100 reports with a probability of 1e-8 or more; coverage was 0.876 and 0.913.
+    counts = compositions(100, 3)
+    for epsilon, shares, least in ((6, [0.43, 0, 0.57], 0.99), (8, [0.4, 0.02, 0.58], 0.97)):
+        design = RandomizedResponse(3, epsilon=epsilon)
+        law = multinomial(counts, design.q + (design.p - design.q) * np.array(shares))
+        found = estimated(grouped(design, counts[law > 1e-8])).standard_deviation([0, 1, 2])
+        truth = math.sqrt(shares[1] + 4 * shares[2] - (shares[1] + 2 * shares[2]) ** 2)
+        assert law[law > 1e-8][(found.low <= truth) & (truth <= found.high)].sum() >= least
 
 
 def test_a_standard_deviation_by_hand() -> None:

@@ -6,8 +6,11 @@ same with memberships in between: with :math:`u_i = (x_i - a)/(b - a)` for numbe
 exact (Clopper and Pearson) where some reports are binomial in it, as under a cut-off response and under every design
 with two possible reports; elsewhere it is that of an unbiased mean of scores, which is about normal.
 
-The variance :math:`\sigma^2 = E(x-\mu)^2` is such a share as well, at the estimated mean, with the error of its
-influence function :math:`(x-\mu)^2 - \sigma^2`; the standard deviation is its root.
+The standard deviation of two values is :math:`(b-a)\sqrt{\theta(1-\theta)}`, so its interval is the image of the
+interval of the share :math:`\theta`. Of more values, the variance is a share as well, :math:`\sigma^2 = E(x-c)^2 - (\mu-c)^2`
+about the estimated mean c. Its error is that of the mean of :math:`(x-c)^2`. That error vanishes where all values are
+about as far from the mean, although :math:`(\mu-c)^2` does not. With S the estimate, L its normal limit and h the
+half-width of the interval of the mean, the lower limit is therefore :math:`S - \sqrt{(S-L)^2 + h^4}`.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy.special import ndtri
 
 from warner.designs.exact import exact
 from warner.designs.facts import Fuzzy
@@ -224,7 +228,7 @@ def _made(
 
 
 def standard_deviation(tally: Collected, values: Any, confidence: Confidence) -> Mean:
-    """Give the standard deviation of the numbers that answers stand for, of each group: by the delta method."""
+    """Estimate the standard deviation of the numbers that answers stand for, in each group."""
     if confidence.anytime:
         raise ValueError("anytime must be left out for a standard deviation, whose interval is for one look")
     x = numbers_of(tally, values)
@@ -232,23 +236,50 @@ def standard_deviation(tally: Collected, values: Any, confidence: Confidence) ->
     if range_ == 0:
         return _made(tally, np.zeros((4, len(tally.answered))), confidence, ("known",), "standard deviation")
     x = (x - x.min()) / range_  # so that squares are numbers, whatever the unit is
-    most, target = 0.25, law_of(tally, confidence).target
+    law, methods = law_of(tally, confidence), ("linear",)
+    if ((x == 0) | (x == 1)).all():
+        rows, methods = _deviations_of_two_values(*_with_shares(tally, sets_of(x), law))
+        return _made(tally, range_ * rows, confidence, methods, "standard deviation")
     rows = np.full((4, len(tally.answered)), np.nan)
     for group in np.flatnonzero(tally.answered).tolist():
-        middle, _, unknown = joints(tally.parts, [group], sets_of(x), target=target)[0].average(target)
-        # About the mean of those whose reports say something, which deviations of all people are at least as large as
-        squares = (x - np.clip(middle[0] / (1 - unknown), 0, 1)) ** 2
-        width = float(squares.max())
-        (together,) = joints(tally.parts, [group], Fuzzy(squares[np.newaxis] / width), target=target)
-        variance, error = (width * float(part[0]) for part in together.average(target)[:2])
-        wide = student_error(error, together.freedom, confidence.tail(1))
-        # Whoever gave a report that says nothing may hold anything.
-        low, high = normal_limits(
-            np.array(variance), wide, confidence.tail(1), unknown=unknown * width, span=(0.0, most)
-        )
-        value = math.sqrt(min(max(variance + unknown * width / 2, 0.0), most)) if math.isfinite(error) else math.nan
-        rows[:, group] = value, error / (2 * value) if value > 0 else math.inf, math.sqrt(low), math.sqrt(high)
-    return _made(tally, range_ * rows, confidence, ("linear",), "standard deviation")
+        rows[:, group] = _deviation(tally, group, x, law)
+    return _made(tally, range_ * rows, confidence, methods, "standard deviation")
+
+
+def _deviations_of_two_values(shares: Array, ends: Limits) -> tuple[Array, tuple[str, ...]]:
+    """Map the shares of one of two values, 0 and 1, to standard deviations: value, standard error, limits."""
+    error, low, high = (part[:, 0] for part in (ends.error, ends.low, ends.high))
+    inside = np.clip(shares, 0, 1)
+    value, one, other = (np.sqrt(share * (1 - share)) for share in (inside, low, high))
+    # The variance of x - x^2 with normal x: the second term is all that is left where the share is one half
+    bent = np.sqrt(((1 - 2 * inside) * error) ** 2 + 2 * error**4)
+    most = np.where((low <= 0.5) & (high >= 0.5), 0.5, np.maximum(one, other))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        se = np.where(value > 0, bent / (2 * value), np.inf)
+    value = np.where(np.isfinite(error), value, np.nan)
+    return np.array([value, se, np.minimum(one, other), most]), ends.methods
+
+
+def _deviation(tally: Collected, group: int, x: Array, confidence: Confidence) -> tuple[float, float, float, float]:
+    """Estimate the standard deviation of numbers from 0 to 1 in one group: value, standard error, limits."""
+    most, target, tail = 0.25, confidence.target, confidence.tail(1)
+    (of_mean,) = joints(tally.parts, [group], sets_of(x), target=target)
+    middle, mean_error, unknown = of_mean.average(target)
+    # About the mean of those whose reports say something, which deviations of all people are at least as large as
+    squares = (x - np.clip(middle[0] / (1 - unknown), 0, 1)) ** 2
+    width = float(squares.max())
+    (together,) = joints(tally.parts, [group], Fuzzy(squares[np.newaxis] / width), target=target)
+    variance, error = (width * float(part[0]) for part in together.average(target)[:2])
+    wide, half = (
+        float(student_error(part, of_mean.freedom, tail)) for part in (error, min(float(mean_error[0]), 1.0))
+    )
+    # Respondents whose reports say nothing may hold any answer.
+    low, high = normal_limits(np.array(variance), np.array(wide), tail, unknown=unknown * width, span=(0.0, most))
+    half = min(-float(ndtri(tail)) * half, 1.0)
+    low = np.clip(variance - np.hypot(variance - low, half**2), 0.0, low)
+    value = math.sqrt(min(max(variance + unknown * width / 2, 0.0), most)) if math.isfinite(error) else math.nan
+    error = math.hypot(error, math.sqrt(2) * float(mean_error[0]) ** 2)
+    return value, error / (2 * value) if value > 0 else math.inf, math.sqrt(low), math.sqrt(high)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
