@@ -7,10 +7,11 @@ exact (Clopper and Pearson) where some reports are binomial in it, as under a cu
 with two possible reports; elsewhere it is that of an unbiased mean of scores, which is about normal.
 
 The standard deviation of two values is :math:`(b-a)\sqrt{\theta(1-\theta)}`, so its interval is the image of the
-interval of the share :math:`\theta`. Of more values, the variance is a share as well, :math:`\sigma^2 = E(x-c)^2 - (\mu-c)^2`
-about the estimated mean c. Its error is that of the mean of :math:`(x-c)^2`. That error vanishes where all values are
-about as far from the mean, although :math:`(\mu-c)^2` does not. With S the estimate, L its normal limit and h the
-half-width of the interval of the mean, the lower limit is therefore :math:`S - \sqrt{(S-L)^2 + h^4}`.
+interval of the share :math:`\theta`. Of more values, the variance is a share as well,
+:math:`\sigma^2 = E(x-c)^2 - (\mu-c)^2` about the estimated mean c. Its error is that of the mean of :math:`(x-c)^2`.
+That error vanishes where all values are about as far from the mean, although :math:`(\mu-c)^2` does not. With S the
+estimate, L its normal limit and h the half-width of the interval of the mean, the lower limit is therefore
+:math:`S - \sqrt{(S-L)^2 + h^4}`.
 """
 
 from __future__ import annotations
@@ -270,9 +271,7 @@ def _deviation(tally: Collected, group: int, x: Array, confidence: Confidence) -
     width = float(squares.max())
     (together,) = joints(tally.parts, [group], Fuzzy(squares[np.newaxis] / width), target=target)
     variance, error = (width * float(part[0]) for part in together.average(target)[:2])
-    wide, half = (
-        float(student_error(part, of_mean.freedom, tail)) for part in (error, min(float(mean_error[0]), 1.0))
-    )
+    wide, half = (float(student_error(part, of_mean.freedom, tail)) for part in (error, min(float(mean_error[0]), 1.0)))
     # Respondents whose reports say nothing may hold any answer.
     low, high = normal_limits(np.array(variance), np.array(wide), tail, unknown=unknown * width, span=(0.0, most))
     half = min(-float(ndtri(tail)) * half, 1.0)
