@@ -13,6 +13,7 @@ import pytest
 import statsmodels.api as sm
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
+from scipy.stats import t as student
 
 from warner.explanation.corrected_score import Outcomes, solve_corrected_score
 from warner.explanation.joint_likelihood import JointLikelihood, maximise_joint_likelihood
@@ -74,7 +75,10 @@ def test_the_corrected_score_is_solved_and_its_errors_are_the_sandwich(family: A
         total += score
         meat += np.outer(score, score)
     assert_allclose(total, 0, atol=1e-9)
-    assert_allclose(fit.covariance, np.linalg.inv(bread) @ meat @ np.linalg.inv(bread).T, rtol=1e-9)
+    sandwich = np.linalg.inv(bread) @ meat @ np.linalg.inv(bread).T
+    assert_allclose(fit.clustered.sandwich, sandwich * 300 / 299, rtol=1e-9)
+    # The bias reduction is of the order of 1 / n.
+    assert_allclose(fit.covariance, sandwich, rtol=0.1, atol=0.1 * np.abs(sandwich).max())
     assert fit.strength > 3
 
 
@@ -139,7 +143,9 @@ def test_direct_answers_give_what_statsmodels_gives(family: Any) -> None:
     options = {} if family == "linear" else {"disp": 0, "tol": 1e-14}
     robust = reference.fit(cov_type="HC0", **options)
     assert_allclose(fit.coefficients, robust.params, rtol=1e-8)
-    assert_allclose(fit.covariance, robust.cov_params(), rtol=1e-8)
+    assert_allclose(fit.clustered.sandwich, robust.cov_params() * n / (n - 1), rtol=1e-8)
+    if family == "linear":
+        assert_allclose(fit.covariance, reference.fit(cov_type="HC2").cov_params(), rtol=1e-8)
     plain = reference.fit(**options)
     most_likely = maximise_joint_likelihood(people, np.array([0.5, 0.5]), family)
     assert_allclose(most_likely.coefficients, plain.params, rtol=1e-8)
@@ -149,9 +155,7 @@ def test_direct_answers_give_what_statsmodels_gives(family: Any) -> None:
         cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False}, **options
     ).cov_params()
     people = made_up(np.eye(2), n, family, 7, cluster=groups)
-    robust = solve_corrected_score(people, family).clustered
-    assert robust is not None
-    assert_allclose(robust.sandwich, clustered * 75 / 74, rtol=1e-8)
+    assert_allclose(solve_corrected_score(people, family).clustered.sandwich, clustered * 75 / 74, rtol=1e-8)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -172,8 +176,43 @@ def test_scores_spread_between_clusters_within_each_stratum(family: Any) -> None
         bread += weight[n] * z[n, k] * (1 if family == "linear" else mean * (1 - mean)) * np.outer(x, x)
     sums = scores.reshape(3, 20, 2, 3).sum(axis=2)
     meat = sum(20 * np.cov(part.T) for part in sums)  # np.cov divides by G - 1
-    assert fit.clustered is not None
     assert_allclose(fit.clustered.sandwich, np.linalg.inv(bread) @ meat @ np.linalg.inv(bread), rtol=1e-8)
+
+
+def test_few_respondents_have_the_degrees_of_freedom_of_their_leverages() -> None:
+    # Direct answers, y ~ 1 + t: the effect is a difference of two means. Its variance by HC2 is s1^2 / n1 + s0^2 / n0,
+    # and Satterthwaite's degrees of freedom for equal variances are (1/n1 + 1/n0)^2 / (1/(n1^2 (n1 - 1)) + ...).
+    yes = np.arange(15) < 4
+    rows = made_up(np.eye(2), 15, "linear", 1).rows
+    columns = np.array([np.column_stack([np.ones(15), np.full(15, a)]) for a in (1.0, 0.0)])
+    outcome = np.random.default_rng(2).normal(size=15)
+    indicators = np.column_stack([yes, ~yes]).astype(float)
+    fit = solve_corrected_score(Outcomes(outcome, columns, indicators, replace(rows, likelihood=indicators)), "linear")
+    parts = [(outcome[held].var(ddof=1) / held.sum(), held.sum()) for held in (yes, ~yes)]
+    assert_allclose(fit.covariance[1, 1], sum(variance for variance, _ in parts))
+    freedom = fit.clustered.accuracy(np.eye(2)).freedom
+    assert freedom is not None
+    assert_allclose(freedom[1], (1 / 4 + 1 / 11) ** 2 / (1 / (4**2 * 3) + 1 / (11**2 * 10)), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n", "holders"),
+    [(15, 5), pytest.param(20, 6, marks=pytest.mark.long), pytest.param(60, 10, marks=pytest.mark.long)],
+)
+def test_coverage_with_few_respondents(n: int, holders: int) -> None:
+    # Direct answers with unequal variances, where coverage of HC0 with a normal law was .80 to .92. Of 1,000 surveys,
+    # .925 less 4 binomial standard errors is .892: one false alarm in 30,000 at a coverage of .925.
+    rng, covered = np.random.default_rng(4), 0
+    held = np.arange(n) < holders
+    rows = replace(made_up(np.eye(2), n, "linear", 1).rows, likelihood=np.column_stack([held, ~held]).astype(float))
+    for _ in range(1000):
+        x = rng.normal(size=n)
+        outcome = x + held + rng.normal(size=n) * np.where(held, 2, 0.7)
+        columns = np.array([np.column_stack([np.ones(n), x, np.full(n, a)]) for a in (1.0, 0.0)])
+        fit = solve_corrected_score(Outcomes(outcome, columns, rows.likelihood, rows), "linear")
+        accuracy = fit.clustered.accuracy(np.eye(3)[2:])
+        covered += abs(fit.coefficients[2] - 1) <= student.ppf(0.975, accuracy.freedom[0]) * accuracy.errors[0]
+    assert covered / 1000 >= 0.892
 
 
 def test_too_little_information_is_said_and_not_answered() -> None:

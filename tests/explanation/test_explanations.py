@@ -77,8 +77,10 @@ def test_the_reference_case_is_reached(outcome: str, family: Any, method: Any, e
     wanted = REFERENCE[expected]
     assert fit.names == ("Intercept", "x", "trait[yes]")
     assert_allclose(fit.coefficients, wanted.get("coef", wanted.get("outcome")), atol=1e-9)
-    if "se" in wanted:
-        assert_allclose(fit.errors, wanted["se"][-3:], atol=1e-9)
+    if "se" in wanted:  # those of the corrected score are HC0, without bias reduction
+        n = len(REFERENCE["x"])
+        errors = fit.errors if fit.clustered is None else np.sqrt(np.diag(fit.clustered.sandwich) * (n - 1) / n)
+        assert_allclose(errors, wanted["se"][-3:], atol=1e-9)
     if method == "ml":
         assert fit.log_likelihood is not None
         assert_allclose(fit.log_likelihood, wanted["log_likelihood"], atol=1e-9)
@@ -119,7 +121,7 @@ def test_direct_answers_give_what_statsmodels_gives(formula: str) -> None:
     frame["q0"] = pd.Categorical(frame["q0"], ["no", "yes"])
     as_theirs = formula.replace("scale(age)", "I((age - age.mean()) / age.std())")
     linear = explain(f"score ~ {formula}", data, {"q0": DIRECT})
-    theirs = smf.ols(f"score ~ {as_theirs}", frame).fit(cov_type="HC0")
+    theirs = smf.ols(f"score ~ {as_theirs}", frame).fit(cov_type="HC2")
     # The same model: equal fitted values and equal errors, whatever its columns are called.
     assert len(linear.names) == len(theirs.params)
     assert_allclose(sorted(linear.coefficients), sorted(theirs.params), rtol=1e-8)
@@ -127,7 +129,9 @@ def test_direct_answers_give_what_statsmodels_gives(formula: str) -> None:
     logit = explain(f"votes ~ {formula}", data, {"q0": DIRECT}, family="logit")
     theirs = smf.logit(f"votes ~ {as_theirs}", frame).fit(cov_type="HC0", disp=0, method="newton", tol=1e-14)
     assert_allclose(sorted(logit.coefficients), sorted(theirs.params), rtol=1e-8)
-    assert_allclose(sorted(logit.errors), sorted(theirs.bse), rtol=1e-8)
+    assert logit.clustered is not None
+    plain = np.sqrt(np.diag(logit.clustered.sandwich) * 399 / 400)
+    assert_allclose(sorted(plain), sorted(theirs.bse), rtol=1e-8)
 
 
 def test_weights_and_clusters_of_direct_answers_are_those_of_statsmodels() -> None:
@@ -294,7 +298,7 @@ def test_table_text_and_json_say_the_same() -> None:
     fit = explain("score ~ age + q0", data, {"q0": DICE})
     table = fit.table(level=0.9)
     assert list(table) == ["term", "estimate", "se", "statistic", "p", "low", "high", "freedom"]
-    assert_allclose(table["high"] - table["low"], 2 * 1.6448536 * fit.errors, rtol=1e-6)
+    assert_allclose(table["high"] - table["low"], 2 * student.ppf(0.95, fit.freedom) * fit.errors, rtol=1e-6)
     assert_allclose(table["statistic"], fit.coefficients / fit.errors)
     written = json.loads(fit.to_json())
     assert (written["format"], written["version"], written["people"]) == ("warner explanation", 1, 300)
@@ -326,6 +330,34 @@ def test_few_clusters_use_students_t() -> None:
     assert ((fit.freedom > 7) & (fit.freedom < 9)).all()
     assert_allclose(table["high"] - fit.coefficients, student.ppf(0.975, fit.freedom) * fit.errors, rtol=1e-9)
     assert_allclose(table["p"], 2 * student.sf(np.abs(table["statistic"]), fit.freedom), rtol=1e-9)
+
+
+def test_few_respondents_have_bias_reduced_errors_and_a_warning() -> None:
+    data = survey(14, 3, DIRECT)
+    fit = explain("score ~ q0", data, {"q0": DIRECT})
+    assert fit.clusters is None
+    assert fit.freedom is not None
+    assert (fit.freedom < 13).all()
+    text = fit.text()
+    assert "There are fewer than 15 respondents" in text
+    assert "Respondents are few or unequal: standard errors are bias-reduced (CR2)" in text
+    assert "cluster" not in text
+    written = json.loads(fit.to_json())
+    assert written["clusters"] is None
+    assert written["notes"] == list(fit.notes)
+    more = explain("score ~ q0", survey(60, 3, DIRECT), {"q0": DIRECT})
+    assert "fewer than 15" not in more.text()
+    # The effect of an answer that one respondent holds has no standard error; by HC0 it was 0.
+    alone = data | {"q0": np.array(["yes"] + ["no"] * 13)}
+    one = explain("score ~ q0", alone, {"q0": DIRECT})
+    assert np.isnan(one.errors[1])
+    assert "q0[yes] rests on one respondent alone: it has no standard error." in one.text()
+    likely = explain("score ~ q0", data, {"q0": DIRECT}, method="ml")
+    assert "There are fewer than 30 respondents" in likely.text()
+    assert likely.freedom is None
+    weighted = explain("score ~ q0", survey(60, 3, DIRECT), {"q0": DIRECT}, method="ml", weights="w")
+    assert weighted.freedom is not None
+    assert weighted.clusters is None
 
 
 def test_strata_without_clusters_and_with_them() -> None:

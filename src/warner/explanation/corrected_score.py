@@ -17,6 +17,10 @@ depended on nothing but the answer. The errors are those of any estimating equat
 
 :math:`v = 1` for a mean and :math:`\pi(1-\pi)` for a logit. A estimates a positive matrix, but is only that on average:
 where it is not positive, there is too little information for any answer.
+
+With few respondents, or few who hold an answer, B is too small and varies. So each respondent counts as a cluster
+(`warner.regression.cluster_robust`): the scores in B are those of the bias-reduced sandwich (CR2), and intervals have
+Satterthwaite's degrees of freedom. For direct answers and a mean this is HC2.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ from warner.regression.cluster_robust import cluster_robust, information_by_clus
 from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Expansion
 from warner.regression.newton import POSITIVE_EIGENVALUE, newton_ascent
-from warner.regression.standard_errors import score_covariance
+from warner.reports.sampling import RESPONDENT, Clusters
 
 if TYPE_CHECKING:
     from warner.arrays import Array
@@ -76,13 +80,13 @@ class CorrectedFit(NamedTuple):
     """A solution of the corrected score.
 
     `strength` is how many standard errors the information lies above zero in the direction in which it is smallest;
-    `clustered` are the errors where people are clustered.
+    `clustered` has the standard errors; each respondent is a cluster where respondents are not clustered.
     """
 
     coefficients: Array
     covariance: Array
     strength: float
-    clustered: ClusterRobust | None = None
+    clustered: ClusterRobust
 
 
 class OutcomeTerms(NamedTuple):
@@ -188,12 +192,9 @@ def solve_corrected_score(people: Outcomes, family: OutcomeFamily) -> CorrectedF
     # A^-1 in units of the columns, and the sandwich.
     scale = np.outer(score.scale, score.scale)
     half = np.linalg.inv(score.information(score.weight * terms.curvature) / scale)
-    if people.rows.sampling.cluster is not None:
-        inverse = half / scale
-        robust = _clustered(people, score, terms, (inverse + inverse.T) / 2)
-        return CorrectedFit(gamma, robust.known_covariance, strength, robust)
-    covariance = half @ (_score_covariance(people.rows, score.scores(terms.score)) / scale) @ half / scale
-    return CorrectedFit(gamma, (covariance + covariance.T) / 2, strength)
+    inverse = half / scale
+    robust = _robust(people, score, terms, (inverse + inverse.T) / 2)
+    return CorrectedFit(gamma, robust.known_covariance, strength, robust)
 
 
 def _root(score: CorrectedScore) -> Array:
@@ -211,13 +212,21 @@ def _root(score: CorrectedScore) -> Array:
     return maximum.coefficients
 
 
-def _clustered(people: Outcomes, score: CorrectedScore, terms: OutcomeTerms, inverse: Array) -> ClusterRobust:
-    """Give the errors where people are clustered.
+def units(rows: Observations) -> Clusters:
+    """Return the clusters of the rows; without clusters, each row is one."""
+    if rows.sampling.cluster is not None:
+        return rows.sampling.clusters
+    stratum = np.zeros(rows.n, dtype=np.int64) if rows.sampling.stratum is None else rows.sampling.stratum
+    return Clusters(np.arange(rows.n), stratum, RESPONDENT)
 
-    A alone may be negative for a single cluster. Its mean given the reports is not: in the place of debiased indicators
+
+def _robust(people: Outcomes, score: CorrectedScore, terms: OutcomeTerms, inverse: Array) -> ClusterRobust:
+    """Compute the bias-reduced standard errors.
+
+    A may be negative for a single cluster. Its mean given the reports is not: in the place of debiased indicators
     it has the probabilities of the answers, from their shares overall.
     """
-    rows, clusters = people.rows, people.rows.sampling.clusters
+    rows, clusters = people.rows, units(people.rows)
     assert people.indicators is not None
     shares = np.maximum(rows.weight @ people.indicators / rows.weight.sum(), SMALLEST_SHARE)
     posterior = rows.likelihood * shares
@@ -227,13 +236,6 @@ def _clustered(people: Outcomes, score: CorrectedScore, terms: OutcomeTerms, inv
     weight = (posterior * rows.weight[:, np.newaxis]).T * terms.curvature
     information = information_by_cluster(copied, people.copies.reshape(k * n, width), weight.ravel())
     return cluster_robust(rows, clusters, score.scores(terms.score) / rows.weight[:, np.newaxis], information, inverse)
-
-
-def _score_covariance(rows: Observations, scores: Array) -> Array:
-    """Give B from weighted scores: as for any likelihood, but without n / (n - 1) where there are no strata."""
-    if rows.sampling.stratum is None:
-        return np.asarray(scores.T @ scores)
-    return score_covariance(rows, scores / rows.weight[:, np.newaxis])
 
 
 def _refuse_indefinite() -> NoReturn:

@@ -18,9 +18,11 @@ from warner.explanation.expanded_data import coefficient_names, expanded_design,
 from warner.explanation.individual_data import individuals, questions_of
 from warner.explanation.joint_likelihood import maximise_joint_likelihood
 from warner.regression.formulas import Formula, sides
+from warner.regression.small_samples import DOUBTFUL_INTERVALS
 from warner.regression.terms import TermList
 from warner.reports.dialects import PLAIN
 from warner.reports.loading import column_names, opened, refuse_rule
+from warner.reports.sampling import RESPONDENT
 from warner.results import Result, coefficients, plain, rows, wald
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import aligned, conjoined, counted, level_text, wrapped
@@ -41,6 +43,7 @@ Unknown: TypeAlias = Literal["error", "drop"]
 
 FORMAT, VERSION = "warner explanation", 1
 WEAK_INFORMATION = 3.0  # standard errors of the information above zero, below which estimates are unstable
+FEW_RESPONDENTS = {"corrected": 15, "ml": 30}  # below which coverage is not confirmed, or below .93
 MOST_SHARE_COEFFICIENTS = 500  # of the model of the answers
 
 
@@ -70,7 +73,8 @@ class Explanation(Result):
     weighted : bool
         Whether people were weighted.
     clustered : ClusterRobust or None
-        Where people are clustered, how errors and degrees of freedom follow from the clusters.
+        How standard errors and degrees of freedom follow from clusters; each respondent is a cluster where there are
+        none. None for maximum likelihood without weights and clusters.
     strength : float or None
         Of the corrected score, how many standard errors its information lies above zero where it is smallest. Below 3,
         estimates are unstable, and intervals rough.
@@ -108,18 +112,23 @@ class Explanation(Result):
 
     @property
     def clusters(self) -> int | None:
-        """The number of clusters; None if people are not clustered."""
-        return None if self.clustered is None else self.clustered.clusters.number
+        """The number of clusters; None if respondents are not clustered."""
+        if self.clustered is None or self.clustered.clusters.unit == RESPONDENT:
+            return None
+        return self.clustered.clusters.number
 
     @cached_property
     def freedom(self) -> Array | None:
-        """Degrees of freedom of Student's t of each coefficient; None without clusters, for the normal distribution."""
+        """Degrees of freedom of Student's t of each coefficient; None for the normal distribution."""
         return None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.names))).freedom
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What must be said of intervals and p-values where clusters are few or unequal."""
-        return () if self.clustered is None else self.clustered.notes(self.names)
+        """Warnings on intervals and p-values where respondents or clusters are few or unequal."""
+        least = FEW_RESPONDENTS[self.method]
+        few = f"There are fewer than {least} respondents: {DOUBTFUL_INTERVALS}."
+        notes = () if self.clustered is None else self.clustered.notes(self.names)
+        return (few, *notes) if self.people < least else notes
 
     @property
     def errors(self) -> Array:
@@ -138,7 +147,7 @@ class Explanation(Result):
         -------
         dict of ndarray
             ``term``, ``estimate``, ``se``, ``statistic`` (estimate / se), ``p`` (two-sided), ``low``, ``high``, and
-            ``freedom``, the degrees of freedom of Student's t with clusters, else infinite.
+            ``freedom``, the degrees of freedom of Student's t; infinite for the normal distribution.
         """
         tested = wald(self.coefficients, self.errors, level, self.freedom)
         return coefficients({"term": self.names}, self.coefficients, self.errors, *tested, freedom=self.freedom)
@@ -313,9 +322,9 @@ def explain(
 
     Notes
     -----
-    Standard errors are those of the estimating equations, :math:`A^{-1}BA^{-T}`, without a factor for small samples;
-    for answers that were asked directly they are HC0. With clusters they are bias-reduced (CR2), and intervals and
-    tests are by Student's t with Satterthwaite's degrees of freedom for each coefficient, as in `warner.regress`.
+    Standard errors of the corrected score are bias-reduced (CR2), by clusters or by respondents. For direct answers and
+    a linear model without clusters they are HC2. Intervals and tests are by Student's t with Satterthwaite's degrees
+    of freedom for each coefficient, as in `warner.regress` with clusters.
 
     Examples
     --------

@@ -35,11 +35,12 @@ from warner.explanation.corrected_score import (
     Outcomes,
     outcome_terms,
     solve_corrected_score,
+    units,
 )
 from warner.regression.cluster_robust import cluster_robust, information_by_cluster
 from warner.regression.likelihood import Expansion
 from warner.regression.maxima import Optimum, maximise
-from warner.regression.standard_errors import default_errors, inverse_information, score_covariance
+from warner.regression.standard_errors import inverse_information
 from warner.regression.starts import Start
 
 if TYPE_CHECKING:
@@ -278,11 +279,9 @@ def maximise_joint_likelihood(people: Outcomes, shares: Array, family: OutcomeFa
     # Shares that run to zero make the information flat in their own coefficients, and leave the outcome's alone.
     covariance = inverse_information(information, likelihood, flat=result.infinity is not None)
     robust = None
-    if people.rows.sampling.cluster is not None:
-        robust = _clustered(people.rows, scores, covariance)
+    if not people.rows.sampling.simple:
+        robust = _robust(people.rows, scores, covariance)
         robust = robust.of(np.eye(len(b))[likelihood.of_outcome] * likelihood.unit)
-    elif default_errors(people.rows) == "robust":
-        covariance = covariance @ score_covariance(people.rows, scores) @ covariance
     if not np.isfinite(covariance).all():
         raise ValueError(
             "there is too little information to estimate this model's coefficients: its likelihood is flat in some "
@@ -304,8 +303,8 @@ def maximise_joint_likelihood(people: Outcomes, shares: Array, family: OutcomeFa
     )
 
 
-def _clustered(rows: Observations, scores: Array, inverse: Array) -> ClusterRobust:
-    """Give the errors of all coefficients where people are clustered; information is that of outer products."""
-    clusters = rows.sampling.clusters
+def _robust(rows: Observations, scores: Array, inverse: Array) -> ClusterRobust:
+    """Compute the bias-reduced standard errors of all coefficients; information is that of outer products."""
+    clusters = units(rows)
     information = information_by_cluster(clusters, scores, rows.weight)
     return cluster_robust(rows, clusters, scores, information, inverse)

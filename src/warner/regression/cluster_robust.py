@@ -45,6 +45,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.regression.finite_populations import remaining
+from warner.reports.sampling import RESPONDENT
 from warner.words import enumerated
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ LEAST_INFORMATION = 1e-10  # part of the information of a direction below which 
 DOMINANT_CLUSTER = 0.5  # of the information: a cluster with more is said to have most of it
 ROUGH_FREEDOM = 4.0  # degrees of freedom below which even these intervals are rough (Pustejovsky and Tipton)
 NORMAL_FREEDOM = 40.0  # degrees of freedom below which the normal law is so far off that t is spoken of
-MOST_LEVERAGE_NUMBERS = 2**25  # numbers in the matrices of all clusters; beyond it leverages are left out
+MOST_LEVERAGE_NUMBERS = 2**25  # in the matrices of all clusters, of respondents a quarter; else no leverages
 ROWS_FOR_PRODUCT = 16  # of a cluster on average, from which on its information is a product of matrices
 CLUSTER_NUMBERS_AT_ONCE = 2**20  # numbers that are worked on at a time
 
@@ -75,7 +76,8 @@ def information_by_cluster(
     curvature = curvature if curvature.ndim == 3 else curvature[np.newaxis, np.newaxis]
     f, (n, width) = len(curvature), x.shape
     size = f * width
-    if clusters.number * max(size, 1 if mapping is None else mapping.shape[1]) ** 2 > MOST_LEVERAGE_NUMBERS:
+    most = MOST_LEVERAGE_NUMBERS // (4 if clusters.unit == RESPONDENT else 1)
+    if clusters.number * max(size, 1 if mapping is None else mapping.shape[1]) ** 2 > most:
         return None
     order = np.argsort(clusters.cluster, kind="stable")
     starts = np.searchsorted(clusters.cluster[order], np.arange(clusters.number + 1))
@@ -225,15 +227,16 @@ class ClusterRobust:
 
     @property
     def dominance(self) -> list[str]:
-        """Say if one cluster has most of the information on something; then even these errors may be too small."""
+        """Warn if one cluster has most of the information in some direction: its standard error may be too small."""
         if self.largest_part <= DOMINANT_CLUSTER:
             return []
         part = min(100 * self.largest_part, 100)
-        said = (
-            f"One cluster has {part:.0f} % of the information on some of the coefficients: the sample cannot show how "
-            "much clusters like it differ; intervals may cover less often than their level, and p-values be too small."
+        unit = self.clusters.unit
+        warning = (
+            f"One {unit} has {part:.0f} % of the information on some of the coefficients: the sample cannot show how "
+            f"much {unit}s like it differ; intervals may cover less often than their level, and p-values be too small."
         )
-        return [said]
+        return [warning]
 
     def unknown(self, contrasts: Array) -> Mask:
         """Tell which contrasts, (..., coefficients), rest on one cluster alone, so that they have no standard error."""
@@ -323,28 +326,27 @@ class ClusterRobust:
         return tuple(self.sentences(freedom[~unknown & known], lost))
 
     def sentences(self, freedom: Array, names: Sequence[str] = ()) -> list[str]:
-        """Say what intervals with these degrees of freedom rest on; `names` are of what rests on one cluster alone."""
-        known = freedom[np.isfinite(freedom)]
+        """Describe intervals with these degrees of freedom; `names` are of what rests on one cluster alone."""
+        known, unit, lines = freedom[np.isfinite(freedom)], self.clusters.unit, []
         least, most = (float(known.min()), float(known.max())) if known.size else (np.inf, np.inf)
-        said = []
         if least < NORMAL_FREEDOM:
             between = f"{least:.1f}" if f"{least:.1f}" == f"{most:.1f}" else f"{least:.1f} to {most:.1f}"
-            said.append(
-                "Clusters are few or unequal: standard errors are bias-reduced (CR2), and intervals and p-values are "
-                f"those of Student's t with {between} degrees of freedom (Satterthwaite)."
+            lines.append(
+                f"{unit.capitalize()}s are few or unequal: standard errors are bias-reduced (CR2), and intervals and "
+                f"p-values are those of Student's t with {between} degrees of freedom (Satterthwaite)."
             )
         if least < ROUGH_FREEDOM:
-            said.append(
+            lines.append(
                 f"With fewer than {ROUGH_FREEDOM:.0f} degrees of freedom, intervals and p-values are rough: they rest "
-                "on very few clusters."
+                f"on very few {unit}s."
             )
-        said += self.dominance
+        lines += self.dominance
         if names:
             rest, have = ("rests", "it has") if len(names) == 1 else ("rest", "they have")
-            said.append(f"{enumerated(list(names))} {rest} on one cluster alone: {have} no standard error.")
+            lines.append(f"{enumerated(list(names))} {rest} on one {unit} alone: {have} no standard error.")
         if self.leverage is None:
-            said.append("There are too many clusters and coefficients to look at the leverage of each cluster.")
-        return said
+            lines.append(f"There are too many {unit}s and coefficients to look at the leverage of each {unit}.")
+        return lines
 
 
 def cluster_robust(

@@ -27,11 +27,18 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, PerGroup
 
 
+RESPONDENT = "respondent"  # the unit of respondents who are not clustered
+
+
 class Clusters(NamedTuple):
-    """Which cluster each row is of, (n,), and which stratum each cluster is of, (clusters,), both counted from 0."""
+    """The cluster of each row, (n,), and the stratum of each cluster, (clusters,), both counted from 0.
+
+    `unit` is the word for one of them: "cluster", or "respondent" where each respondent is one.
+    """
 
     cluster: Integers
     stratum: Integers
+    unit: str = "cluster"
 
     @property
     def number(self) -> int:
