@@ -2,8 +2,12 @@ r"""Totals: how many people hold an answer, or how much all of them have of a nu
 
 Where the number N of all people is known, a total is N times a share, or a mean, and so are its error and its limits.
 Where it is not, but weights say how many people of the population a report stands for, it is Horvitz and Thompson's
-:math:`\sum_i w_i z_i` with the debiased answers z, and the variance of such a sum, which also varies with the number of
-people that weights add up to.
+:math:`\sum_i w_i z_i` with the debiased answers z. The variance V of such a sum includes that of the sum of weights.
+
+Clusters that happen to agree have V = 0, but their sum still varies: by the randomization, :math:`N^2 D` with D the
+variance of the share given the true answers and N the sum of weights, and by respondents within clusters, S. So the
+half-width of an interval is :math:`\max(t_d \sqrt V, z \sqrt{\max(N^2 D, S)})`. Direct answers may show no variance at
+all, where strata determine them; then the limits are N times those of the share, except in a census.
 """
 
 from __future__ import annotations
@@ -12,16 +16,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from warner.arrays import objects
 from warner.designs.facts import Fuzzy
 from warner.designs.labels import all_labels
 from warner.inference.complex_differences import student_error
 from warner.inference.intervals import IntervalResult, limits
-from warner.inference.means import mean, values_of, with_limits
-from warner.inference.normal import normal_limits
+from warner.inference.means import mean, sets_of, values_of, with_limits
+from warner.inference.normal import never_empty
 from warner.inference.quantities import Rows
 from warner.inference.ranking import reports_in_papers
+from warner.reports.complex_samples.cluster_samples import ClusterSample
 from warner.reports.complex_samples.linear_scores import LinearScores
 from warner.results import plain
 from warner.typesetting import Printed, estimate_columns, labels
@@ -31,10 +37,18 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Mask
     from warner.documents import Document
     from warner.inference.intervals import Confidence
+    from warner.reports.complex_samples.cluster_samples import ComplexSample
     from warner.reports.pools import Collected
     from warner.reports.tallies import Group, Tally
 
 KNOWN, EXPANDED = "known population", "sums of weights"  # where the number of people comes from
+# What decides the width of the interval of a sum of weights
+LINEAR, RANDOMIZATION, WITHIN = "linear", "randomization", "within_clusters"
+FLOORS = {
+    RANDOMIZATION: "Clusters or strata show less variance than the randomization adds: intervals use the larger one.",
+    WITHIN: "Clusters show less variance than the respondents within them add: intervals use the larger one.",
+}
+ROUNDING = 1e-7  # part of the sum of weights that is rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +62,8 @@ class Totals(IntervalResult):
     confidence : Confidence
         The level.
     methods : tuple of str
-        How the intervals of the shares, or of the mean, were computed; ``linear`` for sums of weights.
+        How the intervals of the shares, or of the mean, were computed. For sums of weights: ``linear``; or what adds
+        more variance than the sample design shows, ``randomization`` or ``within_clusters``.
     weighted : bool
         Whether people were not drawn alike and alone, but have weights, strata or clusters.
     source : {"known population", "sums of weights"}
@@ -114,7 +129,8 @@ class Totals(IntervalResult):
         return np.ravel((self.value < self.low) | (self.value > self.high))
 
     def _remarks(self) -> list[str]:
-        return [f"* outside its own interval: {self.outside}"] if self.outside and self.marked.any() else []
+        outside = [f"* outside its own interval: {self.outside}"] if self.outside and self.marked.any() else []
+        return outside + [FLOORS[name] for name in self.methods if name in FLOORS]
 
     def printed(self, **options: Any) -> Printed:
         """Give a table for a paper: each row to two digits of its standard error."""
@@ -152,7 +168,7 @@ class Totals(IntervalResult):
         drawn = f", {self.sample}" if self.sample else ""
         head = f"totals, {self.about}{drawn} ({self.source})"
         if not names:
-            return f"{head}\n  {said[0]}"
+            return "\n".join([head, f"  {said[0]}", *self._remarks()])
         lines = [
             f"  {printable(', '.join(map(str, name)))}: {line}"
             for name, line in zip(zip(*names, strict=True), said, strict=True)
@@ -166,9 +182,9 @@ def totals(
     """Give the number of people with each answer, or the sum of the numbers that answers stand for."""
     answers = () if values is not None else tuple(all_labels(tally.domain).tolist())
     groups = tally.groups if tally.by else ()
-    methods: tuple[str, ...] = ("linear",)
+    methods: tuple[str, ...]
     if population is None:
-        numbers, source = _expanded(tally, values, confidence), EXPANDED
+        numbers, methods, source = *_expanded(tally, values, confidence), EXPANDED
     else:
         people, source = _number_of_people(tally, population), KNOWN
         numbers, methods = _of_population(tally, shares, people, values, confidence)
@@ -216,8 +232,8 @@ def _of_population(
     return tuple(people * np.reshape(part, (-1, 1)) for part in parts), found.methods
 
 
-def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[Array, ...]:
-    """Give Horvitz and Thompson's totals of a complex sample with weights."""
+def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[tuple[Array, ...], tuple[str, ...]]:
+    """Estimate Horvitz and Thompson's totals of a complex sample with weights; with the methods of their intervals."""
     if tally.sample is None or not tally.weighted:
         raise ValueError(
             "population must be given for totals, the number of all people; without it they need weights that say how "
@@ -230,23 +246,57 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[Ar
     sets = None if x is None else Fuzzy(x[np.newaxis])
     answered = tally.answered
     counts, n = part.rows()
-    question = LinearScores(part.design, sets)
-    found = question.readout(counts[answered], n[answered, np.newaxis])
+    question, size = LinearScores(part.design, sets), n[answered, np.newaxis].astype(np.float64)
+    found = question.readout(counts[answered], size)
     keys = [tally.groups[row] if tally.by else () for row in np.flatnonzero(answered).tolist()]
-    sums = np.asarray(found.count - found.base * n[answered, np.newaxis])
+    sums = np.asarray(found.count - found.base * size)
     variance, freedom = tally.sample.of_totals(question, sums, keys)
     value, error = sums / found.gain, np.sqrt(np.maximum(variance, 0)) / np.abs(found.gain)
     if found.error is not None:
         error = np.where(np.isinf(found.error), np.inf, error)
-    least = 0.0 if x is None else min(0.0, float(x.min()) * float(n.max()))
-    tail = confidence.tail(1)
-    low, high = normal_limits(value, student_error(error, freedom, tail), tail, span=(-np.inf, np.inf))
-    rows = []
-    if x is None:  # of people there are neither fewer than none nor more than all; wider limits hold as well
-        value = np.clip(value, 0, n[answered, np.newaxis])
-        low, high = np.minimum(low, value), np.maximum(high, value)
-    for numbers in (value, error, np.maximum(low, least), np.maximum(high, least)):
-        everywhere = np.full((len(answered), value.shape[1]), np.nan)
-        everywhere[answered] = numbers
-        rows.append(everywhere)
-    return tuple(rows)
+    least, most = (0.0, 1.0) if x is None else (float(x.min()), float(x.max()))
+    rounding, tail = ROUNDING * (most - least) * size, confidence.tail(1)
+    error = np.where(error > rounding, error, 0.0)
+    within = tally.sample.within_clusters(question, keys) / np.square(found.gain)
+    randomization = _of_randomization(part, x)
+    wide, floor = student_error(error, freedom, tail), np.sqrt(np.maximum(randomization, within))
+    half = -float(ndtri(tail)) * np.maximum(wide, floor)
+    low, high = (
+        np.maximum(end, min(0.0, least) * size) for end in never_empty(value, half, half, (least * size, most * size))
+    )
+    certain = np.maximum(error, floor) <= rounding
+    if certain.any() and not _census(tally.sample):
+        nothing = np.zeros((len(answered), value.shape[1]))
+        *_, lowest, highest = _of_population(tally, nothing, n[:, np.newaxis], values, confidence)[0]
+        low, high = np.where(certain, lowest[answered], low), np.where(certain, highest[answered], high)
+    decides = np.where((wide >= floor) | certain, LINEAR, np.where(randomization >= within, RANDOMIZATION, WITHIN))
+    methods = tuple(name for name in (LINEAR, RANDOMIZATION, WITHIN) if (decides == name).any())
+    if x is None:  # limits may exceed the sum of weights, which varies
+        value = np.clip(value, 0, size)
+    rows = np.full((4, len(answered), value.shape[1]), np.nan)
+    rows[:, answered] = value, error, low, high
+    return tuple(rows), methods
+
+
+def _of_randomization(part: Tally, x: Array | None) -> Array:
+    """Return the variance of totals that the randomization adds, given the true answers; 0 where it is not known."""
+    answered = part.answered
+    counts, n = part.rows()
+    size, squares = n[answered, np.newaxis].astype(np.float64), np.atleast_1d(part.squares)[answered, np.newaxis]
+    worth = size / squares  # by which weights become those of the effective number of respondents
+    histogram = None if part.histogram is None else part.histogram.reshape(len(n), -1)[answered] * worth
+    sets, width = None, 1.0
+    if x is not None:
+        width = float(np.ptp(x)) or 1.0
+        sets = sets_of((x - x.min()) / width)
+    given = part.design.readout(
+        counts[answered] * worth, size * worth, sets, target="realised", histogram=histogram
+    ).squared_errors("realised")
+    return np.nan_to_num(given * (width * size) ** 2, posinf=0.0)
+
+
+def _census(sample: ComplexSample) -> bool:
+    """Return True if everybody was asked, so that sampling adds no variance."""
+    if not isinstance(sample, ClusterSample) or sample.sampled is None:
+        return False
+    return min(sample.sampled) == 1 and (sample.clusters is None or sample.whole)

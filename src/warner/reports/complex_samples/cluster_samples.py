@@ -72,6 +72,13 @@ class ComplexSample(ABC):
     def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
         """Give the variances of these totals, (groups, sets): sums of weights times scores less their base."""
 
+    def within_clusters(self, question: LinearScores, groups: list[Group]) -> Array:
+        """Return the part of the variances of totals, (groups, sets), that respondents within clusters add.
+
+        Clusters can only add to it. It is 0 where it is not known.
+        """
+        return np.zeros((len(groups), 1))
+
     @abstractmethod
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
@@ -310,6 +317,24 @@ class ClusterSample(ComplexSample):
             rows.append(self.units.variance(Deviations(centred, scores, moments.squares, moments.device)))
             freedom.append([self.units.freedom_of(moments.everybody)])
         return Accuracy(np.array(rows), np.array(freedom))
+
+    def within_clusters(self, question: LinearScores, groups: list[Group]) -> Array:
+        r"""Return :math:`\sum_c b_c/(b_c - 1) \sum_{i \in c} (u_i - \bar u_c)^2` of the u of totals, (groups, sets)."""
+        if self.units.alone or self.whole:
+            return super().within_clusters(question, groups)
+        rows = []
+        for group in groups:
+            places, counts, n = self._rows(group)
+            squared = counts if self.squares is None else np.asarray(self.squares)[places]
+            weight = n if self.cells.squares is None else np.asarray(self.cells.squares)[places][:, np.newaxis]
+            found, once = question.readout(counts, n), question.readout(squared, weight)
+            twice = question.squared_sums(squared, np.asarray(once.count, dtype=np.float64), once.exact)
+            squares = twice - 2 * found.base * once.count + np.square(found.base) * once.trials
+            people = self.reports[places].astype(np.float64)[:, np.newaxis]
+            scatter = squares - (found.count - found.base * found.trials) ** 2 / people
+            each = np.where(people > 1, people / np.maximum(people - 1, 1) * scatter, 0.0)
+            rows.append(np.nan_to_num(np.maximum(each.sum(axis=0), 0)))
+        return np.array(rows)
 
     # Values and files
 
