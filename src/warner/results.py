@@ -20,7 +20,7 @@ from warner.words import counted, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from warner.arrays import Array, Counts
+    from warner.arrays import Array, Counts, Mask
     from warner.documents import Document
 
 BACKENDS = ("polars", "pandas", "pyarrow")
@@ -118,22 +118,68 @@ def as_frame(table: dict[str, Counts], backend: str | None, preferred: str | Non
 
 
 class Wald(NamedTuple):
-    """Wald's statistics, estimate over standard error, and the ends of the intervals around the estimates."""
+    """Wald's statistics, their degrees of freedom, None for the normal distribution, and the ends of the intervals."""
 
     statistic: Array
+    freedom: Array | None
     low: Array
     high: Array
 
 
-def wald(estimate: Array, errors: Array, level: float, freedom: Array | None) -> Wald:
-    """Test estimates against 0, and give their intervals: by Student's t, or by the normal law if `freedom` is None.
+class StandardErrors(NamedTuple):
+    """Standard errors of some quantities, and what intervals and tests need besides.
 
-    >>> wald(np.array([2.0]), np.array([0.5]), 0.95, None).low.round(3)
-    array([1.02])
+    Attributes
+    ----------
+    errors : array
+        Standard errors; NaN where there is none.
+    freedom : array or None
+        Degrees of freedom of Student's t for each; None for the normal distribution.
+    floor : array or None
+        Standard errors that are known without the sample design, below which no interval is computed; see
+        `warner.regression.variance_floors`. None without clusters and strata.
     """
-    half = critical_value(level, freedom) * errors
-    with np.errstate(invalid="ignore"):
-        return Wald(estimate / errors, estimate - half, estimate + half)
+
+    errors: Array
+    freedom: Array | None = None
+    floor: Array | None = None
+
+    def half_widths(self, level: float) -> Array:
+        """Return how far intervals of this level extend to either side.
+
+        >>> StandardErrors(np.array([0.5, 0.0]), None, np.array([0.1, 0.1])).half_widths(0.95).round(3)
+        array([0.98 , 0.196])
+        """
+        half = critical_value(level, self.freedom) * self.errors
+        return half if self.floor is None else np.maximum(half, critical_value(level) * self.floor)
+
+    def floored(self, level: float = 0.95) -> Mask:
+        """Return which intervals of this level are those of the floor."""
+        if self.floor is None:
+            return np.zeros(np.shape(self.errors), dtype=bool)
+        return np.asarray(critical_value(level) * self.floor > critical_value(level, self.freedom) * self.errors)
+
+    def tested(self, estimate: Array) -> tuple[Array, Array | None]:
+        """Return the statistics of a test against 0, and their degrees of freedom: the test with the larger p-value."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            statistic = estimate / self.errors
+            if self.floor is None:
+                return statistic, self.freedom
+            other = estimate / self.floor
+        decides = ~(p_values(other, None) <= p_values(statistic, self.freedom)) & ~np.isnan(other)
+        freedom = np.broadcast_to(np.inf if self.freedom is None else self.freedom, statistic.shape)
+        freedom = np.where(decides, np.inf, freedom) if self.freedom is not None else None
+        return np.where(decides, other, statistic), freedom
+
+    def wald(self, estimate: Array, level: float) -> Wald:
+        """Test estimates against 0 and compute their intervals.
+
+        >>> StandardErrors(np.array([0.5])).wald(np.array([2.0]), 0.95).low.round(3)
+        array([1.02])
+        """
+        half = self.half_widths(level)
+        with np.errstate(invalid="ignore"):
+            return Wald(*self.tested(estimate), estimate - half, estimate + half)
 
 
 def critical_value(level: float, freedom: Array | None = None) -> Array:

@@ -110,7 +110,7 @@ def _weighted(formula: str, **options: Any) -> Regression:
     people = people_of("A_binary_forced_response")
     single = {name: np.repeat(values, people["people"]) for name, values in people.items() if name != "people"}
     single["w"] = np.ones(1100)
-    single["place"] = np.arange(1100) % 20
+    single["place"] = np.random.default_rng(3).permutation(1100) % 20
     return regress(formula, single, DICE, weights="w", **options)
 
 

@@ -35,6 +35,7 @@ from warner.regression.cluster_robust import cluster_robust, information_by_clus
 from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Expansion
 from warner.regression.newton import POSITIVE_EIGENVALUE, newton_ascent
+from warner.regression.variance_floors import about_clusters
 from warner.reports.sampling import RESPONDENT, Clusters
 
 if TYPE_CHECKING:
@@ -235,7 +236,20 @@ def _robust(people: Outcomes, score: CorrectedScore, terms: OutcomeTerms, invers
     copied = clusters._replace(cluster=np.tile(clusters.cluster, k))
     weight = (posterior * rows.weight[:, np.newaxis]).T * terms.curvature
     information = information_by_cluster(copied, people.copies.reshape(k * n, width), weight.ravel())
-    return cluster_robust(rows, clusters, score.scores(terms.score) / rows.weight[:, np.newaxis], information, inverse)
+    scores, deviations = (
+        score.scores(residuals) / rows.weight[:, np.newaxis] for residuals in (terms.score, _about(people, terms.score))
+    )
+    return cluster_robust(rows, clusters, scores, information, inverse, deviations=deviations)
+
+
+def _about(people: Outcomes, residuals: Array) -> Array:
+    """Subtract from the residuals of all copies, (k, n), the debiased mean of their cluster."""
+    rows = people.rows
+    if rows.sampling.cluster is None:
+        return residuals
+    assert people.indicators is not None
+    own = (people.indicators.T * residuals).sum(axis=0)
+    return np.asarray(residuals - (own - about_clusters(rows.sampling.clusters, rows.weight, own)))
 
 
 def _refuse_indefinite() -> NoReturn:

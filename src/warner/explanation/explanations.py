@@ -23,7 +23,7 @@ from warner.regression.terms import TermList
 from warner.reports.dialects import PLAIN
 from warner.reports.loading import column_names, opened, refuse_rule
 from warner.reports.sampling import RESPONDENT
-from warner.results import Result, coefficients, plain, rows, wald
+from warner.results import Result, StandardErrors, coefficients, plain, rows
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import aligned, conjoined, counted, level_text, wrapped
 
@@ -149,8 +149,11 @@ class Explanation(Result):
             ``term``, ``estimate``, ``se``, ``statistic`` (estimate / se), ``p`` (two-sided), ``low``, ``high``, and
             ``freedom``, the degrees of freedom of Student's t; infinite for the normal distribution.
         """
-        tested = wald(self.coefficients, self.errors, level, self.freedom)
-        return coefficients({"term": self.names}, self.coefficients, self.errors, *tested, freedom=self.freedom)
+        floor = None if self.clustered is None else self.clustered.accuracy(np.eye(len(self.names))).floor
+        accuracy = StandardErrors(self.errors, self.freedom, floor)
+        statistic, freedom, low, high = accuracy.wald(self.coefficients, level)
+        named = {"term": self.names}
+        return coefficients(named, self.coefficients, self.errors, statistic, low, high, freedom=freedom)
 
     def to_dict(self) -> Document:
         """Give what JSON can hold: the table by rows, the covariance, and how it was found."""

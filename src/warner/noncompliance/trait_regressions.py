@@ -30,7 +30,8 @@ from warner.regression.families import Softmax
 from warner.regression.regressions import fitted
 from warner.regression.specifications import Coefficient, Specification, multinomial
 from warner.regression.terms import INTERCEPT
-from warner.results import Result, coefficients, rows, wald
+from warner.regression.variance_floors import floor_notes
+from warner.results import Result, coefficients, rows
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import aligned, counted, enumerated, level_text
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.regression.data import ModelData
     from warner.regression.regressions import Regression
+    from warner.results import StandardErrors
 
 CHEATERS = ("honest, trait", "honest, no trait", "cheater")
 CARRIERS = ("trait, affirmed", "trait, denied", "no trait")
@@ -295,14 +297,20 @@ class TraitRegression(Result):
     @property
     def freedom(self) -> Array | None:
         """Degrees of freedom of Student's t of each; None without clusters, for the normal distribution."""
-        return self.fit.accuracy(self.read(self.fit.finite_coefficients)[1]).freedom
+        return self._accuracy.freedom
+
+    @property
+    def _accuracy(self) -> StandardErrors:
+        return self.fit.accuracy(self.read(self.fit.finite_coefficients)[1])
 
     @property
     def notes(self) -> list[str]:
-        """What must be said of the intervals where clusters are few or unequal."""
-        if self.fit.clustered is None or self.freedom is None:
-            return []
-        return self.fit.clustered.sentences(self.freedom)
+        """Warnings on the intervals where clusters are few or unequal."""
+        accuracy = self._accuracy
+        floored = [term for term, which in zip(self.terms, accuracy.floored(), strict=True) if which]
+        if self.fit.clustered is None or accuracy.freedom is None:
+            return floor_notes(floored)
+        return [*self.fit.clustered.sentences(accuracy.freedom), *floor_notes(floored)]
 
     @property
     def log_likelihood(self) -> float:
@@ -313,9 +321,9 @@ class TraitRegression(Result):
     def table(self, level: float = 0.95) -> dict[str, Counts]:
         """Give the coefficients with standard errors and Wald's intervals, a row for each; the share has the last."""
         estimate, se = self.coefficients, np.sqrt(np.diag(self.covariance))
-        statistic, low, high = wald(estimate, se, level, self.freedom)
+        statistic, freedom, low, high = self._accuracy._replace(errors=se).wald(estimate, level)
         statistic[-1], low[-1], high[-1] = np.nan, max(low[-1], 0.0), min(high[-1], 1.0)
-        return coefficients({"term": self.terms}, estimate, se, statistic, low, high, freedom=self.freedom)
+        return coefficients({"term": self.terms}, estimate, se, statistic, low, high, freedom=freedom)
 
     def printed(self, level: float = 0.95, **options: Any) -> Printed:
         """Give a table for a paper: the coefficients, the share in the last row; `level` is that of the intervals."""

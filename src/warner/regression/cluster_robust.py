@@ -40,12 +40,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.regression.finite_populations import remaining
+from warner.regression.finite_populations import not_negative, remaining
+from warner.regression.variance_floors import about_clusters, floor_notes, floor_of_clusters
 from warner.reports.sampling import RESPONDENT
+from warner.results import StandardErrors
 from warner.words import enumerated
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
     from warner.regression.data import Observations
     from warner.regression.finite_populations import Device, Remaining
+    from warner.regression.variance_floors import Floor
     from warner.reports.sampling import Clusters
 
 LEAST_INFORMATION_LEFT = 1e-6  # of a direction without one cluster: with less, this cluster alone determines it
@@ -99,13 +102,6 @@ def information_by_cluster(
     return square if mapping is None else np.asarray(mapping.T @ square @ mapping)
 
 
-class StandardErrors(NamedTuple):
-    """Standard errors of some quantities, and the degrees of freedom of Student's t for each; None for a normal law."""
-
-    errors: Array
-    freedom: Array | None
-
-
 @dataclass(frozen=True, eq=False)
 class ClusterRobust:
     """The errors of coefficients that were estimated from clusters of people.
@@ -127,6 +123,8 @@ class ClusterRobust:
         The part of each cluster's stratum that was not sampled; None where that is not known, and counts as all.
     remaining : Remaining or None
         What a finite population does not take away, in the same coordinates.
+    floor : Floor or None
+        The least covariances of the sum of scores, in the same coordinates; None where respondents are the clusters.
     """
 
     clusters: Clusters
@@ -136,6 +134,7 @@ class ClusterRobust:
     leverage: Array | None
     kept: Array | None = None
     remaining: Remaining | None = None
+    floor: Floor | None = None
 
     @cached_property
     def _sizes(self) -> Array:
@@ -249,9 +248,17 @@ class ClusterRobust:
         along = contrasts @ self.effect
         between = ((along @ self._adjusted.T) ** 2).sum(axis=-1)
         variance = between + ((along @ self._remaining_covariance) * along).sum(axis=-1)
-        errors = np.where(self.unknown(contrasts), np.nan, np.sqrt(variance))
-        freedom = self._freedom_of_each(along.reshape(-1, along.shape[-1]))
-        return StandardErrors(np.asarray(errors), freedom.reshape(errors.shape))
+        unknown = self.unknown(contrasts)
+        errors = np.where(unknown, np.nan, np.sqrt(variance))
+        freedom = self._freedom_of_each(along.reshape(-1, along.shape[-1])).reshape(errors.shape)
+        floor = None if self.floor is None else np.where(unknown, np.nan, self.floor.errors(along, variance))
+        return StandardErrors(errors, freedom, floor)
+
+    def raised(self, contrasts: Array) -> Array:
+        """Return the covariances of contrasts, the columns of an array, at least those of the floor."""
+        along = self.effect.T @ contrasts
+        covariance = contrasts.T @ self.covariance @ contrasts
+        return covariance if self.floor is None else self.floor.turned(along).raised(covariance)
 
     def _freedom_of_each(self, along: Array) -> Array:
         """Give the degrees of freedom of each of some contrasts, (contrasts, r), many at a time."""
@@ -300,7 +307,8 @@ class ClusterRobust:
         effect, unit = (np.append(slopes @ matrix, deviation)[np.newaxis] for matrix in (self.effect, self.unit))
         left = None if self.remaining is None else self.remaining.with_column(own / (deviation or 1.0))
         scores = np.column_stack([self.scores, centred])
-        return ClusterRobust(clusters, effect, scores, unit, leverage, self.kept, left)
+        floor = None if self.floor is None else self.floor.padded()
+        return ClusterRobust(clusters, effect, scores, unit, leverage, self.kept, left, floor)
 
     def freedom(self, contrasts: Array) -> float:
         """Give the degrees of freedom of the law of q contrasts at once, the columns of an array (coefficients, q)."""
@@ -320,10 +328,11 @@ class ClusterRobust:
         """Say what the intervals of the coefficients, which have these names, rest on; of those that are finite."""
         every = np.eye(len(self.effect))
         known = np.ones(len(every), dtype=bool) if finite is None else finite
-        unknown, freedom = self.unknown(every), self.accuracy(every).freedom
-        assert freedom is not None
+        unknown, accuracy = self.unknown(every), self.accuracy(every)
+        assert accuracy.freedom is not None
         lost = [name for name, alone in zip(names, unknown & known, strict=True) if alone]
-        return tuple(self.sentences(freedom[~unknown & known], lost))
+        floored = [name for name, which in zip(names, accuracy.floored() & known, strict=True) if which]
+        return (*self.sentences(accuracy.freedom[~unknown & known], lost), *floor_notes(floored))
 
     def sentences(self, freedom: Array, names: Sequence[str] = ()) -> list[str]:
         """Describe intervals with these degrees of freedom; `names` are of what rests on one cluster alone."""
@@ -356,6 +365,7 @@ def cluster_robust(
     information: Array | None,
     inverse: Array,
     device: Device | None = None,
+    deviations: Array | None = None,
 ) -> ClusterRobust:
     """Make the errors of an estimate.
 
@@ -373,10 +383,19 @@ def cluster_robust(
         That of the derivative of the sum of all scores.
     device : function, optional
         The noise of reports in scores, where the model tells it; for finite populations.
+    deviations : array of shape (n, coefficients), optional
+        The scores without the means of clusters in the linear predictors; without those of the scores if not given.
     """
     sums = np.zeros((clusters.number, scores.shape[1]))
     np.add.at(sums, clusters.cluster, scores * rows.weight[:, np.newaxis])
     robust, left = of_sums(clusters, sums, information, inverse), remaining(rows, scores, device)
+    if clusters.unit != RESPONDENT:
+        about = about_clusters(clusters, rows.weight, scores) if deviations is None else deviations
+        noise = np.zeros((scores.shape[1], scores.shape[1]))
+        if rows.sampling.whole and device is not None:
+            noise = not_negative(device(rows.square))
+        floor = floor_of_clusters(rows, clusters, scores, about, noise)
+        robust = replace(robust, floor=floor if robust.leverage is None else floor.turned(robust.unit))
     if left is None or rows.sampling.sampled is None:
         return robust
     if robust.leverage is not None:

@@ -23,7 +23,7 @@ import numpy as np
 from warner.regression.newton import newton_ascent
 from warner.regression.profiles import Combination, FalseOptimumError, Profile
 from warner.regression.standard_errors import covariance
-from warner.results import critical_value, wald
+from warner.results import StandardErrors, critical_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,13 +44,15 @@ FAR_PREDICTOR = 100.0  # change of a predictor that shows whether a quantity goe
 class CoefficientLimits(NamedTuple):
     """Confidence limits, what each rests on, the statistics, and the coefficients of a better optimum, if one was met.
 
-    `method` is "profile", "wald" or, where there is no interval, "none".
+    `freedom` are the degrees of freedom of the statistics, None for the normal distribution. `method` is "profile",
+    "wald" or, where there is no interval, "none".
     """
 
     low: Array
     high: Array
     method: tuple[str, ...]
     statistic: Array
+    freedom: Array | None = None
     better: Array | None = None
 
 
@@ -160,12 +162,14 @@ def coefficient_limits(fit: Regression, level: float = 0.95, interval: str = "au
     one that can be anything has two.
     """
     method = interval_method(fit, interval)
-    statistic, low, high = wald(fit.coefficients, fit.standard_errors, level, fit.freedom)
-    statistic[~np.isfinite(fit.coefficients)] = np.nan
     count = len(fit.coefficients)
+    floor = fit.accuracy(np.eye(len(fit.finite_coefficients))).floor
+    accuracy = StandardErrors(fit.standard_errors, fit.freedom, None if floor is None else floor[:count])
+    statistic, freedom, low, high = accuracy.wald(fit.coefficients, level)
+    statistic[~np.isfinite(fit.coefficients)] = np.nan
     if method == "none":
         nothing = np.full(count, np.nan)
-        return CoefficientLimits(nothing, nothing.copy(), ("none",) * count, statistic)
+        return CoefficientLimits(nothing, nothing.copy(), ("none",) * count, statistic, freedom)
     z = float(critical_value(level))
     # Which coefficients need a profile.
     if method == "either":
@@ -179,7 +183,7 @@ def coefficient_limits(fit: Regression, level: float = 0.95, interval: str = "au
     high[infinite & (fit.coefficients > 0)] = np.inf
     undetermined = np.isnan(fit.coefficients)
     low[undetermined], high[undetermined] = -np.inf, np.inf
-    without = CoefficientLimits(low, high, ("wald",) * count, statistic)
+    without = CoefficientLimits(low, high, ("wald",) * count, statistic, freedom)
     return _with_profiles(fit, z**2, without, which.tolist()) if len(which) else without
 
 
@@ -206,7 +210,7 @@ def _with_profiles(
     start, better = profile_start(fit, threshold), None
     methods = tuple("profile" if i in which else "wald" for i in range(len(fit.coefficients)))
     for _ in range(BETTER_OPTIMA):
-        limits = CoefficientLimits(wald.low.copy(), wald.high.copy(), methods, wald.statistic.copy())
+        limits = CoefficientLimits(wald.low.copy(), wald.high.copy(), methods, wald.statistic.copy(), wald.freedom)
         try:
             _profile_each(fit, start, threshold, limits, which)
         except FalseOptimumError as error:

@@ -22,20 +22,20 @@ from warner.regression.finite_populations import noise_of_people, refuse_drawn_a
 from warner.regression.linear_means import debiased_numbers
 from warner.regression.linear_probability import debiased_answers
 from warner.regression.standard_errors import score_covariance
+from warner.regression.variance_floors import Floor, about_clusters, larger, simple_covariance
 
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.data import Observations
     from warner.regression.specifications import Specification
 
-LEAST_VARIANCE = 1e-12  # part of the largest variance below which there is none
-
 
 class LeastSquares(NamedTuple):
     """Coefficients of each outcome, one after the other, with their covariances.
 
     `influence`, of shape (n, coefficients), is what one person of each row adds to the errors of the coefficients.
-    `clustered` are the errors where people are clustered, `noise` what a finite population leaves where they are not.
+    `clustered` are the errors where people are clustered, `noise` what a finite population leaves where they are not,
+    `floor` the least covariances in strata of respondents who were drawn alone.
     """
 
     coefficients: Array
@@ -43,6 +43,7 @@ class LeastSquares(NamedTuple):
     influence: Array
     clustered: ClusterRobust | None = None
     noise: Array | None = None
+    floor: Floor | None = None
 
 
 def least_squares(rows: Observations, specification: Specification) -> LeastSquares:
@@ -72,17 +73,22 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
     if sampling.cluster is not None:
         clusters, told = sampling.clusters, device if shares else None
         information = information_by_cluster(clusters, columns, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
-        robust = cluster_robust(rows, clusters, scores, information, np.eye(len(coefficients)), told).of(coefficients)
+        about = about_clusters(clusters, weight, residuals)
+        deviations = (about[:, :, np.newaxis] * columns[:, np.newaxis]).reshape(len(x), -1)
+        robust = cluster_robust(rows, clusters, scores, information, np.eye(len(coefficients)), told, deviations)
+        robust = robust.of(coefficients)
         return LeastSquares(matrix.T.ravel(), robust.covariance, influence, robust)
     covariance = score_covariance(rows, scores)
     if sampling.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
         covariance = covariance * (rows.n - 1) / (rows.n - x.shape[1])
     covariance = coefficients @ larger(covariance, randomized(fitted)) @ coefficients.T
-    noise = noise_of_people(rows, device)
+    noise, floor = noise_of_people(rows, device), None
+    if sampling.stratum is not None:  # errors have the floor of the randomization already
+        floor = Floor(np.zeros_like(covariance), simple_covariance(rows, influence))
     if noise is None:
-        return LeastSquares(matrix.T.ravel(), covariance, influence)
+        return LeastSquares(matrix.T.ravel(), covariance, influence, floor=floor)
     noise = coefficients @ noise @ coefficients.T
-    return LeastSquares(matrix.T.ravel(), covariance + noise, influence, noise=noise)
+    return LeastSquares(matrix.T.ravel(), covariance + noise, influence, noise=noise, floor=floor)
 
 
 def _noise(z: Array, columns: Array, weights: Array) -> Array:
@@ -92,16 +98,3 @@ def _noise(z: Array, columns: Array, weights: Array) -> Array:
     for k, m in np.ndindex(f, f):
         total[k, :, m] = (columns.T * (weights * (z[:, k] * z[:, m] - (k == m) * z[:, k]))) @ columns
     return total.reshape(f * width, f * width)
-
-
-def larger(first: Array, second: Array) -> Array:
-    """Give the covariances that are the larger of two in each of the directions in which both are uncorrelated."""
-    total = first + second
-    scale = np.sqrt(np.maximum(np.diagonal(total), np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(total / np.outer(scale, scale))
-    seen = values > LEAST_VARIANCE * values[-1]
-    root = vectors[:, seen] * np.sqrt(values[seen])  # its product with its transpose is the total, in these units
-    inverse = vectors[:, seen] / np.sqrt(values[seen])
-    parts, turn = np.linalg.eigh(inverse.T @ (first / np.outer(scale, scale)) @ inverse)
-    along = scale[:, np.newaxis] * (root @ turn)
-    return np.asarray((along * np.maximum(parts, 1 - parts)) @ along.T)

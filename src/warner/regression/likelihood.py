@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.regression.variance_floors import about_clusters
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.arrays import Array, Integers
     from warner.regression.data import Observations
     from warner.regression.families import Contributions, Family
+    from warner.reports.sampling import Clusters
 
 
 VANISHING_INFORMATION = 1e-100  # information below which there is none
@@ -182,9 +185,14 @@ class Likelihood:
             self._add(information, curvature[:, :, part], part)
         return self._squared(information)
 
-    def scores(self, b: Array) -> Array:
-        """Give the derivative of each row's log-likelihood in the coefficients, unweighted: (n, coefficients)."""
+    def scores(self, b: Array, clusters: Clusters | None = None) -> Array:
+        """Compute the derivative of each row's log-likelihood in the coefficients, unweighted: (n, coefficients).
+
+        With `clusters`, without the means of clusters in the predictors.
+        """
         score = self.family.at(self.predictors(b), self.reports).score
+        if clusters is not None:
+            score = about_clusters(clusters, self.rows.weight, score.T).T
         full = (score.T[:, :, np.newaxis] * self.rows.x[:, np.newaxis]).reshape(len(self.rows.x), -1)
         return full if self.mapping is None else np.asarray(full @ self.mapping)
 
@@ -207,6 +215,22 @@ class Likelihood:
         result = np.zeros((self.family.predictors, *eta.shape))
         for chosen, probability, point in self.of_all_reports(eta):
             result[:, :, chosen] += probability * point.score[:, np.newaxis] * point.score
+        return result
+
+    def device_curvature(self, b: Array) -> Array:
+        """Compute the covariances of each row's score in its predictors given the true answer, (f, f, n)."""
+        eta = self.predictors(b)
+        shares, result = self.family.shares(eta), np.zeros((self.family.predictors, *eta.shape))
+        for number, table in enumerate(self.rows.tables):
+            chosen = np.flatnonzero(self.rows.design == number)
+            if table is None:  # what the randomization adds is not known
+                continue
+            means = np.zeros((len(shares), len(eta), len(chosen)))  # of each true answer
+            for column in table.T[table.any(axis=0)]:
+                point = self.family.at(eta[:, chosen], np.repeat(column[:, np.newaxis], len(chosen), axis=1))
+                result[:, :, chosen] += np.exp(point.log_likelihood) * point.score[:, np.newaxis] * point.score
+                means += column[:, np.newaxis, np.newaxis] * point.score
+            result[:, :, chosen] -= np.einsum("kn,kfn,kgn->fgn", shares[:, chosen], means, means)
         return result
 
     def expected(self, b: Array) -> Array:

@@ -23,6 +23,7 @@ from warner.regression.mean_shares import (
 )
 from warner.regression.mixed_models import effect_notes
 from warner.regression.small_samples import small_sample_notes
+from warner.regression.variance_floors import floor_notes
 from warner.results import Result, coefficients, rows
 from warner.typesetting import Printed, estimate_columns, labels
 from warner.words import counted, enumerated, level_text, quoted, sentence, tabulated
@@ -30,7 +31,7 @@ from warner.words import counted, enumerated, level_text, quoted, sentence, tabu
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from warner.arrays import Array, Counts, Label
+    from warner.arrays import Array, Counts, Label, Mask
     from warner.documents import Document
     from warner.regression.mean_shares import MeanShares
     from warner.regression.regressions import Regression
@@ -181,7 +182,7 @@ def marginal_effects(
     effects = [effect for name in wanted for effect in _effects(fit, name)]
     method = interval if interval_method(fit, interval) != "none" else "none"
     found = [mean_limits(fit, mean, target, method, level, _around, tested=True) for _, mean in effects]
-    errors, low, high, methods, statistic, freedoms = zip(*found, strict=True)
+    errors, low, high, methods, statistic, freedoms, floored = zip(*found, strict=True)
     freedom = None if fit.clustered is None else np.array(freedoms)
     return Margins(
         tuple(name for name, _ in effects),
@@ -196,22 +197,25 @@ def marginal_effects(
         fit.people,
         np.array(statistic),
         methods,
-        tuple(_notes(fit, effects, freedom)),
+        tuple(_notes(fit, effects, freedom, np.array(floored))),
     )
 
 
-def _notes(fit: Regression, effects: Sequence[tuple[str, MeanShares]], freedom: Array | None) -> list[str]:
+def _notes(
+    fit: Regression, effects: Sequence[tuple[str, MeanShares]], freedom: Array | None, floored: Mask
+) -> list[str]:
     """Say where the reports tell too little, or clusters are few."""
     inside = [(name, mean) for name, mean in effects if not at_the_boundary(fit, mean)]
     said = effect_notes(fit) + (boundary_notes(fit) if len(inside) < len(effects) else [])
     slopes = np.array([mean.slopes[0] for _, mean in inside]).reshape(-1, len(fit.finite_coefficients))
     said += small_sample_notes(fit, [name for name, _ in inside], slopes)
-    return said + ([] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom))
+    said += [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
+    return said + floor_notes([name for (name, _), which in zip(effects, floored.any(axis=1), strict=True) if which])
 
 
-def _around(changes: Array, errors: Array, reach: Array) -> tuple[Array, Array]:
-    """Give Wald's intervals."""
-    return changes - reach * errors, changes + reach * errors
+def _around(changes: Array, half: Array) -> tuple[Array, Array]:
+    """Compute Wald's intervals."""
+    return changes - half, changes + half
 
 
 def _effects(fit: Regression, name: str) -> Iterator[tuple[str, MeanShares]]:

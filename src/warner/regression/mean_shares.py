@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.designs.facts import check_target
-from warner.regression.cluster_robust import StandardErrors
 from warner.regression.covariates import number_of_rows
 from warner.regression.intervals import (
     BETTER_OPTIMA,
@@ -31,12 +30,12 @@ from warner.regression.least_squares import least_squares
 from warner.regression.mean_profiles import MeanProfile, MeanShare
 from warner.regression.profiles import FalseOptimumError
 from warner.regression.standard_errors import inverse_information, score_covariance
-from warner.results import critical_value
+from warner.results import StandardErrors, critical_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from warner.arrays import Array
+    from warner.arrays import Array, Mask
     from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.covariates import Columns
     from warner.regression.data import Observations
@@ -117,8 +116,9 @@ def accuracy_of(fit: Regression, mean: MeanShares, target: str) -> StandardError
     if noise is not None:
         variance = variance + np.einsum("...i,ij,...j->...", mean.slopes, noise, mean.slopes)
     # However alike the reports are, a population is never known better than these people are.
-    least = fit.accuracy(mean.slopes).errors if fit.log_likelihood is None else 0.0
-    return StandardErrors(np.maximum(np.sqrt(np.maximum(variance, 0.0)), least), None)
+    these = fit.accuracy(mean.slopes)
+    least = these.errors if fit.log_likelihood is None else 0.0
+    return these._replace(errors=np.maximum(np.sqrt(np.maximum(variance, 0.0)), least))
 
 
 def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: Array) -> StandardErrors:
@@ -131,22 +131,26 @@ def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: 
         robust.with_mean(slopes[k], sums[:, k], parts, variance, own[:, k]).accuracy(np.ones(1))
         for k, variance in enumerate(variances)
     ]
-    freedom = [one.freedom for one in each if one.freedom is not None]
-    return StandardErrors(np.array([float(one.errors) for one in each]), np.array(freedom, dtype=np.float64))
+    columns = zip(*each, strict=True)  # floors are None where respondents are the clusters
+    return StandardErrors(*(None if column[0] is None else np.array(column, dtype=np.float64) for column in columns))
 
 
 # Intervals
 
 
 class MeanLimits(NamedTuple):
-    """Standard errors, intervals and how they were found, statistics of the test of 0, and degrees of freedom."""
+    """Standard errors, intervals and how they were found, statistics of the test of 0, and degrees of freedom.
+
+    `floored` are the intervals and tests that are those of a floor.
+    """
 
     errors: Array
     low: Array
     high: Array
     methods: tuple[str, ...]
     statistic: Array
-    freedom: Array | None = None
+    freedom: Array | None
+    floored: Mask
 
 
 def mean_limits(
@@ -155,30 +159,30 @@ def mean_limits(
     target: str,
     method: str,
     level: float,
-    around: Callable[[Array, Array, Array], tuple[Array, Array]],
+    around: Callable[[Array, Array], tuple[Array, Array]],
     *,
     tested: bool = False,
 ) -> MeanLimits:
     """Give the intervals of a mean, and statistics if it is to be tested.
 
-    `around` gives Wald's intervals from values, errors and quantiles. With the method "auto" these are taken where the
+    `around` gives Wald's intervals from values and half-widths. With the method "auto" these are taken where the
     profile likelihood confirms them; "none" has none.
     """
-    errors, freedom = accuracy_of(fit, mean, target)
-    k, nothing = len(mean.shares), np.full(len(mean.shares), np.nan)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = mean.shares / errors
-    wald = MeanLimits(
-        errors, *around(mean.shares, errors, critical_value(level, freedom)), ("wald",) * k, statistic, freedom
-    )
+    accuracy = accuracy_of(fit, mean, target)
+    k, nothing, errors = len(mean.shares), np.full(len(mean.shares), np.nan), accuracy.errors
+    statistic, freedom = accuracy.tested(mean.shares)
+    ends = around(mean.shares, accuracy.half_widths(level))
+    wald = MeanLimits(errors, *ends, ("wald",) * k, statistic, freedom, accuracy.floored(level))
     if method == "none":
         return wald._replace(low=nothing, high=nothing.copy(), methods=("none",) * k)
     touched = at_the_boundary(fit, mean)
     if why_no_profile(fit) or method == "wald":
-        untold = MeanLimits(nothing, nothing.copy(), nothing.copy(), ("none",) * k, nothing.copy(), freedom)
+        untold = wald._replace(
+            errors=nothing, low=nothing, high=nothing, methods=("none",) * k, statistic=nothing, floored=nothing > 0
+        )
         return untold if touched else wald
     z = float(critical_value(level))
-    realised = around(mean.shares, fit.accuracy(mean.slopes).errors, np.asarray(z))
+    realised = around(mean.shares, z * fit.accuracy(mean.slopes).errors)
     people = _variance_of_people(fit, mean) if target == "population" else np.zeros(k)
     start = profile_start(fit, z**2)
 

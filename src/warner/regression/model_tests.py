@@ -28,6 +28,7 @@ from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.small_samples import coefficient_notes
 from warner.regression.starts import Start, starts, steeper
 from warner.regression.terms import INTERCEPT
+from warner.regression.variance_floors import floor_notes
 from warner.results import Result, plain
 from warner.typesetting import Printed, cells, labels, p_value_cells
 from warner.words import counted, enumerated, tabulated
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 RATIO, WALD = "likelihood ratio", "Wald"
 NESTED_TOLERANCE = 1e-8  # part of a column that may be left after those of the larger model
+SINGULAR = 1e-13  # part of the largest variance below which there is none
 LIKELIHOOD_TOLERANCE = 1e-9  # part of a log-likelihood by which the same people may differ
 
 
@@ -221,7 +223,8 @@ def _nearest(inside: Array, b: Array) -> Start:
 
 def _wald(fit: Regression, inside: Array) -> ModelTest:
     size, kept = inside.shape
-    scale = 1 / np.maximum(np.sqrt(np.diag(fit.finite_covariance)), np.finfo(float).tiny)
+    raised = fit.raised(np.eye(size))
+    scale = 1 / np.maximum(np.sqrt(np.diag(raised)), np.finfo(float).tiny)
     # C is orthogonal to T, in coefficients of like size.
     across = np.linalg.qr(inside * scale[:, np.newaxis], mode="complete")[0][:, kept:] * scale[:, np.newaxis]
     freedom = size - kept
@@ -231,10 +234,26 @@ def _wald(fit: Regression, inside: Array) -> ModelTest:
     if fit.clustered is not None and fit.clustered.unknown(across.T).any():
         return ModelTest(WALD, np.nan, freedom, np.nan, "What is tested rests on one cluster alone.")
     contrast = across.T @ fit.coefficients
-    statistic = float(contrast @ np.linalg.solve(across.T @ fit.finite_covariance @ across, contrast))
+    statistic = _quadratic(contrast, across.T @ fit.finite_covariance @ across)
     if fit.clustered is None:
-        return ModelTest(WALD, statistic, freedom, float(chdtrc(freedom, statistic)))
-    return _of_clusters(fit.clustered, across, statistic)
+        found = ModelTest(WALD, statistic, freedom, float(chdtrc(freedom, statistic)))
+    else:
+        found = _of_clusters(fit.clustered, across, statistic)
+    floored = _quadratic(contrast, fit.raised(across))
+    p = float(chdtrc(freedom, floored))
+    if not p > found.p:  # also where there are too few clusters for F
+        return found
+    return ModelTest(WALD, floored, freedom, p, *floor_notes(["what is tested"]))
+
+
+def _quadratic(contrast: Array, covariance: Array) -> float:
+    """Return c'V^-1 c; infinite where V is singular."""
+    scale = np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    along = vectors.T @ (contrast / scale)
+    if values[0] <= SINGULAR * max(values[-1], 0.0):
+        return np.inf
+    return float((along**2 / values).sum())
 
 
 def _of_clusters(robust: ClusterRobust, contrasts: Array, statistic: float) -> ModelTest:

@@ -21,7 +21,6 @@ from scipy.special import expit, logit
 from warner.arrays import objects
 from warner.designs.facts import check_target
 from warner.inference.two_answers import answers_of_interest, remainder
-from warner.regression.cluster_robust import StandardErrors
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import BOUNDARY_SHARE, Binary, Cumulative, Softmax
 from warner.regression.intervals import (
@@ -39,7 +38,8 @@ from warner.regression.mixed_models import effect_notes
 from warner.regression.profiles import Combination, LogOdds
 from warner.regression.small_samples import small_sample_notes
 from warner.regression.terms import by_name
-from warner.results import Result, critical_value, freedom_column, rows
+from warner.regression.variance_floors import floor_notes
+from warner.results import Result, StandardErrors, critical_value, freedom_column, rows
 from warner.typesetting import Printed, estimate_columns, in_digits, labels, share_columns
 from warner.words import counted, enumerated, level_text, percent, sentence, tabulated
 
@@ -208,7 +208,7 @@ def predict_shares(
         predicted = for_profiles(fit, fit.model_data.terms.matrix(given), level, method)
     else:
         predicted = means(fit, given, target, level, interval if method != "none" else "none")
-    errors, freedom = predicted.accuracy
+    errors, freedom, _ = predicted.accuracy
     return Prediction(
         given,
         averaged,
@@ -228,7 +228,7 @@ def predict_shares(
 
 def _notes(fit: Regression, given: Columns, predicted: PredictedShares) -> list[str]:
     """Say where the reports tell too little about a predicted share, or clusters are few."""
-    errors, freedom = predicted.accuracy
+    errors, freedom, _ = predicted.accuracy
     inside = ~np.isnan(errors[:, 0])
     rows = range(number_of_rows(given)) if given else ()
     names = [", ".join(f"{name} = {_shown(column[row])}" for name, column in given.items()) for row in rows]
@@ -236,7 +236,10 @@ def _notes(fit: Regression, given: Columns, predicted: PredictedShares) -> list[
     said = effect_notes(fit)
     said += [] if inside.all() or fit.penalty is not None else boundary_notes(fit)
     said += small_sample_notes(fit, named, predicted.gradients[inside])
-    return said + ([] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom))
+    said += [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
+    return said + floor_notes(
+        ["some of these " + ("means" if fit.specification.of_number else "shares")] * predicted.floored
+    )
 
 
 def _given(profiles: Any, variables: Sequence[str]) -> Columns:
@@ -272,6 +275,7 @@ class PredictedShares(NamedTuple):
     gradients: Array
     accuracy: StandardErrors
     limits: list[ShareLimits]
+    floored: bool
 
 
 def means(fit: Regression, given: Columns, target: str, level: float, method: str) -> PredictedShares:
@@ -285,6 +289,7 @@ def means(fit: Regression, given: Columns, target: str, level: float, method: st
         np.array([mean.slopes[0] for mean in averages]),
         StandardErrors(np.array([one.errors for one in limits]), freedom),
         [ShareLimits(one.low, one.high, one.methods) for one in limits],
+        bool(np.any([one.floored for one in limits])),
     )
 
 
@@ -292,28 +297,28 @@ def for_profiles(fit: Regression, x: Array, level: float, method: str) -> Predic
     """Give the shares of people with each row of columns."""
     b = fit.finite_coefficients
     shares, gradients = fit.specification.shares_at(b, x), fit.specification.share_gradients(b, x)
-    errors, freedom = fit.accuracy(gradients)
+    accuracy = fit.accuracy(gradients)
+    errors = accuracy.errors
     if fit.infinity is not None or fit.specification.empty:  # on the boundary there is no standard error
         errors[(shares < BOUNDARY_SHARE) | (shares > 1 - BOUNDARY_SHARE)] = np.nan
-    quantiles = np.broadcast_to(critical_value(level, freedom), shares.shape)
-    low, high = _wald(fit, shares, errors, quantiles)
+    low, high = _wald(fit, shares, accuracy.half_widths(level))
     if method == "none":
         nothing = np.full(shares.shape[1], np.nan)
         limits = [ShareLimits(nothing, nothing, ("none",) * len(nothing))] * len(x)
     else:
         start = None if method == "wald" else profile_start(fit, float(critical_value(level)) ** 2)
-        intervals = _ProfileIntervals(fit, start, wald_where_confirmed=method == "either")
-        limits = [intervals.limits(*row) for row in zip(x, low, high, quantiles, strict=True)]
-    return PredictedShares(shares, gradients[:, 0], StandardErrors(errors, freedom), limits)
+        intervals = _ProfileIntervals(fit, start, level, wald_where_confirmed=method == "either")
+        limits = [intervals.limits(*row) for row in zip(x, low, high, strict=True)]
+    return PredictedShares(shares, gradients[:, 0], accuracy, limits, bool(accuracy.floored(level).any()))
 
 
-def _wald(fit: Regression, shares: Array, errors: Array, quantiles: Array) -> tuple[Array, Array]:
-    """Give Wald's intervals: on the scale of the log-odds, or of the shares themselves where these are linear."""
+def _wald(fit: Regression, shares: Array, half: Array) -> tuple[Array, Array]:
+    """Compute Wald's intervals: on the scale of the log-odds, or of the shares themselves where these are linear."""
     if fit.log_likelihood is None:
-        return shares - quantiles * errors, shares + quantiles * errors
+        return shares - half, shares + half
     inside = (shares > BOUNDARY_SHARE) & (shares < 1 - BOUNDARY_SHARE)
     safe = np.where(inside, shares, 0.5)
-    half_width = quantiles * errors / (safe * (1 - safe))
+    half_width = half / (safe * (1 - safe))
     low, high = expit(logit(safe) - half_width), expit(logit(safe) + half_width)
     # On the boundary there are no log-odds: one limit is known, and the other one is not.
     low = np.where(inside, low, np.where(shares < 0.5, 0.0, np.nan))
@@ -326,26 +331,27 @@ class _ProfileIntervals(NamedTuple):
 
     fit: Regression
     start: ProfileStart | None
+    level: float
     wald_where_confirmed: bool
 
-    def limits(self, x: Array, low: Array, high: Array, quantiles: Array) -> ShareLimits:
+    def limits(self, x: Array, low: Array, high: Array) -> ShareLimits:
         """Give the intervals of people with columns x, from Wald's on the scale of the log-odds."""
         k = len(low)
         low, high, methods = low.copy(), high.copy(), ["wald"] * k
         for answer in range(1 if k == 2 else k):
             wald = low[answer], high[answer]
-            low[answer], high[answer], methods[answer] = self._answer(x, answer, wald, float(quantiles[answer]))
+            low[answer], high[answer], methods[answer] = self._answer(x, answer, wald)
         if k == 2:  # the other answer has the rest
             low[1], high[1], methods[1] = 1 - high[0], 1 - low[0], methods[0]
         return ShareLimits(low, high, tuple(methods))
 
-    def _answer(self, x: Array, answer: int, wald: tuple[float, float], z: float) -> tuple[float, float, str]:
+    def _answer(self, x: Array, answer: int, wald: tuple[float, float]) -> tuple[float, float, str]:
         """Give the interval of the share of one answer, and its method."""
-        fit, specification = self.fit, self.fit.specification
+        fit, specification, z = self.fit, self.fit.specification, float(critical_value(self.level))
         odds = None if fit.log_likelihood is None else _odds(fit, x, answer)
         two_answers = len(specification.domain) == 2
         if odds is not None and two_answers and not infinite_sign(fit, odds.quantity, odds.coordinates):
-            wald = _wald_on_link(fit, odds, z)
+            wald = _wald_on_link(fit, odds, self.level)
         if self.start is None or specification.domain[answer] in specification.empty:
             return *wald, "wald"
         share = MeanShare(specification, x[np.newaxis], np.ones(1), answer)
@@ -365,10 +371,10 @@ class _Odds(NamedTuple):
     coordinates: Coordinates
 
 
-def _wald_on_link(fit: Regression, odds: _Odds, z: float) -> tuple[float, float]:
+def _wald_on_link(fit: Regression, odds: _Odds, level: float) -> tuple[float, float]:
     """Give Wald's interval of one of two answers on the scale of the link, whichever it is."""
     b = fit.finite_coefficients
-    middle, half_width = odds.quantity.value(b), float(z * fit.accuracy(odds.quantity.gradient(b)).errors)
+    middle, half_width = odds.quantity.value(b), float(fit.accuracy(odds.quantity.gradient(b)).half_widths(level))
     low, high = sorted((odds.share(middle - half_width), odds.share(middle + half_width)))
     return low, high
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from warner.inference.means import values_of
 from warner.regression.adaptive_quadrature import RandomIntercepts
-from warner.regression.cluster_robust import StandardErrors
 from warner.regression.data import model_data
 from warner.regression.finite_populations import refuse_drawn_alone
 from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
@@ -35,11 +34,12 @@ from warner.regression.regression_documents import regression_document
 from warner.regression.sensitivity import sensitivity_to_cheating
 from warner.regression.small_samples import coefficient_names, coefficient_notes
 from warner.regression.specifications import check_options, linear_mean, specified, without_random_intercepts
-from warner.regression.standard_errors import check_errors, clustered, covariance, default_errors
+from warner.regression.standard_errors import check_errors, clustered, covariance, default_errors, floor_of_strata
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
+from warner.regression.variance_floors import floor_notes
 from warner.reports.sampling import effective_number
-from warner.results import Result, as_frame, coefficients
+from warner.results import Result, StandardErrors, as_frame, coefficients
 
 if TYPE_CHECKING:
     import os
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from warner.regression.random_effects import RandomEffects, Spread
     from warner.regression.sensitivity import RegressionSensitivity
     from warner.regression.specifications import Specification
+    from warner.regression.variance_floors import Floor
     from warner.typesetting import Printed
 
 
@@ -99,6 +100,8 @@ class Regression(Result):
         Which estimates lie at infinity.
     clustered : ClusterRobust or None
         Where people are clustered, how errors and degrees of freedom follow from the clusters.
+    floor : Floor or None
+        The least covariances of the coefficients in strata of respondents who were drawn alone.
     starts : tuple of array
         The coefficients that Newton's method began at; empty if other starts than the usual ones were asked for.
     without_effects : float or None
@@ -122,6 +125,7 @@ class Regression(Result):
     tried: int = 0
     infinity: Infinity | None = None
     clustered: ClusterRobust | None = None
+    floor: Floor | None = None
     starts: tuple[Array, ...] = ()
     without_effects: float | None = None
     nodes: int = 0
@@ -159,7 +163,7 @@ class Regression(Result):
     @property
     def standard_errors(self) -> Array:
         """The standard error of each coefficient; NaN where it lies at infinity."""
-        return np.sqrt(np.diag(self.covariance))
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
     @cached_property
     def freedom(self) -> Array | None:
@@ -173,7 +177,9 @@ class Regression(Result):
         """What must be said of intervals and p-values where reports tell little, or clusters are few or unequal."""
         told = (*coefficient_notes(self), *group_notes(self))
         if self.clustered is None:
-            return told
+            floored = self.accuracy(np.eye(len(self.finite_coefficients))).floored()[: len(self.coefficients)]
+            names = zip(coefficient_names(self), floored & np.isfinite(self.coefficients), strict=True)
+            return (*told, *floor_notes([name for name, which in names if which]))
         return (*told, *self.clustered.notes(coefficient_names(self), np.isfinite(self.coefficients)))
 
     def accuracy(self, slopes: Array) -> StandardErrors:
@@ -181,7 +187,15 @@ class Regression(Result):
         if self.clustered is not None:
             return self.clustered.accuracy(slopes)
         variance = np.einsum("...i,ij,...j->...", slopes, self.finite_covariance, slopes)
-        return StandardErrors(np.sqrt(np.maximum(variance, 0.0)), None)
+        floor = None if self.floor is None else self.floor.errors(slopes, variance)
+        return StandardErrors(np.sqrt(np.maximum(variance, 0.0)), None, floor)
+
+    def raised(self, contrasts: Array) -> Array:
+        """Return the covariances of contrasts, the columns of an array, at least those of the floor."""
+        if self.clustered is not None:
+            return self.clustered.raised(contrasts)
+        covariance = contrasts.T @ self.finite_covariance @ contrasts
+        return covariance if self.floor is None else self.floor.turned(contrasts).raised(covariance)
 
     @cached_property
     def finite_covariance(self) -> Array:
@@ -249,7 +263,9 @@ class Regression(Result):
             ``term``, ``answer`` (None where a coefficient is about all of them), ``estimate``, ``se``, ``statistic``
             and ``p`` (estimate over standard error; the signed root of the likelihood ratio where the interval is that
             of the profile, so that both agree), ``low``, ``high``, ``interval``: how these were found, and ``freedom``,
-            the degrees of freedom of Student's t with clusters, else infinite.
+            the degrees of freedom of Student's t with clusters, else infinite. In clusters and strata that show less
+            variance than the respondents in them, the statistic is that of the larger variance if its p-value is
+            larger; see `warner.regression.variance_floors`.
         """
         if odds and self.specification.link != "logit":
             raise ValueError(f"odds must be left out for the link {self.specification.link!r}: it has no odds ratios")
@@ -263,7 +279,7 @@ class Regression(Result):
             limits.statistic,
             shown(limits.low),
             shown(limits.high),
-            freedom=self.freedom,
+            freedom=limits.freedom,
             methods=limits.method,
         )
         return {"odds_ratio" if odds and name == "estimate" else name: column for name, column in table.items()}
@@ -586,7 +602,7 @@ def fitted_linear(data: ModelData, specification: Specification) -> Regression:
     result = least_squares(data.observations, specification)
     b, robust = result.coefficients, result.clustered
     covariances = result.covariance if robust is None else robust.known_covariance
-    return Regression(data, specification, b, b, covariances, "robust", clustered=robust)
+    return Regression(data, specification, b, b, covariances, "robust", clustered=robust, floor=result.floor)
 
 
 def fitted(
@@ -629,6 +645,7 @@ def fitted(
         tried=maximum.tried,
         infinity=infinity,
         clustered=robust,
+        floor=floor_of_strata(likelihood, b, flat=infinity is not None),
         starts=starts if at_random is None else (),
     )
 
@@ -667,7 +684,10 @@ def _fitted_with_penalty(data: ModelData, specification: Specification, kind: st
     b = best.coefficients
     covariances, robust = _covariance_at(likelihood, b, kind)
     return Regression(
-        data, specification, b, b, covariances, kind, penalty, best.value, best.gap, tried=1, clustered=robust
+        *(data, specification, b, b, covariances, kind, penalty, best.value, best.gap),
+        tried=1,
+        clustered=robust,
+        floor=floor_of_strata(likelihood, b),
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from warner.regression.cluster_robust import cluster_robust, information_by_cluster
 from warner.regression.newton import FLAT_EIGENVALUE, eigensystem
+from warner.regression.variance_floors import Floor, simple_covariance
 
 if TYPE_CHECKING:
     from warner.arrays import Array
@@ -74,7 +75,18 @@ def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> Cluste
     inverse = inverse_information(likelihood.at(b).information, likelihood, flat=flat)
     basis, root = likelihood.basis, np.linalg.inv(likelihood.basis)
     told = None if information is None else basis.T @ information @ basis
-    return cluster_robust(rows, clusters, likelihood.scores(b) @ basis, told, root @ inverse @ root.T).of(basis)
+    scores, deviations = (likelihood.scores(b, which) @ basis for which in (None, clusters))
+    return cluster_robust(rows, clusters, scores, told, root @ inverse @ root.T, deviations=deviations).of(basis)
+
+
+def floor_of_strata(likelihood: Likelihood, b: Array, *, flat: bool = False) -> Floor | None:
+    """Compute the floor of the covariances of coefficients in strata of respondents who were drawn alone."""
+    rows = likelihood.rows
+    if rows.sampling.stratum is None or rows.sampling.cluster is not None:
+        return None
+    inverse = inverse_information(likelihood.at(b).information, likelihood, flat=flat)
+    noise = likelihood.assembled(rows.square * likelihood.device_curvature(b))
+    return Floor(noise, simple_covariance(rows, likelihood.scores(b))).turned(inverse)
 
 
 def inverse_information(information: Array, likelihood: Objective, *, flat: bool = False) -> Array:

@@ -1,0 +1,134 @@
+r"""Floors of variances in complex samples: what a sample design cannot remove, however alike its clusters are.
+
+Clusters that happen to agree show no variance, and few clusters can show far too little by chance. But respondents
+within a cluster are independent given the cluster, and so are their devices. With the scores :math:`s_i` of respondents
+in their linear predictors, less the mean of their cluster, the sum of scores has at least the covariances
+
+.. math:: F = \sum_c \frac{b_c}{b_c - 1} \sum_{i \in c} w_i^2 (s_i - \bar s_c)(s_i - \bar s_c)' \otimes x_i x_i'
+
+with :math:`b_c` respondents in cluster c. The mean of the cluster is taken away because the effect of a cluster need
+not reach a coefficient: it cancels where a covariate varies within clusters. In strata of respondents who were drawn
+alone, the floor is the variance of the randomization given the true answers,
+
+.. math:: F = \sum_i w_i^2 \Bigl(\sum_j \mu_{ij} s_{ij} s_{ij}' - \sum_k \theta_{ik} m_{ik} m_{ik}'\Bigr)
+          \otimes x_i x_i', \qquad m_{ik} = \sum_j C_{kj} s_{ij},
+
+with reports j of probability :math:`\mu_{ij}`. Direct answers that strata or clusters determine leave neither. There
+the variance of a simple sample is taken, except in a census.
+
+Standard errors stay those of the sample design. A floor is known far better than a variance between clusters, so that
+intervals extend by :math:`\max(t_d \sqrt V, z \sqrt F)`, and a p-value is the larger one of both tests.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.words import enumerated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Numbers
+    from warner.regression.data import Observations
+    from warner.reports.sampling import Clusters
+
+ROUNDING = 1e-12  # part of a simple sample's variance that is rounding
+LEAST_VARIANCE = 1e-12  # part of the largest variance below which there is none
+
+
+class Floor(NamedTuple):
+    """Covariances of a sum of scores, or of coefficients: the least that can be, and those of a simple sample."""
+
+    least: Array
+    simple: Array
+
+    def turned(self, turn: Array) -> Floor:
+        """Return those of the scores times a matrix."""
+        return Floor(turn.T @ self.least @ turn, turn.T @ self.simple @ turn)
+
+    def padded(self) -> Floor:
+        """Add a score that has no floor."""
+        return Floor(np.pad(self.least, (0, 1)), np.pad(self.simple, (0, 1)))
+
+    def errors(self, along: Array, variance: Numbers) -> Array:
+        """Return the standard errors of contrasts (..., r) by the floor, where the sample design has this variance."""
+        least, simple = (((along @ matrix) * along).sum(axis=-1) for matrix in self)
+        none = np.maximum(variance, least) <= ROUNDING * simple
+        return np.sqrt(np.where(none, simple, np.maximum(least, 0.0)))
+
+    def raised(self, covariance: Array) -> Array:
+        """Return the larger covariances of the sample design's and the floor, in each direction."""
+        raised = larger(covariance, self.least)
+        values, vectors = np.linalg.eigh(self.simple)
+        seen = values > LEAST_VARIANCE * values[-1]
+        root, inverse = vectors[:, seen] * np.sqrt(values[seen]), vectors[:, seen] / np.sqrt(values[seen])
+        parts, turn = np.linalg.eigh(inverse.T @ raised @ inverse)
+        missing = (root @ turn)[:, parts <= ROUNDING]
+        return np.asarray(raised + missing @ missing.T)
+
+
+def floor_notes(names: Sequence[str] = ()) -> list[str]:
+    """Say of which quantities the intervals are those of the floor."""
+    if not names:
+        return []
+    note = (
+        f"The sample design shows less variance of {enumerated(list(names))} than respondents within clusters, the "
+        "randomization or a simple sample: intervals and p-values use the larger variance."
+    )
+    return [note]
+
+
+def larger(first: Array, second: Array) -> Array:
+    """Return the covariances that are the larger of two in each of the directions in which both are uncorrelated."""
+    total = first + second
+    scale = np.sqrt(np.maximum(np.diagonal(total), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(total / np.outer(scale, scale))
+    seen = values > LEAST_VARIANCE * max(values[-1], 0.0)
+    root = vectors[:, seen] * np.sqrt(values[seen])  # its product with its transpose is the total, in these units
+    inverse = vectors[:, seen] / np.sqrt(values[seen])
+    parts, turn = np.linalg.eigh(inverse.T @ (first / np.outer(scale, scale)) @ inverse)
+    along = scale[:, np.newaxis] * (root @ turn)
+    return np.asarray((along * np.maximum(parts, 1 - parts)) @ along.T)
+
+
+def about_clusters(clusters: Clusters, weight: Array, values: Array) -> Array:
+    """Subtract from values of rows, (n, ...), the weighted mean of their cluster."""
+    sums = np.zeros((clusters.number, *values.shape[1:]))
+    one = (..., *[np.newaxis] * (values.ndim - 1))
+    np.add.at(sums, clusters.cluster, weight[one] * values)
+    total = np.bincount(clusters.cluster, weight, minlength=clusters.number)
+    return np.asarray(values - (sums / total[one])[clusters.cluster])
+
+
+def floor_of_clusters(rows: Observations, clusters: Clusters, scores: Array, deviations: Array, noise: Array) -> Floor:
+    """Compute the floor of the sum of weighted scores of clusters of respondents.
+
+    Parameters
+    ----------
+    rows : Observations
+        Whose weights are taken.
+    clusters : Clusters
+        Those of the rows.
+    scores, deviations : arrays of shape (n, coefficients)
+        The scores of one respondent of each row, unweighted; and without the mean of their cluster.
+    noise : array of shape (coefficients, coefficients)
+        What the randomization adds, where all respondents of the sampled clusters were asked.
+    """
+    simple = simple_covariance(rows, scores)
+    if rows.sampling.whole:
+        return Floor(noise, simple)
+    size = np.bincount(clusters.cluster, rows.people).astype(np.float64)
+    within = np.where(size > 1, size / np.maximum(size - 1, 1), 0.0)[clusters.cluster]
+    return Floor((deviations.T * (within * rows.square)) @ deviations, simple)
+
+
+def simple_covariance(rows: Observations, scores: Array) -> Array:
+    """Return the covariances of a sum of weighted scores in a simple sample, less the part that was sampled."""
+    sampling = rows.sampling
+    part = 1.0
+    if sampling.sampled is not None and (sampling.cluster is None or sampling.whole):  # else respondents were sampled
+        part = sampling.kept[0] if sampling.stratum is None else sampling.kept[sampling.stratum]
+    return np.asarray((scores.T * (part * rows.square)) @ scores)
