@@ -12,8 +12,8 @@ from scipy.stats import binom
 
 from cases import NINE
 from warner import RandomizedResponse
-from warner.regression.least_squares import larger
 from warner.regression.regressions import regress
+from warner.regression.variance_floors import larger
 
 
 def two_groups(yes: int, people: int, **options: Any) -> Any:

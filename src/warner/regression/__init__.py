@@ -22,6 +22,7 @@ Its files::
     standard_errors     standard errors: observed, expected, outer products, robust (sandwich)
     cluster_robust      cluster-robust covariance (CR2), Satterthwaite's degrees of freedom, Hotelling's T^2
     finite_populations  what a finite population takes away of errors, and what it does not
+    variance_floors     what clusters and strata cannot remove of variances: floors of intervals and tests
     small_samples       effective sample size of a coefficient or share, and notes where it is too small
     adaptive_quadrature  the likelihood of groups with effects, by adaptive quadrature
     mixed_models        the most likely coefficients and spread of random intercepts, or why there are none
