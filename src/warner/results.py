@@ -167,8 +167,7 @@ class StandardErrors(NamedTuple):
                 return statistic, self.freedom
             other = estimate / self.floor
         decides = ~(p_values(other, None) <= p_values(statistic, self.freedom)) & ~np.isnan(other)
-        freedom = np.broadcast_to(np.inf if self.freedom is None else self.freedom, statistic.shape)
-        freedom = np.where(decides, np.inf, freedom) if self.freedom is not None else None
+        freedom = None if self.freedom is None else np.where(decides, np.inf, self.freedom)
         return np.where(decides, other, statistic), freedom
 
     def wald(self, estimate: Array, level: float) -> Wald:

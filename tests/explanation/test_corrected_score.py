@@ -13,7 +13,6 @@ import pytest
 import statsmodels.api as sm
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
-from scipy.stats import t as student
 
 from warner.explanation.corrected_score import Outcomes, solve_corrected_score
 from warner.explanation.joint_likelihood import JointLikelihood, maximise_joint_likelihood
@@ -211,7 +210,7 @@ def test_coverage_with_few_respondents(n: int, holders: int) -> None:
         columns = np.array([np.column_stack([np.ones(n), x, np.full(n, a)]) for a in (1.0, 0.0)])
         fit = solve_corrected_score(Outcomes(outcome, columns, rows.likelihood, rows), "linear")
         accuracy = fit.clustered.accuracy(np.eye(3)[2:])
-        covered += abs(fit.coefficients[2] - 1) <= student.ppf(0.975, accuracy.freedom[0]) * accuracy.errors[0]
+        covered += abs(fit.coefficients[2] - 1) <= accuracy.half_widths(0.95)[0]
     assert covered / 1000 >= 0.892
 
 

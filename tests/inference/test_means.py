@@ -503,8 +503,9 @@ NOISY, HONEST = RandomizedResponse(["yes", "no"], truth="9/10"), RandomizedRespo
 
 def sum_of_weights(reports: list[str], design: Design, **sample: Any) -> Any:
     """Give the totals of people with a weight of 2, in clusters or strata."""
-    columns = {"y": reports, "w": np.full(len(reports), 2.0), **sample}
-    return estimated(tally(columns, design, column="y", weights="w", **{name: name for name in sample})).totals()
+    columns: Any = {"y": reports, "w": np.full(len(reports), 2.0), **sample}
+    names: Any = {name: name for name in sample}
+    return estimated(tally(columns, design, column="y", weights="w", **names)).totals()
 
 
 @pytest.mark.parametrize("clusters", [2, 3, 5])

@@ -194,7 +194,9 @@ def test_joint_tests_use_the_larger_covariances_and_agree_with_single_ones(model
     assert both.p >= chi2.sf(statistic, 2) * (1 - 1e-9)
     # The larger covariances exceed both in every direction.
     assert fit.clustered is not None
-    for smaller in (fit.clustered.covariance[1:, 1:], fit.clustered.floor.turned(fit.clustered.effect.T).least[1:, 1:]):
+    assert fit.clustered.floor is not None
+    least = fit.clustered.floor.turned(fit.clustered.effect.T).least
+    for smaller in (fit.clustered.covariance[1:, 1:], least[1:, 1:]):
         assert np.linalg.eigvalsh(raised - smaller).min() >= -1e-9 * np.trace(raised)
 
 

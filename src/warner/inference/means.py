@@ -237,17 +237,18 @@ def standard_deviation(tally: Collected, values: Any, confidence: Confidence) ->
     if range_ == 0:
         return _made(tally, np.zeros((4, len(tally.answered))), confidence, ("known",), "standard deviation")
     x = (x - x.min()) / range_  # so that squares are numbers, whatever the unit is
-    law, methods = law_of(tally, confidence), ("linear",)
+    law = law_of(tally, confidence)
     if ((x == 0) | (x == 1)).all():
-        rows, methods = _deviations_of_two_values(*_with_shares(tally, sets_of(x), law))
-        return _made(tally, range_ * rows, confidence, methods, "standard deviation")
+        shares, ends = _with_shares(tally, sets_of(x), law)
+        rows = _deviations_of_two_values(shares, ends)
+        return _made(tally, range_ * rows, confidence, ends.methods, "standard deviation")
     rows = np.full((4, len(tally.answered)), np.nan)
     for group in np.flatnonzero(tally.answered).tolist():
         rows[:, group] = _deviation(tally, group, x, law)
-    return _made(tally, range_ * rows, confidence, methods, "standard deviation")
+    return _made(tally, range_ * rows, confidence, ("linear",), "standard deviation")
 
 
-def _deviations_of_two_values(shares: Array, ends: Limits) -> tuple[Array, tuple[str, ...]]:
+def _deviations_of_two_values(shares: Array, ends: Limits) -> Array:
     """Map the shares of one of two values, 0 and 1, to standard deviations: value, standard error, limits."""
     error, low, high = (part[:, 0] for part in (ends.error, ends.low, ends.high))
     inside = np.clip(shares, 0, 1)
@@ -258,7 +259,7 @@ def _deviations_of_two_values(shares: Array, ends: Limits) -> tuple[Array, tuple
     with np.errstate(divide="ignore", invalid="ignore"):
         se = np.where(value > 0, bent / (2 * value), np.inf)
     value = np.where(np.isfinite(error), value, np.nan)
-    return np.array([value, se, np.minimum(one, other), most]), ends.methods
+    return np.array([value, se, np.minimum(one, other), most])
 
 
 def _deviation(tally: Collected, group: int, x: Array, confidence: Confidence) -> tuple[float, float, float, float]:

@@ -21,7 +21,7 @@ ADDED_REPORTS = 4.0  # that make weights steady; about z^2 for 95 % intervals, a
 
 
 def never_empty(
-    estimate: Numbers, below: Numbers, above: Numbers, span: tuple[float, float] = (0.0, 1.0)
+    estimate: Numbers, below: Numbers, above: Numbers, span: tuple[Numbers, Numbers] = (0.0, 1.0)
 ) -> tuple[Numbers, Numbers]:
     """Give the ends that lie so far below and above an estimate, such that something is left of them within `span`.
 

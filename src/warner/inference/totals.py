@@ -48,7 +48,7 @@ FLOORS = {
     RANDOMIZATION: "Clusters or strata show less variance than the randomization adds: intervals use the larger one.",
     WITHIN: "Clusters show less variance than the respondents within them add: intervals use the larger one.",
 }
-ROUNDING = 1e-7  # part of the sum of weights that is rounding
+ROUNDING_OF_SUMS = 1e-7  # part of the sum of weights that is rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -255,7 +255,7 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[tu
     if found.error is not None:
         error = np.where(np.isinf(found.error), np.inf, error)
     least, most = (0.0, 1.0) if x is None else (float(x.min()), float(x.max()))
-    rounding, tail = ROUNDING * (most - least) * size, confidence.tail(1)
+    rounding, tail = ROUNDING_OF_SUMS * (most - least) * size, confidence.tail(1)
     error = np.where(error > rounding, error, 0.0)
     within = tally.sample.within_clusters(question, keys) / np.square(found.gain)
     randomization = _of_randomization(part, x)

@@ -210,7 +210,7 @@ def _notes(
     slopes = np.array([mean.slopes[0] for _, mean in inside]).reshape(-1, len(fit.finite_coefficients))
     said += small_sample_notes(fit, [name for name, _ in inside], slopes)
     said += [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
-    return said + floor_notes([name for (name, _), which in zip(effects, floored.any(axis=1), strict=True) if which])
+    return said + floor_notes([name for (name, _), which in zip(effects, floored.tolist(), strict=True) if any(which)])
 
 
 def _around(changes: Array, half: Array) -> tuple[Array, Array]:

@@ -131,8 +131,9 @@ def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: 
         robust.with_mean(slopes[k], sums[:, k], parts, variance, own[:, k]).accuracy(np.ones(1))
         for k, variance in enumerate(variances)
     ]
-    columns = zip(*each, strict=True)  # floors are None where respondents are the clusters
-    return StandardErrors(*(None if column[0] is None else np.array(column, dtype=np.float64) for column in columns))
+    errors, freedom, floor = zip(*each, strict=True)
+    known = robust.floor is not None
+    return StandardErrors(np.array(errors), np.array(freedom, dtype=np.float64), np.array(floor) if known else None)
 
 
 # Intervals

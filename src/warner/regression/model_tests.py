@@ -243,7 +243,7 @@ def _wald(fit: Regression, inside: Array) -> ModelTest:
     p = float(chdtrc(freedom, floored))
     if not p > found.p:  # also where there are too few clusters for F
         return found
-    return ModelTest(WALD, floored, freedom, p, *floor_notes(["what is tested"]))
+    return ModelTest(WALD, floored, freedom, p, " ".join(floor_notes(["what is tested"])))
 
 
 def _quadratic(contrast: Array, covariance: Array) -> float:

@@ -265,7 +265,7 @@ class Regression(Result):
             of the profile, so that both agree), ``low``, ``high``, ``interval``: how these were found, and ``freedom``,
             the degrees of freedom of Student's t with clusters, else infinite. In clusters and strata that show less
             variance than the respondents in them, the statistic is that of the larger variance if its p-value is
-            larger; see `warner.regression.variance_floors`.
+            larger.
         """
         if odds and self.specification.link != "logit":
             raise ValueError(f"odds must be left out for the link {self.specification.link!r}: it has no odds ratios")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from warner.regression.data import Observations
     from warner.reports.sampling import Clusters
 
-ROUNDING = 1e-12  # part of a simple sample's variance that is rounding
+ROUNDING_OF_VARIANCE = 1e-12  # part of a simple sample's variance that is rounding
 LEAST_VARIANCE = 1e-12  # part of the largest variance below which there is none
 
 
@@ -56,8 +56,8 @@ class Floor(NamedTuple):
     def errors(self, along: Array, variance: Numbers) -> Array:
         """Return the standard errors of contrasts (..., r) by the floor, where the sample design has this variance."""
         least, simple = (((along @ matrix) * along).sum(axis=-1) for matrix in self)
-        none = np.maximum(variance, least) <= ROUNDING * simple
-        return np.sqrt(np.where(none, simple, np.maximum(least, 0.0)))
+        none = np.maximum(variance, least) <= ROUNDING_OF_VARIANCE * simple
+        return np.asarray(np.sqrt(np.where(none, simple, np.maximum(least, 0.0))))
 
     def raised(self, covariance: Array) -> Array:
         """Return the larger covariances of the sample design's and the floor, in each direction."""
@@ -66,7 +66,7 @@ class Floor(NamedTuple):
         seen = values > LEAST_VARIANCE * values[-1]
         root, inverse = vectors[:, seen] * np.sqrt(values[seen]), vectors[:, seen] / np.sqrt(values[seen])
         parts, turn = np.linalg.eigh(inverse.T @ raised @ inverse)
-        missing = (root @ turn)[:, parts <= ROUNDING]
+        missing = (root @ turn)[:, parts <= ROUNDING_OF_VARIANCE]
         return np.asarray(raised + missing @ missing.T)
 
 
@@ -128,7 +128,7 @@ def floor_of_clusters(rows: Observations, clusters: Clusters, scores: Array, dev
 def simple_covariance(rows: Observations, scores: Array) -> Array:
     """Return the covariances of a sum of weighted scores in a simple sample, less the part that was sampled."""
     sampling = rows.sampling
-    part = 1.0
+    part = np.ones(1)
     if sampling.sampled is not None and (sampling.cluster is None or sampling.whole):  # else respondents were sampled
-        part = sampling.kept[0] if sampling.stratum is None else sampling.kept[sampling.stratum]
+        part = sampling.kept if sampling.stratum is None else sampling.kept[sampling.stratum]
     return np.asarray((scores.T * (part * rows.square)) @ scores)
