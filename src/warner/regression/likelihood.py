@@ -230,7 +230,8 @@ class Likelihood:
                 point = self.family.at(eta[:, chosen], np.repeat(column[:, np.newaxis], len(chosen), axis=1))
                 result[:, :, chosen] += np.exp(point.log_likelihood) * point.score[:, np.newaxis] * point.score
                 means += column[:, np.newaxis, np.newaxis] * point.score
-            result[:, :, chosen] -= np.einsum("kn,kfn,kgn->fgn", shares[:, chosen], means, means)
+            for share, mean in zip(shares[:, chosen], means, strict=True):
+                result[:, :, chosen] -= share * mean[:, np.newaxis] * mean
         return result
 
     def expected(self, b: Array) -> Array:

@@ -241,13 +241,15 @@ def _wald(fit: Regression, inside: Array) -> ModelTest:
         found = _of_clusters(fit.clustered, across, statistic)
     floored = _quadratic(contrast, fit.raised(across))
     p = float(chdtrc(freedom, floored))
-    if not p > found.p:  # also where there are too few clusters for F
+    if not p > found.p:  # also where one of both is not known
         return found
     return ModelTest(WALD, floored, freedom, p, " ".join(floor_notes(["what is tested"])))
 
 
 def _quadratic(contrast: Array, covariance: Array) -> float:
-    """Return c'V^-1 c; infinite where V is singular."""
+    """Return c'V^-1 c; infinite where V is singular, NaN where V is not known."""
+    if not np.isfinite(covariance).all():
+        return np.nan
     scale = np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
     along = vectors.T @ (contrast / scale)

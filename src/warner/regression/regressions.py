@@ -163,7 +163,10 @@ class Regression(Result):
     @property
     def standard_errors(self) -> Array:
         """The standard error of each coefficient; NaN where it lies at infinity."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        variance = np.diag(self.covariance)
+        if self.floor is not None:
+            variance = np.where(np.abs(variance) <= self.floor.rounding[: len(variance)], 0.0, variance)
+        return np.sqrt(variance)
 
     @cached_property
     def freedom(self) -> Array | None:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.regression.finite_populations import not_negative
 from warner.words import enumerated
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class Floor(NamedTuple):
     least: Array
     simple: Array
 
+    @property
+    def rounding(self) -> Array:
+        """Variances below which there is none."""
+        return np.asarray(ROUNDING_OF_VARIANCE * np.diagonal(self.simple))
+
     def turned(self, turn: Array) -> Floor:
         """Return those of the scores times a matrix."""
         return Floor(turn.T @ self.least @ turn, turn.T @ self.simple @ turn)
@@ -60,8 +66,11 @@ class Floor(NamedTuple):
         return np.asarray(np.sqrt(np.where(none, simple, np.maximum(least, 0.0))))
 
     def raised(self, covariance: Array) -> Array:
-        """Return the larger covariances of the sample design's and the floor, in each direction."""
-        raised = larger(covariance, self.least)
+        """Return the larger covariances of the sample design's and the floor, in each direction; NaN if not known."""
+        known = np.isfinite([covariance, *self]).all() and (np.diagonal(covariance) >= -self.rounding).all()
+        if not known:
+            return np.full_like(covariance, np.nan)
+        raised = larger(not_negative(covariance), self.least)
         values, vectors = np.linalg.eigh(self.simple)
         seen = values > LEAST_VARIANCE * values[-1]
         root, inverse = vectors[:, seen] * np.sqrt(values[seen]), vectors[:, seen] / np.sqrt(values[seen])
