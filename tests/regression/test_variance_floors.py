@@ -106,8 +106,11 @@ def test_strata_that_determine_answers_leave_the_randomization_or_a_simple_sampl
 
 def test_a_census_of_direct_answers_has_no_error() -> None:
     people = {"y": ["yes"] * 20 + ["no"] * 20, "s": [0] * 20 + [1] * 20}
-    table = regress("y ~ 1", people, DIRECT, strata="s", model="linear", sampled=1.0).table()
-    assert_allclose([table["low"][0], table["high"][0]], 0.5)
+    for sample in ({"strata": "s"}, {"clusters": "each"}, {"clusters": "each", "strata": "s"}, {"clusters": "s"}):
+        options: dict[str, Any] = {**sample, "sampled": 1.0, "whole": sample.get("clusters") == "s"}
+        fit = regress("y ~ 1", people | {"each": range(40)}, DIRECT, model="linear", **options)
+        table = fit.table()
+        assert_allclose([table["low"][0], table["high"][0]], 0.5, atol=1e-7)
 
 
 # The formulas written out

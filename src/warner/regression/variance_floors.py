@@ -136,8 +136,11 @@ def floor_of_clusters(rows: Observations, clusters: Clusters, scores: Array, dev
 
 def simple_covariance(rows: Observations, scores: Array) -> Array:
     """Return the covariances of a sum of weighted scores in a simple sample, less the part that was sampled."""
-    sampling = rows.sampling
-    part = np.ones(1)
-    if sampling.sampled is not None and (sampling.cluster is None or sampling.whole):  # else respondents were sampled
-        part = sampling.kept if sampling.stratum is None else sampling.kept[sampling.stratum]
+    sampling, part = rows.sampling, np.ones(len(rows.weight))
+    if sampling.sampled is not None:
+        kept = sampling.kept[0] if sampling.stratum is None else sampling.kept[sampling.stratum]
+        one = np.ones(len(part), dtype=bool)
+        if sampling.cluster is not None and not sampling.whole:  # of a cluster of one, everybody was asked
+            one = np.bincount(sampling.cluster, rows.people)[sampling.cluster] < 2
+        part = np.where(one, kept, 1.0)
     return np.asarray((scores.T * (part * rows.square)) @ scores)
