@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 KNOWN, EXPANDED = "known population", "sums of weights"  # where the number of people comes from
 # What decides the width of the interval of a sum of weights
-LINEAR, RANDOMIZATION, WITHIN = "linear", "randomization", "within_clusters"
+BY_DESIGN, BY_RANDOMIZATION, BY_RESPONDENTS = "linear", "randomization", "within_clusters"
 FLOORS = {
-    RANDOMIZATION: "Clusters or strata show less variance than the randomization adds: intervals use the larger one.",
-    WITHIN: "Clusters show less variance than the respondents within them add: intervals use the larger one.",
+    BY_RANDOMIZATION: "Clusters or strata show less variance than the randomization adds: intervals use the larger one.",
+    BY_RESPONDENTS: "Clusters show less variance than the respondents within them add: intervals use the larger one.",
 }
 ROUNDING_OF_SUMS = 1e-7  # part of the sum of weights that is rounding
 
@@ -269,8 +269,10 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[tu
         nothing = np.zeros((len(answered), value.shape[1]))
         *_, lowest, highest = _of_population(tally, nothing, n[:, np.newaxis], values, confidence)[0]
         low, high = np.where(certain, lowest[answered], low), np.where(certain, highest[answered], high)
-    decides = np.where((wide >= floor) | certain, LINEAR, np.where(randomization >= within, RANDOMIZATION, WITHIN))
-    methods = tuple(name for name in (LINEAR, RANDOMIZATION, WITHIN) if (decides == name).any())
+    decides = np.where(
+        (wide >= floor) | certain, BY_DESIGN, np.where(randomization >= within, BY_RANDOMIZATION, BY_RESPONDENTS)
+    )
+    methods = tuple(name for name in (BY_DESIGN, BY_RANDOMIZATION, BY_RESPONDENTS) if (decides == name).any())
     if x is None:  # limits may exceed the sum of weights, which varies
         value = np.clip(value, 0, size)
     rows = np.full((4, len(answered), value.shape[1]), np.nan)
