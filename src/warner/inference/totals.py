@@ -45,7 +45,7 @@ KNOWN, EXPANDED = "known population", "sums of weights"  # where the number of p
 # What decides the width of the interval of a sum of weights
 BY_DESIGN, BY_RANDOMIZATION, BY_RESPONDENTS = "linear", "randomization", "within_clusters"
 FLOORS = {
-    BY_RANDOMIZATION: "The sample design shows less variance than the randomization adds: intervals use the larger one.",
+    BY_RANDOMIZATION: "The sample shows less variance than the randomization adds: intervals use the larger one.",
     BY_RESPONDENTS: "Clusters show less variance than the respondents within them add: intervals use the larger one.",
 }
 ROUNDING_OF_SUMS = 1e-7  # part of the sum of weights that is rounding
