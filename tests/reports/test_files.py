@@ -81,7 +81,8 @@ def test_every_row_is_read(content: str, column: str | None, counts: list[int], 
             "a,b\nyes,1\n".encode("utf-16"),
             'first line is binary. If it is text, give its encoding, such as encoding="utf',
         ),
-        ("a\n" + "x" * 3_000_000 + "\n", "line 2 is longer than 2000000 bytes"),
+        ("a\n" + "x" * 3_000_000 + "\n", r"line 2 of .*x\.csv is longer than 2,000,000 bytes"),
+        ('a\n"' + "x\n" * 1_500_000 + '"\n', "line 2 is longer than 2000000 bytes"),
         ("a,w\nyes,x\n", "column 'w' must hold numbers, but has 'x'"),
         ("", "is empty: there is not even a header"),
     ],
@@ -145,3 +146,49 @@ def test_labels_with_any_control_character_are_read_back(tmp_path: Path) -> None
             randomize_file(tmp_path / target, design, tmp_path / "again.csv", column="a")
             assert tally(tmp_path / "again.csv", design).counts.tolist() == [1] * len(labels)
     assert (tmp_path / "again.csv").read_bytes().startswith(b'a\n"a\rb"\n"\r"\n')
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("columns", "last"),
+    [
+        ("a", "x" * 33_000_000),  # longer than DuckDB's buffer
+        ("a,b", "no," + "x" * 33_000_000),
+        ("a,b,c", "no," + "x" * 33_000_000 + ',"y\nz"'),  # the last line is short, but the row is not
+    ],
+)
+def test_a_long_last_row_is_rejected_not_dropped(columns: str, last: str, packed: bool, tmp_path: Path) -> None:
+    row = "yes" + "," * columns.count(",") + "\n"
+    content = f"{columns}\n{row * 3}{last}\n".encode()
+    path = written(tmp_path, gzip.compress(content, 1), "x.csv.gz") if packed else written(tmp_path, content)
+    with pytest.raises(ValueError, match=rf"^line 5 of {path} is longer than 2,000,000 bytes; shorten its values$"):
+        tally(path, SURVEY, column="a")
+    with pytest.raises(ValueError, match=rf"^line 5 of {path} is longer"):
+        randomize_file(path, SURVEY, tmp_path / "out.csv", column="a")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_lines_just_below_the_limit_are_read(tmp_path: Path) -> None:
+    for end in ("\n", "\r", "\r\n"):  # and wherever they lie among the blocks that are looked at
+        content = "a,b" + end + ("yes," + "x" * 900_001 + end) * 5 + "no," + "x" * 1_999_000
+        assert tally(written(tmp_path, content), SURVEY, column="a").counts.tolist() == [5, 1, 0, 0]
+
+
+@pytest.mark.parametrize("encoding", [None, "latin-1"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def test_damaged_gzip_files_are_rejected(ending: str, encoding: str | None, tmp_path: Path) -> None:
+    head, row = ("", '{"a": "yes"}\n') if ending == "jsonl" else ("a\n", "yes\n")
+    content = (head + row * 50_000).encode()
+    whole = gzip.compress(content)
+    checksum = bytearray(whole)
+    checksum[-6] ^= 1  # DuckDB does not compare it
+    for damaged in (whole[: len(whole) // 2], whole[:-3], bytes(checksum), content, whole + b"rest"):
+        path = written(tmp_path, damaged, f"x.{ending}.gz")
+        with pytest.raises(ValueError, match=rf"^{path} ends in \.gz, but is not gzipped, or damaged$"):
+            tally(path, SURVEY, column="a", encoding=encoding)
+        if ending != "jsonl" or encoding is None:
+            with pytest.raises(ValueError, match=rf"^{path} ends in \.gz, but is not gzipped, or damaged$"):
+                randomize_file(path, SURVEY, tmp_path / "out.csv", encoding=encoding)
+        assert not (tmp_path / "out.csv").exists()
+    twice = gzip.compress(content) + gzip.compress((row * 7).encode())  # as `cat` joins two files
+    assert tally(written(tmp_path, twice, f"x.{ending}.gz"), SURVEY, column="a", encoding=encoding).n == 50_007

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from warner.reports.readstat import Labels
 
 LONGEST_HEADER = 2**20  # characters
+LONGEST_LINE = 2_000_000  # bytes; DuckDB drops a last row of 16 times that without an error
+BLOCK = LONGEST_LINE // 2  # bytes read at a time
+NO_GZIP = "{} ends in .gz, but is not gzipped, or damaged"
+DAMAGED_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 DELIMITERS = ",\t;|"
 NOWHERE = "\x1f"  # the delimiter of a single column: no value is cut
 DOUBLE_QUOTED = re.compile('"[^"]*"')
@@ -91,6 +95,34 @@ def standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
+@contextmanager
+def gzip_errors(name: str) -> Iterator[None]:
+    """Turn the errors of a damaged gzipped file into one that names the file."""
+    try:
+        yield
+    except DAMAGED_GZIP:
+        raise ValueError(NO_GZIP.format(name)) from None
+
+
+def refuse_damaged_text(name: str, *, lines: bool) -> None:
+    """Raise an error for what DuckDB misreads silently: damaged gzipped files and, in a file of `lines`, long ones.
+
+    DuckDB compares no checksums, and drops a last row that is longer than its buffer.
+    """
+    length = 0
+    with gzip_errors(name), gzip.open(name) if is_zipped(name) else Path(name).open("rb") as content:
+        for blocks, block in enumerate(iter(partial(content.read, BLOCK), b"")):
+            if not lines:
+                continue
+            before = min((index for end in (b"\n", b"\r") if (index := block.find(end)) >= 0), default=len(block))
+            if length + before > LONGEST_LINE:
+                content.seek(0)
+                number = 1 + sum(content.read(BLOCK).count(b"\n") for _ in range(blocks))
+                raise ValueError(f"line {number:,} of {name} is longer than {LONGEST_LINE:,} bytes; shorten its values")
+            last = max(block.rfind(b"\n"), block.rfind(b"\r"))
+            length = length + len(block) if last < 0 else len(block) - last - 1
+
+
 # The head of a file
 
 
@@ -126,7 +158,7 @@ class Head(NamedTuple):
                 unzipped: Any = gzip.GzipFile(fileobj=content) if is_zipped(file) else content
                 lines = io.TextIOWrapper(unzipped, encoding="utf-8-sig", errors="surrogateescape", newline="")
                 record = first_record(lines) if form.delimited else lines.read(BEGINNING)
-            except (gzip.BadGzipFile, EOFError, zlib.error):
+            except DAMAGED_GZIP:
                 return cls(file, form.kind, None)
             return cls(file, form.kind, record, document)
 
@@ -139,7 +171,7 @@ class Head(NamedTuple):
         """Give the names of the columns of a text file, and its delimiter; with `secret`, no error tells a name."""
         name, record = self.file, self.record
         if record is None:
-            raise ValueError(f"{name} ends in .gz, but is not gzipped, or damaged")
+            raise ValueError(NO_GZIP.format(name))
         if not record.strip():
             raise ValueError(f"{name} is empty: there is not even a header")
         if "\0" in record:
@@ -250,7 +282,7 @@ def csv_query(files: Iterable[str], names: Sequence[str], delimiter: str, **opti
     """Give the SQL that reads text files in DuckDB: every column as text, and nothing guessed."""
     listed = ", ".join(map(sql_text, files))
     columns = ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in names)
-    settings = {"auto_detect": False, "header": True, **options}
+    settings = {"auto_detect": False, "header": True, "max_line_size": LONGEST_LINE, **options}
     written = ", ".join(f"{name} = {str(value).lower()}" for name, value in settings.items())
     return (
         f"SELECT * FROM read_csv([{listed}], columns = {{{columns}}}, delim = {sql_text(delimiter)}, quote = '\"', "
@@ -342,7 +374,11 @@ def _copied(name: str, folder: Path, encoding: str) -> Path:
         raise ValueError(f"encoding must be left out for {name}, which is not a text file, but got {encoding!r}")
     path = folder / Path(name).name.lower().removesuffix(".gz")
     try:
-        with open_text(name, encoding) as file, path.open("w", encoding="utf-8", newline="") as copy:
+        with (
+            gzip_errors(name),
+            open_text(name, encoding) as file,
+            path.open("w", encoding="utf-8", newline="") as copy,
+        ):
             shutil.copyfileobj(file, copy)
     except UnicodeError as error:
         raise ValueError(f"{name} cannot be read in the encoding {encoding}: {error}") from None
@@ -364,6 +400,9 @@ def _database() -> Any:
 def read_delimited(heads: Sequence[Head], database: Any, _: Dialect, *, secret: bool) -> Reader:
     """Read lines of text: every column as texts."""
     headers = {head.file: head for head in heads}
+    for head in heads:
+        if head.record is not None:
+            refuse_damaged_text(head.file, lines=True)
 
     def relation(files: Sequence[str], partitioned: bool) -> Any:
         names, mark = headers[files[0]].header(secret=secret)
@@ -391,6 +430,8 @@ def read_json(heads: Sequence[Head], database: Any, _: Dialect, *, secret: bool)
     """Read JSON: an array of objects, or one object per line. Its errors tell nothing that is secret."""
     del secret
     beginnings = {head.file: head.record or "" for head in heads}
+    for file in filter(is_zipped, beginnings):
+        refuse_damaged_text(file, lines=False)
 
     def relation(files: Sequence[str], partitioned: bool) -> Any:
         layout = _layout([beginnings[file] for file in files])

@@ -30,6 +30,7 @@ from warner.reports.files import (
     delimiter_of,
     engine_errors,
     first_record,
+    gzip_errors,
     is_zipped,
     open_files,
     open_text,
@@ -315,7 +316,7 @@ def _refuse_kept(wanted: list[str]) -> None:
 def _csv_pieces(
     lines: TextIO, name: str, design: Design | OpenDomain, column: str | None, keep: Sequence[str]
 ) -> Iterator[Piece]:
-    with lines:
+    with lines, gzip_errors(name):
         try:
             yield from _csv_rows(lines, name, design, column, keep)
         except (csv.Error, UnicodeError) as error:
