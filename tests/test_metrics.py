@@ -79,6 +79,9 @@ def test_likelihood_and_divergence_of_the_reports_rank_alike(survey: tuple[list[
         (lambda: metrics.squared_error_sum([1, 0], [1, 0, 0]), "same answers"),
         (lambda: metrics.total_variation([1, 0], [1, 0, 0]), "same answers"),
         (lambda: metrics.kl_divergence([1, 0], [1, 0, 0]), "same answers"),
+        (lambda: metrics.kl_divergence(0.5, 0.5), "same answers"),
+        (lambda: metrics.kl_divergence([0.6, 0.5], [0.5, 0.5]), "sum to 1"),
+        (lambda: metrics.total_variation(0.3, 0.5), "same answers"),
         (
             lambda: metrics.kl_divergence([1.5, -0.5], [0.5, 0.5]),
             "must not be negative, but the smallest entry is -0.5",

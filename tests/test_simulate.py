@@ -138,11 +138,13 @@ def test_inverted_designs_are_simulated_person_by_person() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "complaint"),
     [
-        (lambda: simulate.zipf(0, 1), ValueError, "k must be at least 1"),
+        (lambda: simulate.zipf(0, 1), ValueError, "k must be a whole number of at least 1"),
         (lambda: simulate.zipf(3, float("nan")), ValueError, "s finite"),
-        (lambda: simulate.reports_of_population([1, 0], 5, DESIGN, rng=RNG), ValueError, "distribution over 4 answers"),
+        (lambda: simulate.zipf(2.5, 1), ValueError, "k must be a whole number"),  # type: ignore[arg-type]
+        (lambda: simulate.zipf(1000, -400), ValueError, "s must not be so small"),
+        (lambda: simulate.reports_of_population([1, 0], 5, DESIGN, rng=RNG), ValueError, r"4 shares .* shape \(2,\)"),
         (lambda: simulate.reports_of_population([1, 1, 0, 0], 5, DESIGN, rng=RNG), ValueError, "sum 2"),
-        (lambda: simulate.reports_of_population([2, -1, 0, 0], 5, DESIGN, rng=RNG), ValueError, "distribution"),
+        (lambda: simulate.reports_of_population([2, -1, 0, 0], 5, DESIGN, rng=RNG), ValueError, "smallest share -1"),
         (lambda: simulate.reports_of_population([1, 0, 0, 0], -5, DESIGN, rng=RNG), ValueError, "n must be"),
         (lambda: simulate.reports_of_population([1, 0, 0, 0], 10.5, DESIGN, rng=RNG), ValueError, "whole number"),  # type: ignore[arg-type]
         (lambda: simulate.reports_of_population([1, 0, 0, 0], 5, DESIGN, rng=1), TypeError, "default_rng"),  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import rel_entr, xlogy
 
 from warner.arrays import SMALLEST
+from warner.designs.contract import SUM_TOLERANCE
 from warner.reports.counts import multinomial
 
 if TYPE_CHECKING:
@@ -61,12 +62,14 @@ def kl_divergence(first: ArrayLike, second: ArrayLike) -> Array:
     np.float64(0.1438)
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if a.shape[-1:] != b.shape[-1:]:
+    if a.shape[-1:] != b.shape[-1:] or not a.ndim:
         raise ValueError(f"first and second must be over the same answers, but got shapes {a.shape} and {b.shape}")
     if not (a >= 0).all() or not (b >= 0).all():
         raise ValueError(
             f"first and second must not be negative, but the smallest entry is {min(a.min(), b.min()):.3g}"
         )
+    if not all((np.abs(shares.sum(axis=-1) - 1) <= SUM_TOLERANCE).all() for shares in (a, b)):
+        raise ValueError("first and second must be distributions that sum to 1")
     return rel_entr(a, b).sum(axis=-1)  # type: ignore[no-any-return]
 
 
@@ -116,7 +119,7 @@ def _expected(shares: Array, design: Design | ChannelOperator) -> Array:
 
 def _difference(shares: ArrayLike, truth: ArrayLike) -> Array:
     first, second = np.asarray(shares, dtype=np.float64), np.asarray(truth, dtype=np.float64)
-    if first.shape[-1:] != second.shape[-1:]:
+    if first.shape[-1:] != second.shape[-1:] or not first.ndim:
         raise ValueError(
             f"shares and truth must be over the same answers, but got shapes {first.shape} and {second.shape}"
         )

@@ -477,6 +477,43 @@ def test_simulated_counts_have_the_mean_and_the_variance_of_drawn_ones(design: D
 
 
 @every_design
+def test_simulations_take_lists_and_reject_what_is_no_distribution(design: Design) -> None:
+    rng = np.random.default_rng(1)
+    equal = [1 / design.k] * design.k
+    first = [1.0] + [0.0] * (design.k - 1)
+    assert design.simulate(equal, 7, rng=rng).shape == design.simulate(first, 7, rng=rng, size=1)[0].shape
+    assert design.simulate(np.array(equal, dtype=np.float32), 7, rng=rng).dtype == np.int64
+    wrong: list[Any] = [
+        equal[1:],
+        [*equal, 0.0],
+        [1.1, *first[1:]],
+        [1.5, -0.5, *first[2:]],
+        [np.nan, *first[1:]],
+        [equal],
+        1.0,
+    ]
+    if design.complete:
+        wrong.append([0.9, *first[1:]])
+    else:
+        assert design.simulate([0.9, *first[1:]], 7, rng=rng).shape == design.simulate(equal, 7, rng=rng).shape
+    for shares in wrong:
+        for call in (design.simulate, lambda *given, **more: simulate.reports_of_population(*given, design, **more)):
+            with pytest.raises(ValueError, match=rf"^shares must be {design.k:,} shares of at least 0 that sum to"):
+                call(shares, 7, rng=rng)
+    with pytest.raises(TypeError, match=rf"^shares must be {design.k:,} numbers"):
+        design.simulate(["a"] * design.k, 7, rng=rng)
+    with pytest.raises(TypeError, match="rng must be"):
+        design.simulate(equal, 7, rng=1)  # type: ignore[arg-type]
+    for n in (-1, 2.5, 10**30):
+        with pytest.raises(ValueError, match=r"^n must be a whole number of respondents"):
+            design.simulate(equal, n, rng=rng)  # type: ignore[arg-type]
+    assert design.simulate_people([1] * design.k, rng=rng).shape == design.simulate(equal, 7, rng=rng).shape
+    for people in ([1] * (design.k + 1), [-1, *[2] * (design.k - 1)], [0.5] * design.k, [2**53] * design.k):
+        with pytest.raises(ValueError, match=rf"^true_counts must be {design.k:,} whole numbers of at least 0"):
+            design.simulate_people(people, rng=rng)
+
+
+@every_design
 def test_a_design_survives_its_file_and_a_pickle(design: Design, tmp_path: Any) -> None:
     path = tmp_path / "design.json"
     design.save(path)

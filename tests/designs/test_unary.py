@@ -250,7 +250,7 @@ def test_simulated_counts_have_their_exact_joint_law() -> None:
 
 def test_simulations_of_very_many_people_take_no_longer() -> None:
     design = UnaryEncoding(1000, epsilon=1)
-    drawn = design.simulate(np.ones(1000), 10**12, rng=np.random.default_rng(1), size=(2, 3))
+    drawn = design.simulate(np.full(1000, 0.001), 10**12, rng=np.random.default_rng(1), size=(2, 3))
     assert drawn.shape == (2, 3, 1000)
     expected = 10**12 * (design.q + (design.p - design.q) / 1000)
     assert (np.abs(drawn - expected) < 7 * math.sqrt(expected)).all()  # 6,000 of them: 1e-8

@@ -346,6 +346,8 @@ def test_populations_by_name_and_from_files(tmp_path: Path) -> None:
     assert_allclose(shares(file), [0.25, 0, 0.75])
     file.write_text("share,value\n0.5,b\n0.3,a\n0.2,b\n", encoding="utf-8-sig")
     assert_allclose(shares(str(file), ["a", "b"]), [0.3, 0.7])
+    file.write_text("value,share\na,33.3\nb,66.6\n")  # in percent, rounded
+    assert_allclose(shares(file, ["a", "b"]), [1 / 3, 2 / 3])
     for text, said in (
         ("value,people\na,1\n", "columns value and share"),
         ("", "but has none"),
@@ -354,6 +356,7 @@ def test_populations_by_name_and_from_files(tmp_path: Path) -> None:
         ("value,count\na,-1\n", "numbers of at least 0"),
         ("value,count\na,0\n", "not all of them 0"),
         ("value,count\na\n", "numbers of at least 0"),
+        ("value,share\na,0.5\nb,0.3\n", "shares that sum to 1, or to 100 in percent, but they sum to 0.8"),
     ):
         file.write_text(text)
         with pytest.raises(ValueError, match=said):

@@ -300,10 +300,10 @@ class BitFlips(FromOdds):
         counts = np.concatenate([ones, np.maximum(asked - ones, 0)], axis=-1)  # of weights, up to rounding
         return Sums(counts[0], n[0]) if group is None else Sums(counts, n)
 
-    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population: multinomial where a report is one bit."""
         if not self.exclusive:
-            return super().simulate(shares, n, rng=rng, size=size)
+            return super().draw_counts(shares, n, rng=rng, size=size)
         reported = self.reported(shares)
         return rng.multinomial(n, reported / reported.sum(), size=size)
 

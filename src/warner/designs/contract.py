@@ -12,6 +12,7 @@ of one member.
 from __future__ import annotations
 
 import math
+import reprlib
 from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import ArrayLike
+
     from warner.arrays import Array, Counts, Integers, Label, Mask, Sets, Size
     from warner.designs.channel import Channel
     from warner.designs.draws import RandomBytes
@@ -53,6 +56,7 @@ Sufficient: TypeAlias = Literal["counts", "histogram"]
 
 LARGEST_CHANNEL = 4096  # answers of a design that is written out as a matrix
 INVERSE_TOLERANCE = 1e-8  # how nearly an inverse must undo a channel
+SUM_TOLERANCE = 1e-6  # of shares, which may be single-precision numbers
 PEOPLE_AT_ONCE = 2**16  # people drawn at a time in a simulation
 
 
@@ -199,15 +203,29 @@ class Design(Device):
         counts = added_up(place, amounts, groups * width).reshape(width if group is None else (groups, width))
         return Sums(counts, counts.sum(axis=-1))
 
-    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of n people who are a sample of a population with these shares: person by person."""
+    def simulate(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of n respondents, a sample of a population with these shares; see `reports_of_population`."""
+        theta = checked_shares(shares, self.k, complete=self.complete)
+        _refuse_generator(rng)
+        if not isinstance(n, int | np.integer) or not 0 <= n <= LARGEST_TOTAL:
+            raise ValueError(f"n must be a whole number of respondents, from 0 to 2^53, but got {n!r}")
+        return self.draw_counts(theta, int(n), rng=rng, size=size)
+
+    def simulate_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of respondents of whom so many have each true answer; see `reports_of_people`."""
+        numbers = checked_people(people, self.k)
+        _refuse_generator(rng)
+        return self.draw_counts_of_people(numbers, rng=rng, size=size)
+
+    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of n respondents who are a sample, one respondent at a time; the arguments are not checked."""
         shape = () if size is None else size if isinstance(size, tuple) else (size,)
         drawn = rng.multinomial(n, shares / shares.sum(), size=shape)
-        rows = [self.simulate_people(people, rng=rng) for people in drawn.reshape(-1, self.k)]
+        rows = [self.draw_counts_of_people(people, rng=rng) for people in drawn.reshape(-1, self.k)]
         return np.array(rows, dtype=np.int64).reshape(*shape, len(self.columns))
 
-    def simulate_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of these very people, so many with each answer: person by person."""
+    def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of respondents with these true answers, one at a time; the arguments are not checked."""
         shape = () if size is None else size if isinstance(size, tuple) else (size,)
         rows = np.zeros((int(np.prod(shape)), len(self.columns)), dtype=np.int64)
         ends = people.cumsum()
@@ -419,6 +437,45 @@ class Design(Device):
         for labels in (self.domain, self.columns):
             refuse_rounded(labels)
         super().save(path)
+
+
+def checked_shares(shares: ArrayLike, k: int, *, name: str = "shares", complete: bool = True) -> Array:
+    """Return shares of k answers as an array; raise an error unless they are a distribution.
+
+    Unless the list of answers is `complete`, shares may sum to less than one.
+
+    >>> checked_shares([1, 0], 2)
+    array([1., 0.])
+    """
+    try:
+        theta = np.asarray(shares, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be {k:,} numbers, but got {reprlib.repr(shares)}") from None
+    if theta.shape == (k,) and (theta >= 0).all():
+        total = float(theta.sum())
+        if abs(total - 1) <= SUM_TOLERANCE or (not complete and total < 1):
+            return theta
+    found = f"the sum {theta.sum():.9g}" if theta.shape == (k,) else f"shape {theta.shape}"
+    smallest = f" and the smallest share {theta.min():.3g}" if theta.size and not (theta >= 0).all() else ""
+    rule = "sum to 1" if complete else "sum to at most 1"
+    raise ValueError(f"{name} must be {k:,} shares of at least 0 that {rule}, but got {found}{smallest}")
+
+
+def checked_people(people: ArrayLike, k: int) -> Integers:
+    """Return numbers of respondents with each of k true answers as an array; raise an error unless they are whole."""
+    numbers = np.asarray(people)
+    whole = numbers.dtype.kind in "iu" and numbers.shape == (k,) and not (numbers < 0).any()
+    if not whole or numbers.sum(dtype=np.float64) > LARGEST_TOTAL:
+        raise ValueError(
+            f"true_counts must be {k:,} whole numbers of at least 0, one for each answer, that sum to at most 2^53, "
+            f"but got shape {numbers.shape} of {numbers.dtype}"
+        )
+    return numbers.astype(np.int64)
+
+
+def _refuse_generator(rng: object) -> None:
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy.random.Generator, such as numpy.random.default_rng(1), but got {rng!r}")
 
 
 def listed_design(device: object, name: str = "design") -> Design:

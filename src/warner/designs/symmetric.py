@@ -96,10 +96,10 @@ class Symmetric(Design):
                 counts[present] += np.add.reduceat(support[order] * weight[order, np.newaxis], first, axis=0)
         return Sums(counts[0], n[0]) if group is None else Sums(counts, n)
 
-    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population: multinomial where each report is counted once."""
         if not self.exclusive:
-            return super().simulate(shares, n, rng=rng, size=size)
+            return super().draw_counts(shares, n, rng=rng, size=size)
         reported = self.q + self.symmetry.gain * shares
         return rng.multinomial(n, reported / reported.sum(), size=size)
 

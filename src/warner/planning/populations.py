@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
+from warner.designs.contract import checked_shares
 from warner.designs.facts import Fuzzy
 from warner.designs.labels import from_text, positions
 from warner.estimation import Estimate
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
     Pilot = Estimate | Collected
     Population = str | tuple[str, float] | os.PathLike[str] | ArrayLike | Pilot
+
+ROUNDED_SUM = 0.01  # how much the sum of rounded shares in a file may differ from 1
 
 
 def population_shares(population: Population, domain: Labels) -> Array:
@@ -78,17 +81,12 @@ def population_shares(population: Population, domain: Labels) -> Array:
             )
         return _shares_of_file(Path(population), domain)
     try:
-        shares = np.asarray(population, dtype=np.float64)
-    except (TypeError, ValueError):
+        shares = checked_shares(population, len(domain), name="population")
+    except TypeError:
         raise TypeError(
             f"population must be {len(domain):,} shares in the order of the answers, uniform, zipf:s, a file or a "
             f"pilot, but got {reprlib.repr(population)}"
         ) from None
-    if shares.shape != (len(domain),) or not (shares >= 0).all() or not abs(shares.sum() - 1) <= 1e-6:
-        raise ValueError(
-            f"population must be {len(domain):,} shares of at least 0 that sum to 1, but got shape {shares.shape}, "
-            f"sum {shares.sum():.6g}"
-        )
     return np.asarray(shares / shares.sum())
 
 
@@ -240,4 +238,9 @@ def _shares_of_file(path: Path, domain: Labels) -> Array:
         amounts = np.array([np.nan])
     if not (np.isfinite(amounts) & (amounts >= 0)).all() or not amounts.sum() > 0:
         raise ValueError(f"{path} must hold numbers of at least 0 in the column {amount}, not all of them 0")
+    if amount == "share" and not min(abs(amounts.sum() - 1), abs(amounts.sum() / 100 - 1)) <= ROUNDED_SUM:
+        raise ValueError(
+            f"{path} must have shares that sum to 1, or to 100 in percent, but they sum to {amounts.sum():.4g}; name a "
+            "column of numbers of people count"
+        )
     return np.asarray(np.bincount(where, amounts, len(domain)) / amounts.sum())

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import LARGEST_CHANNEL, PEOPLE_AT_ONCE
+from warner.designs.contract import LARGEST_CHANNEL, PEOPLE_AT_ONCE, checked_people, checked_shares
 from warner.designs.facts import Bounds, ChannelOperator, Fuzzy, Sums, Symmetry, memberships
 from warner.designs.histograms import uniform_histograms
 from warner.designs.odds import OddsDesign
@@ -39,6 +39,8 @@ from warner.designs.report_forms import LabelForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike
 
     from warner.arrays import Array, Counts, Integers, Sets, Size
     from warner.designs.contract import Sufficient
@@ -286,21 +288,22 @@ class BlockDesign(OddsDesign):
 
     # Simulation
 
-    def simulate(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population: in O(V log V), whatever n."""
         return self.support_of(self.simulate_reports(shares, n, rng=rng, size=size))
 
-    def simulate_reports(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def simulate_reports(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of the reports of a sample of a population: they are multinomial."""
         a, b = self._levels
-        probabilities = np.maximum(b + (a - b) * self._within(shares / shares.sum()), 0)
+        theta = checked_shares(shares, self.k)
+        probabilities = np.maximum(b + (a - b) * self._within(theta / theta.sum()), 0)
         return rng.multinomial(n, probabilities / probabilities.sum(), size=size)
 
-    def simulate_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of these very people, so many with each answer; see `simulate_reports_of_people`."""
         return self.support_of(self.simulate_reports_of_people(people, rng=rng, size=size))
 
-    def simulate_reports_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def simulate_reports_of_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of the reports of these very people.
 
         A report is drawn from all R with probability R b / M, and else from the r whose block holds the answer: the
@@ -310,8 +313,9 @@ class BlockDesign(OddsDesign):
         shape = () if size is None else size if isinstance(size, tuple) else (size,)
         (a, b), number, with_one = self.odds, self.blocks.number, self.blocks.with_one
         keep = (a - b) * with_one / self.blocks.total(a, b)
-        kept = rng.binomial(people, keep, size=(math.prod(shape), self.k))
-        rows = uniform_histograms(people.sum() - kept.sum(axis=-1), number, rng)
+        numbers = checked_people(people, self.k)
+        kept = rng.binomial(numbers, keep, size=(math.prod(shape), self.k))
+        rows = uniform_histograms(numbers.sum() - kept.sum(axis=-1), number, rng)
         for answer in np.flatnonzero(kept.max(axis=0, initial=0) > with_one):
             blocks = self.block_with(np.full(with_one, answer), np.arange(with_one))
             rows[:, blocks] += uniform_histograms(kept[:, answer], with_one, rng)
