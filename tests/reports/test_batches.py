@@ -19,7 +19,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from engines import ENGINES, Table, in_engine
-from warner import LocalHashing, SubsetSelection, Tally, UnaryEncoding, memory, tally
+from warner import LocalHashing, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, memory, tally
 from warner.reports import batches, subtotals
 from warner.reports.queries import Columns
 from warner.reports.randomizing_files import randomize_file
@@ -262,6 +262,24 @@ def test_a_parquet_file_that_is_damaged_inside_is_named(tmp_path: Path) -> None:
     (tmp_path / "r.parquet").write_bytes(content)
     with pytest.raises(ValueError, match=r"r\.parquet cannot be read"):
         tally(tmp_path / "r.parquet", BITS)
+
+
+@pytest.mark.parametrize("damage", ["footer", "cut", "none of it"])
+def test_a_damaged_parquet_file_is_named_whatever_its_reports_are(damage: str, tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "r.parquet"
+    parquet.write_table(arrow.table({"v": ["8000", "0001"]}), path)
+    content = path.read_bytes()
+    length = int.from_bytes(content[-8:-4], "little")
+    footer = content[: -8 - length] + bytes([255] * 16) + content[-8 - length + 16 :]
+    path.write_bytes({"footer": footer, "cut": content[:-20], "none of it": b"text"}[damage])
+    complaint = rf"^{path} cannot be read: it is damaged, or no Parquet file$"
+    labels = RandomizedResponse(["8000", "0001"], epsilon=1)
+    for design in (BITS, labels):
+        with pytest.raises(ValueError, match=complaint):
+            tally(path, design)
+    with pytest.raises(ValueError, match=complaint):
+        randomize_file(path, labels, tmp_path / "out.csv")
 
 
 @pytest.mark.parametrize("engine", ["dask", "spark"])

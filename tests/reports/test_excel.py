@@ -219,6 +219,34 @@ def test_a_damaged_file_is_one_clear_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("offset", "value", "complaint"),
+    [
+        (6, 255, "zip file version 25.5; save it in Excel or LibreOffice again"),  # the version that is needed
+        (8, 1, "it is protected by a password"),  # flags: encrypted
+        (8, 32, r"compressed patched data \(flag bit 5\); save it"),
+        (10, 99, "That compression method is not supported; save it"),
+        (10, 12, "it is damaged, or no Excel file"),  # bzip2, which it is not
+        (10, 14, "it is damaged, or no Excel file"),  # LZMA
+        (45, 255, "it is damaged, or no Excel file"),  # where the part begins
+    ],
+)
+def test_a_wrong_byte_in_the_directory_of_the_zip_is_one_clear_line(
+    offset: int, value: int, complaint: str, tmp_path: Path
+) -> None:
+    path = workbook(tmp_path / "x.xlsx", {"Data": [row("answer"), row("yes")]})
+    content = bytearray(path.read_bytes())
+    place = content.find(b"PK\1\2")
+    while place >= 0:  # of every part
+        content[place + offset] = value
+        place = content.find(b"PK\1\2", place + 1)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"^{path} cannot be read: {complaint}"):
+        tally(path, COIN)
+    with pytest.raises(ValueError, match=rf"^{path} cannot be read"):
+        randomize_file(path, COIN, tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize(
     ("part", "content"),
     [
         ("xl/workbook.xml", "<workbook/>"),

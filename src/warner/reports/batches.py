@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from warner.lazy import on_first_use
-from warner.reports.files import engine_errors, open_files
+from warner.reports.files import engine_errors, open_files, parquet_errors
 from warner.reports.formats import format_by_name
 from warner.reports.invalid_values import unknown_values
 from warner.reports.paths import partition, shown
@@ -120,14 +120,9 @@ def _parquet(source: Table, names: list[str], rows: int) -> Iterator[Frame]:
     for name in source.files:
         folders = {key: value for key, value in partition(name).items() if key in source.partitions and key in names}
         constant = [nw.lit(value, nw.String).cast(schema[key]).alias(key) for key, value in folders.items()]
-        try:
-            with pq.ParquetFile(name, buffer_size=READ_BYTES, pre_buffer=False) as file:
-                frames = map(_from_arrow, file.iter_batches(rows, columns=inside))
-                yield from (frame.with_columns(*constant) for frame in frames) if constant else frames
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            raise ValueError(f"{name} cannot be read: {error}") from None  # it is damaged
+        with parquet_errors(name), pq.ParquetFile(name, buffer_size=READ_BYTES, pre_buffer=False) as file:
+            frames = map(_from_arrow, file.iter_batches(rows, columns=inside))
+            yield from (frame.with_columns(*constant) for frame in frames) if constant else frames
 
 
 # A batch

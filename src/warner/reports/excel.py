@@ -16,6 +16,8 @@ References
 from __future__ import annotations
 
 import datetime as dt
+import errno
+import lzma
 import posixpath
 import re
 import zipfile
@@ -50,6 +52,7 @@ TIMES = {18, 19, 20, 21, 45, 46, 47}  # among these, of the time alone
 NOT_LETTERS = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)  # in the code of a format
 ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 REFERENCE = re.compile("([A-Z]{1,3})([1-9][0-9]*)")
+DAMAGED = (expat.ExpatError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, LookupError, ValueError)
 WHOLE_DIGITS = 2**53  # below, a whole number is written in digits
 
 
@@ -74,13 +77,14 @@ class Workbook:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        try:
+        with Path(file).open("rb") as content:
+            if content.read(len(OLE)) == OLE:
+                raise ValueError(
+                    f"{file} cannot be read: it is protected by a password, or from Excel 97; save it as .xlsx, "
+                    "without a password"
+                )
+        with self._sound():
             self.zip = zipfile.ZipFile(file)
-        except zipfile.BadZipFile:
-            with Path(file).open("rb") as content:
-                locked = content.read(len(OLE)) == OLE
-            why = "protected by a password, or from Excel 97; save it as .xlsx, without a password"
-            raise ValueError(f"{file} cannot be read: it is {why if locked else 'damaged, or no Excel file'}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -210,12 +214,15 @@ class Workbook:
         """Turn whatever a damaged file leads to into one line."""
         try:
             yield
-        except (expat.ExpatError, zipfile.BadZipFile, zlib.error, EOFError, LookupError, ValueError) as error:
-            if str(error).startswith(self.file):
+        except NotImplementedError as error:  # of `zipfile`: another version of the format, compression or encryption
+            raise ValueError(f"{self.file} cannot be read: {error}; save it in Excel or LibreOffice again") from None
+        except RuntimeError:  # of `zipfile`, for what is encrypted
+            raise ValueError(f"{self.file} cannot be read: it is protected by a password") from None
+        except (*DAMAGED, OSError) as error:
+            system = isinstance(error, OSError) and error.errno not in {None, errno.EINVAL}  # not of a damaged zip
+            if system or str(error).startswith(self.file):
                 raise
             raise ValueError(f"{self.file} cannot be read: it is damaged, or no Excel file") from None
-        except (RuntimeError, NotImplementedError):  # of `zipfile`, for what is encrypted or packed in another way
-            raise ValueError(f"{self.file} cannot be read: it is protected by a password") from None
 
     def _has(self, part: str) -> bool:
         return part in self.zip.namelist()

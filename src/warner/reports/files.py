@@ -469,10 +469,24 @@ def _without_rows(files: Sequence[str], partitioned: bool = False) -> Any:
         import pyarrow.parquet as pq
     except ImportError:
         raise ImportError(not_installed("reading Parquet files needs PyArrow", "cli")) from None
-    schema = pq.read_schema(files[0])
+    with parquet_errors(files[0]):
+        schema = pq.read_schema(files[0])
     for name in partition(files[0]) if partitioned else ():
         schema = schema.append(pa.field(name, pa.string()))
     return pa.Table.from_batches([], schema=schema)
+
+
+@contextmanager
+def parquet_errors(name: str) -> Iterator[None]:
+    """Turn the errors of PyArrow on a damaged Parquet file into one that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, pa.ArrowInvalid) as error:
+        if getattr(error, "errno", None) is not None:  # of the operating system
+            raise
+        raise ValueError(f"{name} cannot be read: it is damaged, or no Parquet file") from None
 
 
 # What an engine says
