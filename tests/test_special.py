@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import gammainc
 
-from warner.special import NEAR_EXPECTED, STIRLING_FROM, deviance, stirling_remainder
+from warner.special import NEAR_EXPECTED, STIRLING_FROM, beta_cdf, beta_sf, deviance, stirling_remainder
 
 EPSILON = 2.0**-52
 
@@ -45,3 +46,14 @@ def test_stirlings_remainder_is_what_is_left_of_a_factorial(n: int) -> None:
     assert abs(float(stirling_remainder(float(n))) - float(left)) <= 4 * EPSILON * max(1.0, n * math.log(n + 1))
     if n >= STIRLING_FROM:
         assert float(stirling_remainder(float(n))) == pytest.approx(float(left), rel=1e-14)
+
+
+def test_tails_of_the_beta_distribution_are_numbers() -> None:
+    # P(Bin(n, x) >= a) = I(x; a, n - a + 1), which differs from the Poisson tail by at most x (Le Cam).
+    a, n, mean = (part.ravel() for part in np.meshgrid(np.arange(1.0, 61), [1.95e9, 2e9, 2.1e9], np.geomspace(1, 2e5)))
+    x = mean / n
+    for found in (beta_cdf(a, n - a + 1, x), beta_sf(n - a + 1, a, 1 - x)):
+        # 1 - x is rounded by 2^-54, a relative error of the mean of n / mean 2^-54, and a change of the tail of at most
+        # the change of the mean, n 2^-54.
+        assert (np.abs(found - gammainc(a, mean)) <= x + 2e9 * 2.0**-53).all()
+    assert math.isnan(float(beta_cdf(1.0, 1.0, math.nan)))

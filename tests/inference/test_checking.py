@@ -757,3 +757,11 @@ def test_groups_of_one_size_share_simulated_surveys(design: Any, monkeypatch: py
     assert grouped.p_value.tolist() == [one.p_value for one in alone]
     rows = grouped.to_dict()["groups"]
     assert [row["p_value"] for row in rows] == grouped.p_value.tolist()
+
+
+def test_a_check_of_two_billion_reports_has_a_p_value() -> None:
+    # Whatever the shares are, either of the last two answers has at most 3 of 7 reports, and here has about a half:
+    # thousands of standard errors more. SciPy's beta tail is NaN for the 39 reports of the first.
+    for count in (38, 39, 40):
+        counted = Tally(RandomizedResponse(3, odds=(1, 3)), [count, 944_327_258, 1_000_000_000])
+        assert check(counted, simulations=19).p_value < 1e-300

@@ -32,10 +32,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betainc, expit, logit, xlog1py, xlogy
+from scipy.special import expit, logit, xlog1py, xlogy
 
 from warner.arrays import SMALLEST
 from warner.groups.fay_herriot import BLOCK
+from warner.special import beta_cdf
 
 if TYPE_CHECKING:
     from warner.arrays import Array
@@ -141,7 +142,7 @@ def best_beta_likelihood(likelihood: Array, grid: Array, many: Array, pooled: Po
 
     def law(mean_and_size: Array) -> Array:
         mean, size = expit(mean_and_size[0]), np.exp(np.clip(mean_and_size[1], -20, 20))
-        return np.diff(betainc(max(mean * size, SMALLEST), max((1 - mean) * size, SMALLEST), edges))
+        return np.diff(beta_cdf(max(mean * size, SMALLEST), max((1 - mean) * size, SMALLEST), edges))
 
     mean = float(np.clip(pooled.overall, 0.01, 0.99))
     relative = np.clip(pooled.spread**2 / (mean * (1 - mean)), 1e-4, 0.9)

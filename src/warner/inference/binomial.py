@@ -16,14 +16,14 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincc, betainccinv, betaincinv, ndtri
+from scipy.special import betainccinv, betaincinv, ndtri
 
 from warner.arrays import SMALLEST, Numbers
 from warner.designs.facts import TARGETS
 from warner.inference.binomial_sums import MOST_EXACT_VARIANCE, fewest_holders, summable
 from warner.reports.counts import LONG_ROW, distinct_counts
 from warner.searching import first_true, first_true_each
-from warner.special import deviance, stirling_remainder
+from warner.special import beta_cdf, beta_sf, deviance, stirling_remainder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -252,7 +252,7 @@ def _quantile(a: Numbers, b: Numbers, tail: Numbers, *, upper: bool = False) -> 
     No root is believed unchecked: SciPy 1.17 takes that of a = 1000 and b = 10^9 for twice what it is. What is off is
     bisected: I rises with x, and doubles between 0 and 1 are in the order of their bits, which leaves 62 steps.
     """
-    inverse, tail_at = (betainccinv, betaincc) if upper else (betaincinv, betainc)
+    inverse, tail_at = (betainccinv, beta_sf) if upper else (betaincinv, beta_cdf)
     root = np.asarray(inverse(a, b, tail))
     off = ~(np.abs(tail_at(a, b, root) - tail) <= QUANTILE_TOLERANCE * np.asarray(tail))
     if not off.any():
@@ -409,7 +409,7 @@ def at_least(c: Numbers, n: Numbers, probability: Numbers) -> Array:
     Of weighted reports, c may exceed n by rounding alone, and is n then.
     """
     inside = (c > 0) & (c <= n * (1 + ROUNDING))
-    tails = betainc(np.where(inside, c, 1.0), np.where(inside, np.maximum(n - c, 0) + 1, 1.0), probability)
+    tails = beta_cdf(np.where(inside, c, 1.0), np.where(inside, np.maximum(n - c, 0) + 1, 1.0), probability)
     return np.where(inside, tails, np.where(c <= 0, 1.0, 0.0))
 
 
@@ -419,7 +419,7 @@ def at_most(c: Numbers, n: Numbers, probability: Numbers) -> Array:
     Of weighted reports, c may be below 0 by rounding alone, and is 0 then.
     """
     inside = (c >= -ROUNDING * n) & (c < n)
-    tails = betaincc(np.where(inside, np.maximum(c, 0) + 1, 1.0), np.where(inside, n - c, 1.0), probability)
+    tails = beta_sf(np.where(inside, np.maximum(c, 0) + 1, 1.0), np.where(inside, n - c, 1.0), probability)
     return np.where(inside, tails, np.where(c < 0, 0.0, 1.0))
 
 
@@ -469,7 +469,7 @@ def smallest_share(n: float, base: float, gain: float, alpha: float, power: floa
     if n * min(noise, 1 - noise) > MANY_REPORTS:
         return max(quantile + float(ndtri(power)), 0.0) * error / abs(gain)
     start = n * (noise + quantile * error)
-    critical = _smallest_whole(lambda c: float(betainc(c, n - c + 1, noise)) <= alpha, math.floor(n), start)
+    critical = _smallest_whole(lambda c: float(beta_cdf(c, n - c + 1, noise)) <= alpha, math.floor(n), start)
     if critical > n:
         return math.inf
     return max(float(_quantile(critical, n - critical + 1, power)) - noise, 0.0) / abs(gain)
