@@ -1,4 +1,4 @@
-r"""Special functions that SciPy lacks: Stirling's remainder, the deviance, tails of the beta distribution without NaN."""
+r"""Special functions that SciPy lacks: Stirling's remainder, the deviance, and beta tails that are never NaN."""
 
 from __future__ import annotations
 
