@@ -411,6 +411,30 @@ def test_shares_beyond_a_number_are_those_of_sets() -> None:
     assert (result.interval(above=3).low, result.interval(above=3).methods) == (1, ("known",))
 
 
+def test_a_limit_that_is_an_answer_up_to_rounding_is_that_answer() -> None:
+    points = grid(0, 100, "0.1")
+    result = estimated(some_reports(RandomizedResponse(points, odds=(9, 1))))
+    running = np.cumsum(np.full(1000, 0.1))  # off by up to 1.4e-12
+    assert np.abs(running - np.arange(1, 1001) / 10).max() > 1e-12
+    for place in (1, 3, 6, 7, 299, 599, 999):
+        written = float(points[place])
+        for limit in (running[place - 1], np.nextafter(written, 0), np.nextafter(written, 200), 0.1 * place):
+            for exactly, rounded in (
+                ({"above": written}, {"above": limit}),
+                ({"below": written}, {"below": limit}),
+                ({"within": (written, 100)}, {"within": (limit, 100)}),
+                ({"within": (0, written)}, {"within": (0.0, limit)}),
+            ):
+                if exactly != {"above": 100.0}:
+                    assert result.interval(**rounded).to_dict() == result.interval(**exactly).to_dict()
+    assert result.interval(below=0.3).low == result.interval(["0.0", "0.1", "0.2"]).low
+    assert result.interval(below=0.3 + 1e-6).low == result.interval(["0.0", "0.1", "0.2", "0.3"]).low
+    assert result.interval(above=0.1 * 3).text().startswith("<share above 0.3: ")
+    # Numbers of more than six digits are written with all of them.
+    income = estimated(some_reports(RandomizedResponse(range(1_234_560, 1_234_570), odds=(9, 1))))
+    assert income.interval(above=1_234_567).text().startswith("<share above 1234567: ")
+
+
 def test_shares_beyond_a_number_that_answers_stand_for() -> None:
     result = estimated(Tally(RandomizedResponse(["never", "once", "often"], odds=(2, 1)), [400, 350, 250]))
     values = {"never": 0, "once": 1, "often": 5}

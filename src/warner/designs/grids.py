@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 10**7  # of a grid whose points are listed
 DECIMAL = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
-NEARLY = 1e-9  # of a step: where doubles may not tell on which side of a half a number lies
+NEARLY = 1e-9  # of a step: how far rounding may move a number, which decides on which side of another one it lies
 
 
 def grid(lower: Number, upper: Number, step: Number = 1) -> range | list[str]:

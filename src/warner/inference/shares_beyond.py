@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.designs.grids import NEARLY
 from warner.inference.intervals import Confidence, Interval, limits
 from warner.inference.means import numbers_of
 from warner.inference.numeric_results import NumericResult
-from warner.typesetting import estimate_columns
+from warner.typesetting import DOUBLE_DIGITS, estimate_columns
 from warner.words import percent
 
 if TYPE_CHECKING:
@@ -75,34 +76,40 @@ def share_beyond(
 ) -> ShareBeyond:
     """Give the share of people whose number is above or below one, or within two, both included, in each group."""
     given = {
-        name: limit for name, limit in (("above", above), ("below", below), ("within", within)) if limit is not None
+        name: number for name, number in (("above", above), ("below", below), ("within", within)) if number is not None
     }
     if len(given) != 1:
         raise TypeError(f"give one of above, below and within, but got {' and '.join(given) or 'none of them'}")
+    (name,) = given
     x = numbers_of(tally, values)
     if within is not None:
         try:
-            least, most = (float(end) for end in within)
+            least, most = (_on_grid(float(end), x) for end in within)
         except (TypeError, ValueError):
             raise ValueError(f"within must be two numbers, such as (18, 25), but got {within!r}") from None
-        chosen = (x >= least) & (x <= most)
-    elif above is not None:
-        chosen = x > _number("above", above)
+        chosen, shown = (x >= least) & (x <= most), f"{least:.{DOUBLE_DIGITS}g} to {most:.{DOUBLE_DIGITS}g}"
     else:
-        chosen = x < _number("below", below)
-    (name, limit), *_ = given.items()
+        limit = _on_grid(_number(*given.popitem()), x)
+        chosen, shown = x > limit if above is not None else x < limit, f"{limit:.{DOUBLE_DIGITS}g}"
     if not chosen.any():
         raise ValueError(
-            f"{name} must leave some answers, but none lies {name} {limit!r}; they are {x.min():g} to {x.max():g}"
+            f"{name} must leave some answers, but none lies {name} {shown}; they are {x.min():g} to {x.max():g}"
         )
     if confidence.simultaneous:
         raise ValueError("simultaneous intervals are for every answer, or cumulative; for one share leave it out")
     ends = limits(tally, confidence, sets=[np.flatnonzero(chosen).tolist()])
     low, high, error = (end[:, 0] for end in (ends.low, ends.high, ends.error))
     value = np.clip(np.atleast_2d(shares)[:, chosen].sum(axis=1), low, high)
-    shown = " to ".join(f"{float(end):g}" for end in limit) if name == "within" else f"{float(limit):g}"
     numbers = {"value": value, "se": error, "low": low, "high": high}
     return ShareBeyond.of_groups(tally, numbers, confidence, ends.methods, share_of=f"{name} {shown}")
+
+
+def _on_grid(limit: float, x: Array) -> float:
+    """Return the number of an answer if a limit is that up to rounding, else the limit: 3 * 0.1 is 0.3."""
+    points = np.unique(x)
+    nearest = points[np.abs(points - limit).argmin()]
+    rounding = max(NEARLY * np.diff(points).min(initial=np.inf), 4 * np.spacing(abs(nearest)))
+    return float(nearest) if points.size > 1 and abs(nearest - limit) <= rounding else limit
 
 
 def _number(name: str, value: Any) -> float:
