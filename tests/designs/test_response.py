@@ -20,7 +20,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from references import reference
 from strategies import epsilons
 from tables import exact
-from warner import Channel, RandomizedResponse
+from warner import Channel, Memoized, RandomizedResponse
+from warner.designs import design_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -202,6 +203,29 @@ def test_the_channel_is_refused_where_it_would_fill_the_memory() -> None:
         RandomizedResponse(4097, epsilon=1).channel()
 
 
+@pytest.mark.parametrize("k", [2, 3, 1000])
+def test_rates_of_all_digits_of_a_double_are_taken_exactly(k: int) -> None:
+    rate = Fraction(24263221679834087, 10**19)
+    designs = [
+        RandomizedResponse(k, redraw=0.0024263221679834087),
+        RandomizedResponse(k, redraw="0.0024263221679834087"),
+        RandomizedResponse(k, truth=1 - rate + rate / k),
+        RandomizedResponse(k, odds=(1 - rate + rate / k, rate / k)),
+    ]
+    assert designs[0].total > 2**62
+    for design in designs:
+        a, b = design.odds
+        assert Fraction(b, a + (k - 1) * b) == rate / k
+        assert Fraction(a, a + (k - 1) * b) == 1 - rate + rate / k
+        assert design_from_json(design.to_json()) == design == designs[0]
+    truth = np.zeros(5000, dtype=int)
+    # 0.24 % of 5,000 reports are redrawn, 12 of them: more than 60 with probability 1e-22.
+    assert (designs[0].randomize(truth, codes=True) != truth).sum() <= 60
+    again = Memoized(designs[0], RandomizedResponse(k, redraw=0.012345678901234567))
+    assert again.symmetry is not None
+    assert design_from_json(again.to_json()) == again
+
+
 # Bad input (numbers and labels on their own: test_exact, test_labels)
 
 
@@ -229,12 +253,8 @@ def test_the_channel_is_refused_where_it_would_fill_the_memory() -> None:
         ),
         (lambda: RandomizedResponse(2, odds=(0, 0)), ValueError, "odds must be two numbers of at least 0, not both 0"),
         (lambda: RandomizedResponse(2, odds="3"), TypeError, 'odds must be "a:b" or a pair'),
-        (
-            lambda: RandomizedResponse(2, odds=(2**62, 1)),
-            ValueError,
-            r"odds must give.*below 2\^62.*fewer digits, or use epsilon",
-        ),
-        (lambda: RandomizedResponse(3, truth="0.12345678901234567891"), ValueError, r"truth must give.*below 2\^62"),
+        (lambda: RandomizedResponse(2, odds=(2**320, 1)), ValueError, r"2\^320, .* 2\^321; give fewer digits"),
+        (lambda: RandomizedResponse(3, truth="1e-99"), ValueError, r"below 2\^320, .*; give fewer digits"),
         (
             lambda: RandomizedResponse(2**40, epsilon=1e-9),
             ValueError,

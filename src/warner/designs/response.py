@@ -126,19 +126,15 @@ class RandomizedResponse(OddsDesign):
             a, b = lowest_terms(k * (1 - rate) + rate, rate)
         else:
             a, b = self._best(k, Budget(epsilon, odds))["odds"]
-        if a + (k - 1) * b >= TOTAL_LIMIT:
-            raise ValueError(
-                f"{named[0]} must give odds a : b with a + (K-1) b below 2^62, so that one 64-bit draw can decide, "
-                f"but got about 10^{len(hex(max(a, b))) * 1.2:.0f}; give fewer digits, or use epsilon="
-            )
         self._set(domain=labels, odds=(a, b))
+        self._check()
 
     @classmethod
     def _best(cls, k: int, budget: Budget) -> dict[str, Any]:
         return {"odds": budget.odds_within(k, lambda a, b: a + (k - 1) * b)}
 
     def _check(self) -> None:
-        """Refuse what cannot be drawn at all; the odds of a file, or of a chain, may be too large for 64 bits."""
+        """Refuse odds that cannot be drawn at all; those above 64 bits take several draws."""
         a, b = self.odds
         refuse_wide(a + (self.k - 1) * b)
 
