@@ -75,6 +75,8 @@ def test_every_row_is_read(content: str, column: str | None, counts: list[int], 
         ("a,b\nyes,1\nno,2,3\n", r"line 3 has another number of values \(3\) than the header \(2\)"),
         ("a,b\nyes,1\n# a comment\nno,1\n", r"line 3 has another number of values \(1\) than the header \(2\)"),
         ('a,b\n"yes,1\nno,2\n', "line 2 opens a quotation mark that is not closed"),
+        ('a,b\nyes,"1 ""2"""\r\nno,2\n', "line 2 opens .*, or does not end as the first line does"),
+        ('a,b\nyes,"1 ""2"""\nno,2\r\n', "or the ends of its lines, differ from line to line"),
         ("a,b\nyes,1\n\xe9,2\n".encode("cp1252"), r'is not UTF-8; give its encoding, as encoding="cp1252"'),
         ("a,\xe9\nyes,1\n".encode("cp1252"), "is not UTF-8, in its first line; give its encoding"),
         (
@@ -95,6 +97,12 @@ def test_what_cannot_be_read_is_said_in_one_line(content: str | bytes, complaint
         tally(path, SURVEY, column=column, weights=weights)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 400
+
+
+def test_json_objects_that_are_too_long_are_named_in_one_line(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"a": "yes"}\n' * 3 + '{"a": "no", "b": "' + "x" * 40_000_000 + '"}\n', "x.jsonl")
+    with pytest.raises(ValueError, match=rf"^{path} cannot be read: an object is longer than 16777216 bytes$"):
+        tally(path, SURVEY, column="a")
 
 
 def of_duplicates(folder: Path, first: str, second: str) -> list[Any]:

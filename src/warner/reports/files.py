@@ -63,9 +63,10 @@ TELLING = {  # what DuckDB says of a text file, and what it means
     re.compile(
         r"Expected Number of Columns: (\d+) Found: (\d+)"
     ): "{place} has another number of values ({1}) than the header ({0})",
-    re.compile("unterminated quote|quote should be followed"): "{place} opens a quotation mark that is not closed; one "
-    "within a value must be doubled",
+    re.compile("unterminated quote|quote should be followed"): "{place} opens a quotation mark that is not closed (one "
+    "within a value must be doubled), or does not end as the first line does",
     re.compile(r"Maximum line size of (\d+) bytes"): "{place} is longer than {0} bytes",
+    re.compile(r'"maximum_object_size" of (\d+) bytes'): "an object is longer than {0} bytes",
     re.compile("unicode|not utf-8", re.IGNORECASE): '{place} is not UTF-8; give its encoding, as encoding="cp1252"',
     re.compile(r"Expected unique column names, got:\n- '(.*?)'"): "there is more than one column {0!r}",
     re.compile("state machine"): "its quotation marks, or the ends of its lines, differ from line to line",
