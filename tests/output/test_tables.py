@@ -64,9 +64,11 @@ def test_many_groups_are_not_all_shown() -> None:
     assert len(text.splitlines()) == 2 + 200 + 1
     assert text.endswith("... and 2 more answers in each group, 900 more groups")
     two = RandomizedResponse(["yes", "no"], odds=(3, 1))
-    one_row_each = estimate(Tally(two, [[40, 60]] * 1000, by=("school",), groups=groups)).text(rows=30)
-    assert "... and 970 more groups" in one_row_each
-    assert len(one_row_each.splitlines()) == 2 + 30 + 2
+    one_row_each = estimate(Tally(two, [[40, 60]] * 1000, by=("school",), groups=groups))
+    for rows, shown in ((1, 200), (30, 200), (900, 900)):
+        text = one_row_each.text(rows=rows)
+        assert f"... and {1000 - shown} more groups" in text
+        assert len(text.splitlines()) == 2 + shown + 2
 
 
 def test_a_group_without_reports_has_one_row() -> None:

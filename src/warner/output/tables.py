@@ -211,8 +211,8 @@ def largest_first(estimate: Estimate, table: Table, rows: int) -> Rows:
 
     Answers that are known to have an order keep it.
 
-    So many rows of each group, and of all groups together at most 200, unless one group has more; where a group has a
-    single row, so many groups. A group without reports has one row.
+    So many rows of each group, and of all groups together at most 200, unless more are asked for. A group without
+    reports has one row.
     """
     answers = answers_shown(estimate.tally, table)
     shares = table["share"].reshape(-1, answers)
@@ -237,7 +237,7 @@ def answers_shown(tally: Collected, table: Table) -> int:
 
 def _groups(answers: int, rows: int) -> int:
     """Give how many groups are shown at most."""
-    return rows if answers == 1 else max(ROWS_OF_ALL_GROUPS // min(rows, answers), 1)
+    return max(ROWS_OF_ALL_GROUPS // min(rows, answers), rows // answers, 1)
 
 
 def _more(estimate: Estimate, table: Table, rows: int) -> list[str]:
