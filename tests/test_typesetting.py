@@ -17,11 +17,13 @@ import warner
 from cases import COIN, DIRECT
 from regression_cases import fit_of, people_of
 from warner import RandomizedResponse, Tally, estimate, plan, surveys
+from warner.inference.quantiles import quantile_name
 from warner.inference.quantities import Quantities
 from warner.noncompliance import cheating_detection, sensitivity
 from warner.noncompliance.trait_regressions import unrelated_question_regression
 from warner.results import Result
-from warner.typesetting import Printed, html, latex, markdown
+from warner.typesetting import Printed, html, latex, markdown, number_text, rounded
+from warner.words import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +55,30 @@ def test_wide_intervals_have_fewer_digits_and_short_ones_more() -> None:
     # 10^8 direct answers: the interval of a share of 10^-5 is 4 sqrt(10^-5 / 10^8) long, 0.00012 points.
     direct = estimate(Tally(RandomizedResponse(["rare", "common"], odds=(1, 0)), [1000, 10**8 - 1000]))
     assert direct.printed().columns["share (%)"] == ["0.001000"]
+
+
+def test_numbers_that_differ_are_written_differently_near_the_limit_of_doubles() -> None:
+    low = 10**15
+    result = estimate(Tally(RandomizedResponse(range(low, low + 3), odds=(9, 1)), [400, 300, 300]))
+    for quantity, lowest in ((result.mean(), "1,000,000,000,000,001, "), (result.median(), "1,000,000,000,000,001, ")):
+        text = quantity.text()
+        assert "e+" not in text
+        assert lowest in text
+    for number in (1e15 + 1, 1e15 + 0.125, 2.0**53 - 1, 2.0**53, 1e16 + 2, 1e300):
+        assert float(number_text(number).replace(",", "")) == number
+    assert rounded(1e15 + 1.25, 3) == "1,000,000,000,000,001"  # of a double there, no decimals are left
+
+
+def test_a_level_below_one_is_never_a_hundred_percent() -> None:
+    assert [level_text(level) for level in (0.5, 0.95, 1 - 0.05 / 3)] == ["50 %", "95 %", "98.3333 %"]
+    for nines in range(2, 13):
+        assert level_text(1 - 10.0**-nines) == f"99{'.' * (nines > 2)}{'9' * (nines - 2)} %"
+    assert level_text(0.9999996) == "99.99996 %"
+    result = estimate(Tally(SURVEY, COUNTS))
+    assert "99.9999999 % interval" in result.text(level=0.999999999)
+    assert "99.9999999 % interval" in result.interval("a_b|c", level=0.999999999).text()
+    assert "level 99.9999999 %" in warner.check(result.tally, level=0.999999999, simulations=19).text()
+    assert "100 %" not in quantile_name(0.999999999)
 
 
 def test_what_is_approximate_says_so() -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from warner.arrays import LARGEST_TOTAL
 from warner.words import amount, amount_of
 
 if TYPE_CHECKING:
@@ -194,19 +195,22 @@ def rounded(value: float, decimals: int, unknown: str = "") -> str:
     """
     if not math.isfinite(value):
         return unknown if math.isnan(value) else f"{value:g}"
-    if decimals > MOST_DECIMALS or abs(value) >= 10**DOUBLE_DIGITS:
+    if decimals > MOST_DECIMALS or abs(value) >= LARGEST_TOTAL:
         digits = decimals + 1 + math.floor(math.log10(abs(value))) if value else 1
         return f"{value:.{min(max(digits, 1), DOUBLE_DIGITS)}g}"
+    decimals = decimals if abs(value) < 10**DOUBLE_DIGITS else 0
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"  # no minus zero
 
 
 def number_text(number: float) -> str:
     """Write a number as it is: with all the digits that a double keeps of a decimal number.
 
-    >>> number_text(1e12 + 2), number_text(0.3), number_text(-0.0)
-    ('1,000,000,000,002', '0.3', '0')
+    >>> number_text(1e15 + 2), number_text(3 * 0.1), number_text(-0.0), number_text(1e16 + 2)
+    ('1,000,000,000,000,002', '0.3', '0', '1.0000000000000002e+16')
     """
-    return f"{number + 0.0:,.{DOUBLE_DIGITS}g}"
+    if abs(number) < 10**DOUBLE_DIGITS:
+        return f"{number + 0.0:,.{DOUBLE_DIGITS}g}"
+    return f"{number:,.0f}" if abs(number) < LARGEST_TOTAL and float(number).is_integer() else f"{float(number)!r}"
 
 
 def count_cells(reports: Counts, totals: Counts | None) -> list[str]:

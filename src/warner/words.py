@@ -74,8 +74,15 @@ def percent_tight(share: float) -> str:
 
 
 def level_text(level: float) -> str:
-    """Write a confidence level in percent, with the digits that it has."""
-    return f"{100 * level:.6g} %"
+    """Write a confidence level, or another probability, in percent with six digits, or with those that tell it from 1.
+
+    >>> level_text(0.95), level_text(1 - 0.05 / 3), level_text(0.999999999)
+    ('95 %', '98.3333 %', '99.9999999 %')
+    """
+    text = f"{100 * level:.6g}"
+    if text == "100" and level < 1:
+        text = f"{100 * level:.{-math.floor(math.log10(1 - level)) - 1}f}".rstrip("0")
+    return f"{text} %"
 
 
 def points(difference: float | None, *, up: bool = False) -> str:

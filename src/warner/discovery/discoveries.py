@@ -257,7 +257,7 @@ class Discovery(Result):
 
     def _detectable(self, share: float) -> str:
         least = f"a share of {percent(share)}" if share <= 1 else "not even a share of 100 %"
-        return f"{least} would be found with a probability of {100 * self.power:g} %"
+        return f"{least} would be found with a probability of {level_text(self.power)}"
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the found values with their intervals, and the smallest share that would have been found.

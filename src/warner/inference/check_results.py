@@ -18,6 +18,7 @@ from warner.words import (
     amount,
     counted,
     enumerated,
+    level_text,
     p_value,
     printable,
     quoted,
@@ -390,7 +391,7 @@ class Check(Result):
         for name in ("missing", "unknown"):
             left_out = int(np.sum(getattr(tally, name)))
             claim += f", {left_out:,} {name} left out" if left_out else ""
-        claim += f", claimed epsilon {most}{tally.shown_epsilon()}, level {100 * self.level:g} %."
+        claim += f", claimed epsilon {most}{tally.shown_epsilon()}, level {level_text(self.level)}."
         for part in tally.parts:
             claim += f" {words}." if (words := part.left_out()) else ""
         if not self.tests:

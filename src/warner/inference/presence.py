@@ -113,7 +113,7 @@ class Presence(Result):
             named = names_of(self.tally, place, found) or "none rises above the noise"
             share = f"a share of {percent(least[place])}" if least[place] <= 1 else "not even a share of 100 %"
             lines.append(f"{group}{named}")
-            lines.append(f"  {share} would be found with a probability of {100 * self.power:g} %")
+            lines.append(f"  {share} would be found with a probability of {level_text(self.power)}")
         return "\n".join(lines)
 
     def to_dict(self) -> Document:

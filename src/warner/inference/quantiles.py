@@ -31,6 +31,7 @@ from warner.inference.intervals import Confidence, limits
 from warner.inference.means import numbers_of
 from warner.inference.numeric_results import NumericResult
 from warner.typesetting import interval_cells, number_text
+from warner.words import level_text
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Sets
@@ -86,7 +87,7 @@ def quantile_name(tau: float) -> str:
     >>> quantile_name(0.5), quantile_name(0.9)
     ('median', '90 % quantile')
     """
-    return "median" if tau == 0.5 else f"{100 * tau:.6g} % quantile"
+    return "median" if tau == 0.5 else f"{level_text(tau)} quantile"
 
 
 def check_tau(tau: Any) -> None:

@@ -11,7 +11,7 @@ from warner.designs.grids import NEARLY
 from warner.inference.intervals import Confidence, Interval, limits
 from warner.inference.means import numbers_of
 from warner.inference.numeric_results import NumericResult
-from warner.typesetting import DOUBLE_DIGITS, estimate_columns
+from warner.typesetting import estimate_columns, number_text
 from warner.words import percent
 
 if TYPE_CHECKING:
@@ -87,13 +87,14 @@ def share_beyond(
             least, most = (_on_grid(float(end), x) for end in within)
         except (TypeError, ValueError):
             raise ValueError(f"within must be two numbers, such as (18, 25), but got {within!r}") from None
-        chosen, shown = (x >= least) & (x <= most), f"{least:.{DOUBLE_DIGITS}g} to {most:.{DOUBLE_DIGITS}g}"
+        chosen, shown = (x >= least) & (x <= most), f"{_written(least)} to {_written(most)}"
     else:
         limit = _on_grid(_number(*given.popitem()), x)
-        chosen, shown = x > limit if above is not None else x < limit, f"{limit:.{DOUBLE_DIGITS}g}"
+        chosen, shown = x > limit if above is not None else x < limit, _written(limit)
     if not chosen.any():
         raise ValueError(
-            f"{name} must leave some answers, but none lies {name} {shown}; they are {x.min():g} to {x.max():g}"
+            f"{name} must leave some answers, but none lies {name} {shown}; they are {_written(x.min())} to "
+            f"{_written(x.max())}"
         )
     if confidence.simultaneous:
         raise ValueError("simultaneous intervals are for every answer, or cumulative; for one share leave it out")
@@ -110,6 +111,10 @@ def _on_grid(limit: float, x: Array) -> float:
     nearest = points[np.abs(points - limit).argmin()]
     rounding = max(NEARLY * np.diff(points).min(initial=np.inf), 4 * np.spacing(abs(nearest)))
     return float(nearest) if points.size > 1 and abs(nearest - limit) <= rounding else limit
+
+
+def _written(limit: float) -> str:
+    return number_text(limit).replace(",", "")
 
 
 def _number(name: str, value: Any) -> float:

@@ -357,7 +357,7 @@ class TraitRegression(Result):
     def text(self, level: float = 0.95) -> str:
         columns = self.table(level)
         about = f"Log-odds of the trait, from {self.fit.people:,} people; log-likelihood {self.log_likelihood:.4f}"
-        rows = [["term", "estimate", "se", "p", f"approximate {100 * level:g} % interval"]]
+        rows = [["term", "estimate", "se", "p", f"approximate {level_text(level)} interval"]]
         for i, term in enumerate(self.terms):
             estimate, se, p, low, high = (columns[name][i] for name in ("estimate", "se", "p", "low", "high"))
             shown = "" if np.isnan(p) else f"{p:.4f}"

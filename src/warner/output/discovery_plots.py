@@ -171,7 +171,7 @@ def _given() -> str:
 
 
 def _dashed(discovery: Discovery) -> str:
-    return f"dashed: shares found with a probability of {100 * discovery.power:g} %"
+    return f"dashed: shares found with a probability of {level_text(discovery.power)}"
 
 
 def _limit(ax: Axes, discovery: Discovery, handles: list[Any], labels: list[str]) -> None:

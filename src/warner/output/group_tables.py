@@ -14,6 +14,7 @@ from warner.words import (
     amount,
     counted,
     enumerated,
+    level_text,
     points,
     printable,
     quoted,
@@ -105,7 +106,7 @@ def spread_told(estimates: GroupEstimates, level: float) -> str:
     low, high = (np.atleast_1d(end) for end in estimates.spread_interval(level))
     spread = np.atleast_1d(estimates.spread)
     told = [
-        f"{points(value)} ({100 * level:.6g} % interval {_lower_end(first)} to {100 * last:.3g}"
+        f"{points(value)} ({level_text(level)} interval {_lower_end(first)} to {100 * last:.3g}"
         for value, first, last in zip(spread, low, high, strict=True)
     ]
     roughly = "" if estimates.along else ", if shares are roughly normal"

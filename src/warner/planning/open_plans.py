@@ -154,7 +154,7 @@ class OpenPlan(Result):
         return "\n".join(tabulated(self.printed().columns, left=0))
 
     def _solution(self) -> str:
-        people, chance = counted(self.people, "person", "people"), f"with a probability of {100 * self.power:g} %"
+        people, chance = counted(self.people, "person", "people"), f"with a probability of {level_text(self.power)}"
         if self.share is not None:
             return f"{people} are needed to find a value that {percent(self.share)} hold {chance}"
         if self.smallest_share <= 1:
