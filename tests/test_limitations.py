@@ -42,8 +42,8 @@ def test_sizes_that_are_refused() -> None:
     assert RandomizedResponse(4096, epsilon=1).channel().shape == (4096, 4096)
     with pytest.raises(ValueError, match="it is given up to K = 4096"):
         RandomizedResponse(4097, epsilon=1).channel()
-    with pytest.raises(ValueError, match=r"below 2\^62"):
-        RandomizedResponse(3, odds=(2**62 - 2, 1))
+    with pytest.raises(ValueError, match=r"below 2\^320"):
+        RandomizedResponse(3, odds=(2**320 - 2, 1))
     with pytest.raises(ValueError, match=r"at most 2\^53"):
         Tally(RandomizedResponse(2, epsilon=1), [2**53, 1])
 

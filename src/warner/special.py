@@ -63,11 +63,11 @@ def beta_cdf(a: Numbers, b: Numbers, x: Numbers) -> Array:
     >>> float(beta_cdf(2.0, 1.0, 0.5)), float(beta_cdf(39.0, 1944327220.0, 1e-3))
     (0.25, 1.0)
     """
-    tail = betainc(a, b, x)
+    tail: Array = betainc(a, b, x)
     return np.where(np.isnan(tail), 1 - betaincc(a, b, x), tail) if np.isnan(tail).any() else tail
 
 
 def beta_sf(a: Numbers, b: Numbers, x: Numbers) -> Array:
     """Survival function of the beta distribution, the other tail of `beta_cdf`."""
-    tail = betaincc(a, b, x)
+    tail: Array = betaincc(a, b, x)
     return np.where(np.isnan(tail), 1 - betainc(a, b, x), tail) if np.isnan(tail).any() else tail

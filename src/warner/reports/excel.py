@@ -52,7 +52,7 @@ TIMES = {18, 19, 20, 21, 45, 46, 47}  # among these, of the time alone
 NOT_LETTERS = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)  # in the code of a format
 ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 REFERENCE = re.compile("([A-Z]{1,3})([1-9][0-9]*)")
-DAMAGED = (expat.ExpatError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, LookupError, ValueError)
+DAMAGED_ZIP = (expat.ExpatError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, LookupError, ValueError)
 WHOLE_DIGITS = 2**53  # below, a whole number is written in digits
 
 
@@ -218,7 +218,7 @@ class Workbook:
             raise ValueError(f"{self.file} cannot be read: {error}; save it in Excel or LibreOffice again") from None
         except RuntimeError:  # of `zipfile`, for what is encrypted
             raise ValueError(f"{self.file} cannot be read: it is protected by a password") from None
-        except (*DAMAGED, OSError) as error:
+        except (*DAMAGED_ZIP, OSError) as error:
             system = isinstance(error, OSError) and error.errno not in {None, errno.EINVAL}  # not of a damaged zip
             if system or str(error).startswith(self.file):
                 raise

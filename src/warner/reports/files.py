@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from warner.reports.readstat import Labels
 
 LONGEST_HEADER = 2**20  # characters
-LONGEST_LINE = 2_000_000  # bytes; DuckDB drops a last row of 16 times that without an error
-BLOCK = LONGEST_LINE // 2  # bytes read at a time
+LINE_BYTES = 2_000_000  # bytes; DuckDB drops a last row of 16 times that without an error
+SCANNED_BYTES = LINE_BYTES // 2  # bytes read at a time
 NO_GZIP = "{} ends in .gz, but is not gzipped, or damaged"
 DAMAGED_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 DELIMITERS = ",\t;|"
@@ -112,14 +112,14 @@ def refuse_damaged_text(name: str, *, lines: bool) -> None:
     """
     length = 0
     with gzip_errors(name), gzip.open(name) if is_zipped(name) else Path(name).open("rb") as content:
-        for blocks, block in enumerate(iter(partial(content.read, BLOCK), b"")):
+        for blocks, block in enumerate(iter(partial(content.read, SCANNED_BYTES), b"")):
             if not lines:
                 continue
             before = min((index for end in (b"\n", b"\r") if (index := block.find(end)) >= 0), default=len(block))
-            if length + before > LONGEST_LINE:
+            if length + before > LINE_BYTES:
                 content.seek(0)
-                number = 1 + sum(content.read(BLOCK).count(b"\n") for _ in range(blocks))
-                raise ValueError(f"line {number:,} of {name} is longer than {LONGEST_LINE:,} bytes; shorten its values")
+                number = 1 + sum(content.read(SCANNED_BYTES).count(b"\n") for _ in range(blocks))
+                raise ValueError(f"line {number:,} of {name} is longer than {LINE_BYTES:,} bytes; shorten its values")
             last = max(block.rfind(b"\n"), block.rfind(b"\r"))
             length = length + len(block) if last < 0 else len(block) - last - 1
 
@@ -283,7 +283,7 @@ def csv_query(files: Iterable[str], names: Sequence[str], delimiter: str, **opti
     """Give the SQL that reads text files in DuckDB: every column as text, and nothing guessed."""
     listed = ", ".join(map(sql_text, files))
     columns = ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in names)
-    settings = {"auto_detect": False, "header": True, "max_line_size": LONGEST_LINE, **options}
+    settings = {"auto_detect": False, "header": True, "max_line_size": LINE_BYTES, **options}
     written = ", ".join(f"{name} = {str(value).lower()}" for name, value in settings.items())
     return (
         f"SELECT * FROM read_csv([{listed}], columns = {{{columns}}}, delim = {sql_text(delimiter)}, quote = '\"', "
