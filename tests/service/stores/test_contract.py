@@ -110,6 +110,15 @@ def test_another_response_under_the_same_nonce_is_not_acknowledged(place: Place,
         assert published(store) == [[1, 0], [1]]
 
 
+def test_one_nonce_under_two_invitations_is_two_responses_and_their_retries_are_kept(place: Place) -> None:
+    nonce, tokens = os.urandom(16), [os.urandom(16), os.urandom(16)]
+    first, second = (Bundle(nonce, token, ((cell,),)) for cell, token in enumerate(tokens))
+    with place.opened(place.survey(batch=1, access="invited")) as store:
+        store.invite(tokens)
+        assert [store.keep([bundle]) for bundle in (first, second, first, second)] == [[KEPT]] * 4
+        assert published(store) == [[1, 1]]
+
+
 def test_nonces_are_forgotten_a_day_after_the_closing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     survey, first = place.survey(), response(0)
     module = f"warner.service.stores.{place.kind}.today"

@@ -283,17 +283,17 @@ class Sent:
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
-        self._hashes: dict[bytes, bytes] = {}
+        self._hashes: dict[tuple[bytes, bytes], bytes] = {}
 
-    def differs(self, receipt: bytes, bundle: Bundle) -> bool:
+    def differs(self, bundle: Bundle) -> bool:
         """Return True if another response is known to have come under this receipt."""
-        known = self._hashes.get(receipt)
+        known = self._hashes.get(_entry(bundle))
         return known is not None and known != self._hashed(bundle)
 
     def add(self, bundles: Iterable[Bundle]) -> None:
         """Remember responses that were counted, the latest of them."""
         for bundle in bundles:
-            self._hashes[_entry(bundle)[1]] = self._hashed(bundle)
+            self._hashes[_entry(bundle)] = self._hashed(bundle)
             if len(self._hashes) > BODIES_REMEMBERED:
                 del self._hashes[next(iter(self._hashes))]
 
@@ -353,7 +353,7 @@ class Ledger:
                 outcomes.append(Outcome.UNINVITED)
             elif before == receipt:
                 first = counted.get(key)
-                differs = self.sent.differs(receipt, bundle) if first is None else first != bundle
+                differs = self.sent.differs(bundle) if first is None else first != bundle
                 outcomes.append(other if differs else Outcome.KEPT)
             elif before != UNSPENT_RECEIPT:
                 outcomes.append(SPOILT_RECEIPTS.get(before, Outcome.USED))
