@@ -55,12 +55,13 @@ class Book:
     invited: bool = False
     reachable: bool = True
     closed: bool = False
+    early: bool = False
 
     async def keep(self, bundle: Bundle) -> Outcome:
         if not self.reachable:
             raise NotKeptError
-        if self.closed:
-            return Outcome.CLOSED
+        if self.closed or self.early:
+            return Outcome.CLOSED if self.closed else Outcome.EARLY
         if self.invited:
             if bundle.token not in self.tokens:
                 return Outcome.UNINVITED
@@ -74,8 +75,8 @@ class Book:
     async def standing(self, token: bytes | None) -> Outcome | None:
         if not self.reachable:
             raise NotKeptError
-        if self.closed:
-            return Outcome.CLOSED
+        if self.closed or self.early:
+            return Outcome.CLOSED if self.closed else Outcome.EARLY
         return Outcome.USED if token is not None and self.tokens.get(token) else None
 
     async def healthy(self) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from service.browsers import Page
+    from service.browsers import ChromiumPage, Page
     from warner.service.survey import Survey
 
 FIRST, SECOND = TOKEN, base64.urlsafe_b64encode(bytes(16))[:22].decode()
@@ -36,6 +36,7 @@ REFUSED = {"kept": False, "why": "refused"}
 ARRIVED = "Your response has arrived"
 WAITING = "Not sent yet; trying again"
 CHANGED = "This survey has changed."
+EARLY = "This survey is not open yet"
 
 
 # `submit`, in Node
@@ -46,10 +47,10 @@ def one_question(truth: int = 3, **fields: Any) -> dict[str, Any]:
     return survey_from_json(json.dumps(open_survey([RandomizedResponse(1000, odds=(truth, 1))], **fields))).to_dict()
 
 
-def submitted(*steps: dict[str, Any]) -> list[dict[str, Any]]:
+def submitted(*steps: dict[str, Any], storage: str = "free") -> list[dict[str, Any]]:
     """Submit responses one after the other in one tab."""
     done = subprocess.run(
-        [node(), str(HERE / "unsent.mjs")],
+        [node(), str(HERE / "unsent.mjs"), storage],
         input=json.dumps([{"survey": one_question(), "answers": {"q1": 7}, "options": {}} | step for step in steps]),
         env={**os.environ, "WARNER_WEB": str(WEB)},
         capture_output=True,
@@ -131,6 +132,23 @@ def test_a_new_version_leaves_the_responses_of_others_alone() -> None:
     )
     assert (second["stored"], second["warned"]) == (first["sent"], [])
     assert again["sent"] == first["sent"]
+
+
+@pytest.mark.parametrize("storage", ["full", "forbidden"])
+@pytest.mark.parametrize("token", [OPEN, FIRST])
+def test_a_second_click_is_no_second_response_where_nothing_can_be_stored(storage: str, token: str) -> None:
+    survey = None if token == OPEN else INVITED
+    first, second, third = submitted(
+        step(LOST, token=token, survey=survey),
+        step(KEPT, token=token, survey=survey),
+        step(KEPT, token=token, survey=survey),
+        storage=storage,
+    )
+    assert second["sent"] == first["sent"]
+    assert second["outcome"] == ("earlier" if token == OPEN else "kept")
+    assert third["outcome"] == "kept"
+    assert third["sent"] != first["sent"]
+    assert first["stored"] == third["stored"] == []
 
 
 # In browsers, on the survey's own page and on those of others
@@ -285,6 +303,130 @@ def test_an_open_survey_does_not_take_the_invitation_of_another_on_its_page(page
         wait_until(lambda: page.evaluate(FIELDS) == 8)
         assert page.evaluate("[location.hash, document.querySelectorAll('input.code').length]") == ["", 0]
         assert page.evaluate(STORED) == [["invitation", FIRST]]
+
+
+def test_a_response_that_waits_under_a_typed_code_goes_on_when_the_code_is_typed_again(
+    page: Page, tmp_path: Path
+) -> None:
+    book = Book(tokens={FIRST_BYTES: b"", SECOND_BYTES: b""}, invited=True, reachable=False)
+    with pages_of_surveys(tmp_path, (DRIVING, book)) as (url,):
+        before = len(posts(page))
+        asked(page, url)
+        page.type("input.code", FIRST)
+        answered(page)
+        shown(page, WAITING)
+        asked(page, url, SECOND)
+        book.reachable = True
+        answered(page)
+        shown(page, ARRIVED)
+        asked(page, url)
+        page.type("input.code", FIRST)
+        page.evaluate("document.querySelector('input.code').dispatchEvent(new Event('change'))")
+        shown(page, ARRIVED)
+        assert [bundle.token for bundle in book.bundles] == [SECOND_BYTES, FIRST_BYTES]
+        bodies = {request.body.decode() for request in posts(page)[before:]}
+        assert sorted(tokens([*bodies])) == sorted([FIRST, SECOND])  # one draw for each
+        assert page.evaluate(STORED) == []
+
+
+@pytest.mark.parametrize("pasted", [False, True])
+@pytest.mark.parametrize("damaged", [SECOND[:-1], SECOND[:-1] + "B", SECOND + "."])
+def test_a_damaged_link_never_continues_with_the_invitation_before(
+    tab: ChromiumPage, tmp_path: Path, damaged: str, pasted: bool
+) -> None:
+    book = Book(tokens={FIRST_BYTES: b"", SECOND_BYTES: b""}, invited=True)
+    with pages_of_surveys(tmp_path, (DRIVING, book)) as (url,):
+        asked(tab, url, FIRST)
+        if pasted:
+            tab.evaluate(f"void setTimeout(() => (location.hash = 't={damaged}'))")
+        else:
+            asked(tab, url, damaged)
+        wait_until(lambda: tab.page.locator("input.code").count())
+        assert tab.evaluate("location.hash") == ""
+        tab.reload()
+        tab.type("input.code", SECOND)
+        answered(tab)
+        shown(tab, ARRIVED)
+        assert [bundle.token for bundle in book.bundles] == [SECOND_BYTES]
+
+
+FAILING_ONCE = "if (performance.getEntriesByType('navigation')[0].type !== 'reload') fetch = () => Promise.reject()"
+FORBIDDEN = "Object.defineProperty(window, 'sessionStorage', { get() { throw Error(); } })"
+
+
+def with_script(file: Path, script: str) -> None:
+    """Run this script before the survey's own."""
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("<main", f"<script>{script}</script><main", 1), encoding="utf-8")
+
+
+def test_a_survey_that_could_not_be_loaded_still_has_its_invitation(page: Page, tmp_path: Path) -> None:
+    book = Book(tokens={FIRST_BYTES: b""}, invited=True)
+    with pages_of_surveys(tmp_path, (DRIVING, book)) as (url,):
+        with_script(tmp_path / "page0.html", FAILING_ONCE)
+        page.goto("about:blank")
+        page.goto(f"{url}#t={FIRST}")
+        shown(page, "could not be loaded")
+        page.reload()
+        wait_until(lambda: page.evaluate(FIELDS))
+        assert page.evaluate("[location.hash, document.querySelectorAll('input.code').length]") == ["", 0]
+
+
+def test_where_nothing_can_be_stored_a_reload_keeps_the_invitation(tab: ChromiumPage, tmp_path: Path) -> None:
+    book = Book(tokens={FIRST_BYTES: b""}, invited=True)
+    with pages_of_surveys(tmp_path, (DRIVING, book)) as (url,):
+        with_script(tmp_path / "page0.html", FORBIDDEN)
+        asked(tab, url, FIRST)
+        tab.reload()
+        wait_until(lambda: tab.evaluate(FIELDS))
+        answered(tab)
+        shown(tab, ARRIVED)
+        assert [bundle.token for bundle in book.bundles] == [FIRST_BYTES]
+
+
+def test_an_invitation_that_comes_too_early_is_not_forgotten(page: Page, tmp_path: Path) -> None:
+    book = Book(tokens={FIRST_BYTES: b""}, invited=True, early=True)
+    survey = driving(access="invited", opens="2026-01-01T08:00Z")
+    with pages_of_surveys(tmp_path, (survey, book)) as (url,):
+        page.goto("about:blank")
+        page.goto(f"{url}#t={FIRST}")
+        shown(page, EARLY)
+        book.early = False
+        page.reload()
+        wait_until(lambda: page.evaluate(FIELDS))
+        book.early = True
+        answered(page)
+        shown(page, EARLY)
+        book.early = False
+        page.reload()
+        wait_until(lambda: page.evaluate(FIELDS))
+        answered(page)
+        shown(page, ARRIVED)
+        assert [bundle.token for bundle in book.bundles] == [FIRST_BYTES]
+        assert page.evaluate(STORED) == []
+
+
+def test_after_an_unknown_code_another_respondent_can_start(page: Page, tmp_path: Path) -> None:
+    book = Book(tokens={SECOND_BYTES: b""}, invited=True)
+    with pages_of_surveys(tmp_path, (DRIVING, book)) as (url,):
+        before = len(posts(page))
+        asked(page, url)
+        page.type("input.code", FIRST)
+        answered(page)
+        for _ in range(2):
+            shown(page, "This invitation code was not recognized")
+            page.reload()
+        shown(page, "This invitation code was not recognized")
+        page.click("main a")
+        wait_until(lambda: page.evaluate(FIELDS))
+        assert page.evaluate(STORED) == []
+        page.type("input.code", SECOND)
+        answered(page)
+        shown(page, ARRIVED)
+        sent = [json.loads(request.body) for request in posts(page)[before:]]
+        assert len({body["nonce"] for body in sent if body["token"] == FIRST}) == 1
+        assert {body["nonce"] for body in sent if body["token"] == SECOND} == {sent[-1]["nonce"]}
+        assert sent[-1]["nonce"] != sent[0]["nonce"]
 
 
 SUBMIT = """async (module, url, survey, token) => {

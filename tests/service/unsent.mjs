@@ -1,12 +1,16 @@
 // What `submit` sends and returns in one tab, as its network fails and its page is loaded again. Reads steps from standard
-// input; writes for each its outcome (null if the page was left without a reply), what was sent, and what the tab stores.
+// input; writes for each its outcome (null if no reply came), what was sent, and what the tab stores. With the argument
+// "full" nothing can be stored, and with "forbidden" storage cannot be used at all.
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 class Stored {
   getItem(key) { return Object.hasOwn(this, key) ? this[key] : null; }
-  setItem(key, text) { this[key] = `${text}`; }
+  setItem(key, text) {
+    if (process.argv[2] === "full") throw new DOMException("", "QuotaExceededError");
+    this[key] = `${text}`;
+  }
   removeItem(key) { delete this[key]; }
 }
 
@@ -19,6 +23,9 @@ const post = async (url, { body }) => {
 };
 const warned = [];
 Object.assign(globalThis, { isSecureContext: true, sessionStorage: new Stored(), fetch: post, addEventListener() {}, removeEventListener() {} });
+const stored = sessionStorage;
+if (process.argv[2] === "forbidden")
+  Object.defineProperty(globalThis, "sessionStorage", { get() { throw new DOMException("", "SecurityError"); } });
 console.warn = (line) => warned.push(line);
 
 const { submit } = await import(`${pathToFileURL(process.env.WARNER_WEB)}/page.js`);
@@ -30,7 +37,7 @@ for (const { survey, answers, replies, options } of steps) {
   const lost = replies.includes(null); // no reply comes, and the page is left once this was sent
   while (lost && !sent.length) await new Promise((done) => setTimeout(done));
   const outcome = lost ? null : await submitted;
-  results.push({ outcome, sent, stored: Object.values(sessionStorage), warned: warned.splice(0) });
+  results.push({ outcome, sent, stored: Object.values(stored), warned: warned.splice(0) });
 }
 console.log(JSON.stringify(results));
 process.exit();

@@ -10,7 +10,7 @@ import { decimal, gridOf, nearest, onGrid, readNumber } from "./numbers.js";
 
 const OPEN = ".".repeat(22); // the token of an open survey
 const TOKEN = /^[A-Za-z0-9_-]{21}[AQgw]$/; // 16 bytes have one spelling: the server refuses others for good
-const LINKED = /^#t=([A-Za-z0-9_-]{22})$/; // the fragment of an invitation's link
+const LINKED = /^#t=(.{10,})$/; // the fragment of an invitation's link, which mail programs may damage
 const LISTED = 12; // answers that are shown without a search
 const FEW = 5; // of many answers, those that are shown before anything is typed
 const MATCHES = 20; // answers that a search shows
@@ -67,14 +67,25 @@ export function body({ survey, designs, width, fingerprint }, choices, groups = 
   return JSON.stringify({ survey: fingerprint, nonce, token, ...clear, reports });
 }
 
-// What is not sent yet, for as long as this tab is open; browsers may forbid it, and then it is only in memory. The key of
-// a response has its invitation and its version of the survey, so that no other respondent and no other version finds it.
-// This adds no trace: both are in the stored body as well.
+// What is not sent yet, for as long as this tab is open; where storage is full or forbidden, as long as the page is. The key
+// of a response has its invitation and its version of the survey, so that no other respondent and no other version finds
+// it. This adds no trace: both are in the stored body as well.
+const unstored = new Map();
 const keysOf = ({ survey }, token) => `warner response ${survey.id} ${token} `;
 const keyOf = (form, token) => keysOf(form, token) + form.fingerprint;
-const kept = (key) => attempt(() => sessionStorage.getItem(key));
-const keep = (key, text) => attempt(() => sessionStorage.setItem(key, text));
-const forget = (key, text = kept(key)) => kept(key) === text && attempt(() => sessionStorage.removeItem(key));
+const kept = (key) => unstored.get(key) ?? attempt(() => sessionStorage.getItem(key));
+
+function keep(key, text) {
+  forget(key);
+  attempt(() => sessionStorage.setItem(key, text));
+  if (kept(key) !== text) unstored.set(key, text);
+}
+
+function forget(key, text = kept(key)) {
+  if (kept(key) !== text) return;
+  unstored.delete(key);
+  attempt(() => sessionStorage.removeItem(key));
+}
 
 /** Delete a respondent's responses to other versions of this survey, and return whether there were any. */
 function outdated(form, token) {
@@ -583,15 +594,9 @@ function control(words, question, drawing, asked) {
 
 // The page
 
-let linked; // the invitation of the link that opened this page, until an invited survey on it takes it
-
 /** Fill an element with a survey: ask, send, thank. What was begun in this tab before a reload goes on. */
 export async function mount(root) {
   const url = new URL(root.dataset.warner, document.baseURI).href.replace(/[?#].*$/, "");
-  if (LINKED.test(location.hash)) {
-    linked = LINKED.exec(location.hash)[1];
-    history.replaceState(null, "", location.pathname + location.search);
-  }
   const asked = async () => {
     const reply = await fetch(`${url}/survey.json`, { credentials: "omit", referrerPolicy: "no-referrer" });
     return { survey: await reply.json(), epsilon: reply.headers.get("epsilon") };
@@ -621,14 +626,23 @@ export async function mount(root) {
   [root.lang, root.dir] = [survey.language, words.direction];
   const { say, tell, number, time } = words;
   const [invited, ticket] = [survey.access === "invited", `warner invitation ${survey.id}`];
-  const token = invited ? (linked ?? kept(ticket)) : OPEN; // of whoever is here; none if a code is to be typed
-  if (invited && linked) {
-    keep(ticket, linked);
-    linked = undefined;
+  if (invited) {
+    const linked = LINKED.exec(location.hash)?.[1]; // the first invited survey of a page takes it
+    if (linked) {
+      keep(ticket, TOKEN.test(linked) ? linked : "");
+      // The address keeps what a reload finds nowhere else.
+      if (!unstored.has(ticket)) history.replaceState(null, "", location.pathname + location.search);
+    }
+    // Another invitation in the same tab changes the fragment only, which loads nothing: the answers of one respondent
+    // would go under the invitation of another.
+    addEventListener("hashchange", () => LINKED.test(location.hash) && location.reload());
   }
+  const token = invited ? kept(ticket) : OPEN; // of whoever is here; none if a code is to be typed
 
   function ask(changed) {
     const code = !token ? codeField(words, async (typed) => {
+      const unsent = kept(keyOf(form, typed));
+      if (unsent) return resume(unsent);
       const why = await standing(url, form, typed);
       if (why !== "open" && code.element.isConnected) end(why, true);
     }) : null;
@@ -661,11 +675,10 @@ export async function mount(root) {
       alert.replaceChildren(...(missing.length ? say("missing") : []));
       if (missing.length) return missing[0].focus();
       const [choices, clear] = [questions, groups].map((controls) => controls.map((asked) => asked.choice()));
-      const bytes = body(form, choices, clear, token ?? code.choice());
-      prepare(bytes);
+      const bytes = body(form, choices, clear, token || code.choice());
       for (const asked of all) asked.clear(); // so a second click finds nothing that could be sent
       choices.fill(null);
-      send(bytes);
+      resume(bytes);
     };
     const drawn = survey.questions.some(({ mode }) => mode === "device");
     root.replaceChildren(
@@ -695,14 +708,15 @@ export async function mount(root) {
   // A response waits under its own invitation, and only these two are forgotten when it is settled.
   const tokenOf = (bytes) => JSON.parse(bytes).token;
 
-  function prepare(bytes) {
+  function resume(bytes) {
     keep(keyOf(form, tokenOf(bytes)), bytes);
     if (invited) keep(ticket, tokenOf(bytes));
+    send(bytes);
   }
 
-  function settled(bytes) {
+  function settled(bytes, outcome) {
     forget(keyOf(form, tokenOf(bytes)), bytes);
-    forget(ticket, tokenOf(bytes));
+    if (outcome !== "early") forget(ticket, tokenOf(bytes));
   }
 
   async function send(bytes) {
@@ -716,7 +730,7 @@ export async function mount(root) {
     };
     const outcome = await deliver(`${url}/report`, bytes, waiting);
     if (outcome === "uninvited") return correct(bytes);
-    settled(bytes);
+    settled(bytes, outcome);
     if (outcome === "kept") thank(JSON.parse(bytes));
     else end(outcome);
   }
@@ -727,6 +741,9 @@ export async function mount(root) {
     show(title(say(why)), tell("p", text, survey.opens ? { opens: time(survey.opens) } : {}), small());
   }
 
+  const another = (onclick = () => {}) =>
+    make("p", {}, tell("a", "another", {}, { href: location.href.replace(/#.*$/, ""), onclick }));
+
   // A mistyped code: the same draws go out again, under another one.
   function correct(bytes) {
     const code = codeField(words);
@@ -735,11 +752,10 @@ export async function mount(root) {
       if (right === undefined) return code.complain().focus();
       const corrected = JSON.stringify({ ...JSON.parse(bytes), token: right });
       settled(bytes);
-      prepare(corrected);
-      send(corrected);
+      resume(corrected);
     };
     show(title(say("codeUnknown")), tell("p", "codeUnknownText"), code.element,
-      tell("button", "send", {}, { type: "button", autocomplete: "off", onclick: press }));
+      tell("button", "send", {}, { type: "button", autocomplete: "off", onclick: press }), another(() => settled(bytes)));
   }
 
   function thank({ reports, groups = [] }) {
@@ -753,7 +769,7 @@ export async function mount(root) {
       survey.questions.map((question, i) => item(question.text, ...report(question, i))));
     show(title(say("arrived")), ...paragraphs(survey.thanks),
       make("details", {}, make("summary", {}, ...say("whatSent")), make("div", { class: "fold" }, tell("p", "sentNote"), list)),
-      !invited ? make("p", {}, tell("a", "another", {}, { href: location.href.replace(/#.*$/, "") })) : null,
+      !invited ? another() : null,
       small());
   }
 
@@ -762,7 +778,7 @@ export async function mount(root) {
   const asks = invited ? TOKEN.test(token) : survey.opens || survey.closes;
   const why = asks ? await standing(url, form, token) : "open";
   if (why === "open") return ask(outdated(form, token));
-  forget(ticket, token);
+  if (why !== "early") forget(ticket, token);
   end(why, true);
 }
 
@@ -771,7 +787,4 @@ if (typeof document !== "undefined") {
   for (const root of roots) mount(root);
   // A page that comes back as it was left would still hold what it held.
   if (roots.length) addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
-  // Another invitation in the same tab changes the fragment only, which loads nothing: one person's answers would go
-  // under another one's invitation.
-  if (roots.length) addEventListener("hashchange", () => LINKED.test(location.hash) && location.reload());
 }
