@@ -135,6 +135,39 @@ class Estimand(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class Drawn:
+    """How shares vary in a complex sample: arrays of shape (groups, sets), or that broadcast to it.
+
+    Attributes
+    ----------
+    freedom : array
+        Degrees of freedom of the variance, at most the effective sample size less one.
+    people : array
+        Number of respondents.
+    worth : array
+        Effective sample size by weights alone (Kish). Larger only where a known part of a finite population was
+        sampled; infinite in a census without noise.
+    variance : array
+        Variance of the shares for intervals: the design-based one over the part of it that a small domain shows on
+        average, or that of a simple sample where the design shows none.
+    floor : array
+        Variance of the randomization alone, given the true answers, which no sample design removes.
+    floored : array
+        Whether the floor exceeds the design-based variance.
+    blind : array
+        Whether the group lies in one cluster, so that nothing is known about the variance between clusters.
+    """
+
+    freedom: Array
+    people: Array
+    worth: Array
+    variance: Array
+    floor: Array
+    floored: Mask
+    blind: Mask
+
+
+@dataclass(frozen=True, eq=False)
 class Readout:
     """How the shares of some sets of answers show in one collection: arrays of shape (groups, sets), or that broadcast.
 
@@ -144,8 +177,8 @@ class Readout:
     infinite where reports do not tell the share. `scores` bound what one report can score, below and above; they are
     not told for differences of shares. The shares of `fuzzy` sets are means of memberships, not of zeros and ones.
 
-    Of a complex sample, trials are the people drawn alone who would say as much, for each set; `error` is that of the
-    sample design, zero where it shows no variance, with so many degrees of `freedom`; this many `people` reported.
+    In a complex sample, trials are the effective sample size of each set, `error` is the design-based standard error,
+    zero where the sample shows no variance, and `drawn` holds what intervals need besides.
     """
 
     count: Counts
@@ -156,8 +189,12 @@ class Readout:
     error: Array | None = None
     scores: tuple[Array, Array] | None = None
     fuzzy: bool = False
-    freedom: Array | None = None
-    people: Array | None = None
+    drawn: Drawn | None = None
+
+    @property
+    def freedom(self) -> Array | None:
+        """Degrees of freedom of the design-based variances; None where respondents were drawn alone."""
+        return None if self.drawn is None else self.drawn.freedom
 
     def else_scores(self, n: Array, share: Array, error: Array, scores: tuple[Array, Array] | None) -> Readout:
         """Keep the counts that are binomial; elsewhere, let the mean score of n people tell the share."""

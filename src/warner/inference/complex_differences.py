@@ -1,54 +1,61 @@
-"""Differences in complex samples: two answers of the same people, or two domains, by the variance of the difference.
+r"""Differences in complex samples: of two domains, or of two answers of the same respondents.
 
-Groups of a complex sample share clusters. Where a school raises a share in both of them, their difference varies less
-than two independent shares would, and where it raises one and lowers the other, more. So the scores of the difference
-are added up by cluster (`warner.reports.complex_samples.linearisation`), and the difference has Student's t with
-their degrees of freedom.
+**Two domains.** Each has limits of its own, :math:`b_j` below and :math:`o_j` above its unbiased share :math:`x_j`
+(`warner.inference.korn_graubard`; not cut to [0, 1]), at the degrees of freedom of the difference. They are joined as
+Newcombe joins independent ones [1]_, with the correlation r of the two shares, because domains share clusters. Where a
+school raises a share in both, their difference varies less than that of independent shares, and where it raises one and
+lowers the other, more:
+
+.. math:: x_1 - x_2 - \max\Bigl(\sqrt{b_1^2 + o_2^2 - 2 r b_1 o_2},\ z \sqrt F\Bigr)
+
+and likewise above, where :math:`r = C / \sqrt{v_1 v_2}` with the design-based covariance C and the variances v of the
+effective samples. F is what clusters cannot remove: the larger one of the variance of the randomization and of the
+scatter of respondents within clusters. Where a domain is worth fewer than `FEW` respondents, the limits of each at half
+the tail are subtracted instead, which needs no correlation. The limits of a domain that lies in one cluster are 0 and 1.
+
+**Two answers** have the limits of a mean of scores from -1 to 1; the only two answers have those of the first share.
+
+The p-value is the largest :math:`\alpha` at which the interval of level :math:`1 - \alpha` contains equality, so that
+interval and test cannot contradict each other.
+
+.. [1] R. G. Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven
+   methods", Statistics in Medicine 17 (1998), 873-890; with a correlation: G. Y. Zou, A. Donner, "Construction of
+   confidence limits about effect measures: a general approach", Statistics in Medicine 27 (2008), 1693-1702.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from warner.inference.differences import Difference, ratio_limits
 from warner.inference.intervals import Confidence, limits
-from warner.inference.normal import normal_limits, ratio_to_error
+from warner.inference.korn_graubard import uncut_limits
+from warner.inference.normal import never_empty
 from warner.reports.complex_samples.linear_scores import LinearScores
-from warner.results import p_values
+from warner.searching import bisected_each
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Numbers, Sets
+    from collections.abc import Callable
+
+    from warner.arrays import Array, Mask, Numbers, Sets
+    from warner.designs.facts import Drawn, Readout
+    from warner.reports.complex_samples.cluster_samples import Together
     from warner.reports.tallies import Tally
 
+FEW = 4.5  # respondents that a domain is worth, below which limits are subtracted
+UNCORRELATED = 1e-9  # part of the variance of a difference that is rounding
 STUDENT = "Student's t"  # the test
 SHARES_UNKNOWN = "the design must identify both shares, but under it others lead to the same reports"
 SHARE_UNKNOWN = "the design must identify the share of the answer, but others lead to the same reports"
 MEAN_UNKNOWN = "the design must identify the mean, but under it others lead to the same reports"
-
-
-class Apart(NamedTuple):
-    """Differences, their standard errors and degrees of freedom, one for each group."""
-
-    middle: Array
-    error: Array
-    freedom: Array
-
-    def limits(self, tail: float, width: float = 1.0) -> tuple[Array, Array]:
-        """Give the ends of intervals with `tail` on either side, of differences of at most this width."""
-        return normal_limits(self.middle, student_error(self.error, self.freedom, tail), tail, span=(-width, width))
-
-    @property
-    def p_value(self) -> Array:
-        """The two-sided p-values of equality."""
-        return p_values(ratio_to_error(self.middle, self.error), self.freedom)
-
-    def refuse_unknown(self, message: str) -> None:
-        """Refuse differences that reports do not tell."""
-        if np.isinf(self.error).any():
-            raise ValueError(message)
+# Tails from which the p-value is bisected; intervals do not widen strictly with smaller tails.
+TAILS = np.array([10.0**digits for digits in (-50, -40, -30, -20, -15, -12, -10, -8, -7, -6, -5, -4, -3.5, -3)])
+TAILS = np.append(TAILS, [0.002, 0.005, 0.01, 0.02, 0.025, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.4999])
+TAIL_STEPS = 60  # that halve the logarithm of a tail
 
 
 def student_error(error: Numbers, freedom: Numbers, tail: float) -> Array:
@@ -56,24 +63,147 @@ def student_error(error: Numbers, freedom: Numbers, tail: float) -> Array:
     return np.asarray(error * (stdtrit(np.maximum(freedom, 1), tail) / ndtri(tail)))
 
 
+def inverted(contains: Callable[[Array], Mask]) -> Array:
+    """Return the largest p-values at which intervals contain equality.
+
+    `contains` takes tails, of shape (n, tails) or that broadcast to it, and tells which intervals contain equality.
+    """
+    inside = contains(TAILS[np.newaxis])
+    last = TAILS.size - 1 - np.argmax(inside[:, ::-1], axis=1)
+    ends = np.log(TAILS[np.stack([last, np.minimum(last + 1, TAILS.size - 1)])])[..., np.newaxis]
+    _, beyond = bisected_each(lambda logs: ~contains(np.exp(logs)), ends[0], ends[1], TAIL_STEPS)
+    found = np.where(inside.any(axis=1), 2 * np.exp(beyond[:, 0]), 2 * TAILS[0])
+    return np.where(inside[:, -1], 1.0, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """The difference of the shares of one set in two domains.
+
+    Attributes
+    ----------
+    found : Readout of shape (2, 1)
+        Both shares.
+    together : Together
+        How they vary together.
+    """
+
+    found: Readout
+    together: Together
+
+    @property
+    def middle(self) -> float:
+        """The unbiased difference."""
+        one, two = self.found.share()[:, 0].tolist()
+        return float(one - two)
+
+    @property
+    def _drawn(self) -> Drawn:
+        assert self.found.drawn is not None
+        return self.found.drawn
+
+    @property
+    def blind(self) -> Mask:
+        """Which of both domains lie in one cluster."""
+        return np.asarray(self._drawn.blind[:, 0])
+
+    @property
+    def _subtracted(self) -> bool:
+        """Whether limits are subtracted: of a domain with few respondents, or in one cluster."""
+        return bool(self.blind.any() or self.found.trials[:, 0].min() < FEW)
+
+    def _variances(self, tail: Array) -> Array:
+        """Return the variances of the effective samples, of shape (2, tails)."""
+        found, drawn = self.found, self._drawn
+        frequency = np.clip(found.count / found.trials, 0, 1)
+        counted = frequency * (1 - frequency) / found.trials / np.square(found.gain)
+        ratio = ndtri(tail) / stdtrit(max(self.together.freedom, 1.0), tail)
+        scores = np.maximum(drawn.variance, ratio**2 * drawn.floor)
+        variances = np.where(np.broadcast_to(found.exact, counted.shape), counted, scores)
+        return np.asarray(np.where(np.isinf(drawn.worth), 0.0, variances))
+
+    @property
+    def floor(self) -> float:
+        """The variance of the difference that clusters cannot remove."""
+        return max(float(self._drawn.floor[:, 0].sum()), self.together.within)
+
+    def ends(self, tail: Array) -> tuple[Array, Array]:
+        """Return the ends of intervals with these tails on either side, of shape (1, tails)."""
+        share, few = self.found.share(), self._subtracted
+        halved = tail / 2 if few and not self.blind.any() else tail
+        low, high = uncut_limits(self.found, self.together.freedom, halved)
+        if few:
+            low, high = (
+                np.where(self.blind[:, np.newaxis], end, np.clip(own, 0, 1)) for end, own in ((0, low), (1, high))
+            )
+            return (low[0] - high[1])[np.newaxis], (high[0] - low[1])[np.newaxis]
+        below, above = np.maximum(share - low, 0), np.maximum(high - share, 0)
+        variances = self._variances(tail)
+        sum_, covariance = variances.sum(axis=0), self.together.covariance
+        size = np.sqrt(variances[0] * variances[1])
+        usable = (size > 0) & (sum_ - 2 * covariance > UNCORRELATED * sum_)
+        r = np.clip(np.divide(covariance, size, out=np.zeros(size.shape), where=usable), -1, 1)
+        least = -ndtri(tail[0]) * np.sqrt(self.floor)
+        down, up = (
+            np.maximum(np.sqrt(np.maximum(a**2 + b**2 - 2 * r * a * b, 0)), least)
+            for a, b in ((below[0], above[1]), (above[0], below[1]))
+        )
+        low, high = never_empty(self.middle, down, up, span=(-1.0, 1.0))
+        return np.clip(low, -1, 1)[np.newaxis], np.clip(high, -1, 1)[np.newaxis]
+
+    def limits(self, tail: float) -> tuple[float, float]:
+        """Return the ends of the interval with `tail` on either side."""
+        low, high = self.ends(np.array([[tail]]))
+        return float(low[0, 0]), float(high[0, 0])
+
+    @property
+    def p_value(self) -> float:
+        """The two-sided p-value of equality."""
+        if self.blind.any():
+            return 1.0
+
+        def contains(tail: Array) -> Mask:
+            low, high = self.ends(tail)
+            return np.asarray((low <= 0) & (high >= 0))
+
+        return float(inverted(contains)[0])
+
+    def refuse_unknown(self, message: str) -> None:
+        """Raise an error if reports do not determine one of the shares."""
+        assert self.found.error is not None
+        if np.isinf(self.found.error).any():
+            raise ValueError(message)
+
+
 def answers_apart(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str]:
     """Compare two answers in each group that has reports; of two answers in all, by the share of the first."""
-    answered = tally.answered
-    found = tally.readout(answered, [[i]], minus=[[j]], target=confidence.target)
+    answered, tail = tally.answered, np.array([[confidence.tail(1)]])
+    two = tally.k == 2 and tally.design.exclusive
+    found = tally.readout(answered, [[i]], minus=None if two else [[j]], target=confidence.target)
+    assert found.drawn is not None
     assert found.error is not None
-    assert found.freedom is not None
-    apart = Apart(found.share()[:, 0], found.error[:, 0], found.freedom[:, 0])
-    apart.refuse_unknown(SHARES_UNKNOWN)
-    tail = confidence.tail(1)
-    if tally.k == 2 and tally.design.exclusive:
-        one = limits(tally, confidence, sets=[[i]])
+    if np.isinf(found.error).any():
+        raise ValueError(SHARES_UNKNOWN)
+    drawn = found.drawn
+    if two:
+        one = limits(tally, confidence, sets=[[i]], readout=found)
         first = one.low[answered, 0], one.high[answered, 0]
-        low, high = (2 * end - 1 for end in first)
-        ratio = ratio_limits(*first, 1 - first[1], 1 - first[0])
+        middle, (low, high) = 2 * found.share()[:, 0] - 1, (2 * end - 1 for end in first)
+        ratio, equal, span = ratio_limits(*first, 1 - first[1], 1 - first[0]), 0.5, (0.0, 1.0)
     else:
-        low, high = apart.limits(tail)
+        ends = uncut_limits(found, drawn.freedom, tail, (-1.0, 1.0))
+        middle, equal, span = found.share()[:, 0], 0.0, (-1.0, 1.0)
+        inside = never_empty(middle, middle - ends[0][:, 0], ends[1][:, 0] - middle, span)
+        low, high = (
+            np.where(drawn.blind[:, 0], edge, np.clip(end, *span)) for edge, end in zip(span, inside, strict=True)
+        )
         ratio = _ratio(tally, confidence, [[i], [j]], [(answered, 0), (answered, 1)])
-    return Difference(apart.middle, low, high, *ratio, apart.p_value), True, STUDENT
+
+    def contains(tail: Array) -> Mask:
+        low, high = uncut_limits(found, drawn.freedom, tail, span)
+        return np.asarray((low <= equal) & (high >= equal) | drawn.blind)
+
+    return Difference(middle, low, high, *ratio, inverted(contains)), True, STUDENT
 
 
 def domains_apart(tally: Tally, sets: Sets, rows: list[int]) -> Apart:
@@ -84,14 +214,7 @@ def domains_apart(tally: Tally, sets: Sets, rows: list[int]) -> Apart:
     counts, n = tally.rows()
     frequency = question.frequencies(counts[rows], n[rows, np.newaxis].astype(np.float64))
     gain = np.broadcast_to(np.asarray(found.gain, dtype=np.float64), frequency.shape[1:])
-    variance, freedom = tally.sample.of_difference(question, frequency, gain, [tally.groups[row] for row in rows])
-    assert found.error is not None
-    # Where counts do not tell it, and where a difference does not vary, as if the two groups were independent
-    alone = (found.error[:, 0] ** 2).sum()
-    known = np.isfinite(variance[0, 0]) and variance[0, 0] > 0 and np.isfinite(alone)
-    error = np.sqrt(variance[0, 0] if known else alone)
-    share = found.share()[:, 0]
-    return Apart(np.atleast_1d(share[0] - share[1]), np.atleast_1d(error), freedom[:, 0])
+    return Apart(found, tally.sample.of_difference(question, frequency, gain, [tally.groups[row] for row in rows]))
 
 
 def groups_apart(tally: Tally, place: int, rows: list[int], confidence: Confidence) -> tuple[Difference, bool, str]:
@@ -99,9 +222,8 @@ def groups_apart(tally: Tally, place: int, rows: list[int], confidence: Confiden
     apart = domains_apart(tally, [[place]], rows)
     apart.refuse_unknown(SHARE_UNKNOWN)
     low, high = apart.limits(confidence.tail(1))
-    ratio = _ratio(tally, confidence, [[place]], [(rows[0], 0), (rows[1], 0)])
-    numbers = (apart.middle, low, high, *ratio, apart.p_value)
-    return Difference(*(np.ravel(number)[0] for number in numbers)), True, STUDENT
+    ratio = (float(end) for end in _ratio(tally, confidence, [[place]], [(rows[0], 0), (rows[1], 0)]))
+    return Difference(apart.middle, low, high, *ratio, apart.p_value), True, STUDENT
 
 
 def _ratio(tally: Tally, confidence: Confidence, sets: Sets, two: list[tuple[Any, int]]) -> tuple[Numbers, Numbers]:

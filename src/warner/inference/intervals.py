@@ -324,7 +324,7 @@ def readout_limits(
     readout: Readout, tail: float, target: str, method: str | None = None, levels: DistinctCounts | None = None
 ) -> Limits:
     """Give the limits of shares as they show in one collection, exact where they are binomial, else approximate."""
-    if readout.freedom is not None:
+    if readout.drawn is not None:
         if method is not None:
             raise ValueError(
                 f"method must be left out with strata, clusters or replicate weights, whose intervals are Korn and "

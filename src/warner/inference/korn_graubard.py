@@ -1,7 +1,15 @@
-"""Korn and Graubard's limits of a share in a complex sample: Clopper and Pearson's at the effective number of people.
+r"""Limits in complex samples: Korn and Graubard's for shares, and limits of means with two more respondents.
 
-That number, and its degrees of freedom, come with the readout (`warner.reports.complex_samples`). Estimates that no
-binomial count tells have Student's t.
+**Shares** that show in binomial counts have the exact limits of Clopper and Pearson at the effective sample size, which
+comes with the readout (`warner.reports.complex_samples`).
+
+**Other scores**, such as means: Student's t is too short for few respondents with skewed scores. With scores from 0 to
+1, one more respondent at each end of the range, as Agresti and Coull add them to counts, gives :math:`m = (k x + 1)/(k
++ 2)` and :math:`V' = V (k/(k+2))^2 + (m^2 + (1-m)^2)/(k+2)^2`, with k the effective sample size by weights. The limits
+are :math:`m \pm \max(t_d \sqrt{V'}, z \sqrt{D})`. The variance D of the randomization given the true answers needs no
+Student's t, because it is known.
+
+**Groups in one cluster** show nothing about the variance between clusters: their limits are the whole range.
 """
 
 from __future__ import annotations
@@ -12,29 +20,77 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from warner.inference.binomial import Binomial, interval_and_error
-from warner.inference.normal import normal_limits
+from warner.inference.binomial import Binomial, binomial_limits, interval_and_error
+from warner.inference.normal import never_empty
 from warner.reports.complex_samples.linearisation import fewer_people
 
 if TYPE_CHECKING:
-    from warner.arrays import Array
+    from warner.arrays import Array, Counts, Numbers
     from warner.designs.facts import Readout
+
+ONE_CLUSTER = "one_cluster"  # the method of the whole range, of a group that lies in one cluster
+RANDOMIZATION = "randomization"  # the method where the variance of the randomization exceeds the design-based one
 
 
 def design_based_limits(readout: Readout, tail: float) -> tuple[Array, Array, Array, tuple[str, ...]]:
-    """Give the limits with `tail` on either side, standard errors, and the names of what was used."""
+    """Return the limits with `tail` on either side, standard errors, and the names of the methods."""
+    drawn = readout.drawn
+    assert drawn is not None
     assert readout.error is not None
-    assert readout.freedom is not None
-    assert readout.people is not None
-    fewer = fewer_people(readout.people, readout.freedom, tail)
-    binomial = Binomial.of(replace(readout, count=readout.count * fewer, trials=readout.trials * fewer))
-    student = stdtrit(np.maximum(readout.freedom, 1), tail) / ndtri(tail)
     exact = np.broadcast_to(readout.exact, readout.count.shape)
-    low, high = normal_limits(readout.share(), readout.error * student, tail)
+    middle, half = _means(readout, drawn.freedom, tail, (0.0, 1.0))
+    low, high = (np.clip(end, 0, 1) for end in never_empty(middle, half, half))
     error = np.array(readout.error)
     if exact.any():
+        fewer = fewer_people(drawn.people, drawn.freedom, tail)
+        binomial = Binomial.of(replace(readout, count=readout.count * fewer, trials=readout.trials * fewer))
         ends = interval_and_error(binomial, tail, "population")
         low, high = (np.where(exact, end, other) for end, other in zip(ends, (low, high), strict=False))
         error = np.where(exact & (error == 0), ends[2], error)
-    names = [name for name, some in (("korn_graubard", exact.any()), ("linear", not exact.all())) if some]
-    return low, high, error, tuple(names)
+    census = np.isinf(drawn.worth)
+    share = np.clip(readout.share(), 0, 1)
+    low, high = np.where(census, share, low), np.where(census, share, high)
+    low, high = np.where(drawn.blind, 0.0, low), np.where(drawn.blind, 1.0, high)
+    used = methods_of(readout)
+    names = [name for name in ("korn_graubard", "linear", RANDOMIZATION, ONE_CLUSTER) if (used == name).any()]
+    return low, high, np.where(census, 0.0, error), tuple(names)
+
+
+def methods_of(readout: Readout) -> Counts:
+    """Return the name of the method of each interval, of shape (groups, sets)."""
+    drawn = readout.drawn
+    assert drawn is not None
+    usual = np.where(np.broadcast_to(readout.exact, readout.count.shape), "korn_graubard", "linear")
+    return np.where(drawn.blind, ONE_CLUSTER, np.where(drawn.floored, RANDOMIZATION, usual))
+
+
+def uncut_limits(
+    readout: Readout, freedom: Numbers, tail: Numbers, span: tuple[float, float] = (0.0, 1.0)
+) -> tuple[Array, Array]:
+    """Return the limits with so many degrees of freedom, which may lie beyond the span; arrays broadcast."""
+    drawn = readout.drawn
+    assert drawn is not None
+    exact = np.broadcast_to(readout.exact, readout.count.shape)
+    middle, half = _means(readout, freedom, tail, span)
+    low, high = middle - half, middle + half
+    if exact.any():
+        fewer = fewer_people(drawn.people, freedom, tail)
+        ends = binomial_limits(readout.count * fewer, readout.trials * fewer, tail)
+        one, two = ((end - readout.base) / readout.gain for end in ends)
+        low, high = np.where(exact, np.minimum(one, two), low), np.where(exact, np.maximum(one, two), high)
+    census = np.isinf(drawn.worth)
+    return np.where(census, readout.share(), low), np.where(census, readout.share(), high)
+
+
+def _means(readout: Readout, freedom: Numbers, tail: Numbers, span: tuple[float, float]) -> tuple[Array, Array]:
+    """Return the middles and half-widths of intervals of means of scores, whose range is the span."""
+    drawn = readout.drawn
+    assert drawn is not None
+    width = span[1] - span[0]
+    more = 1 / drawn.worth  # one more respondent, as a part of all
+    middle = ((readout.share() - span[0]) / width + more) / (1 + 2 * more)
+    inside = np.clip(middle, 0, 1)
+    variance = (drawn.variance / width**2 + more**2 * (inside**2 + (1 - inside) ** 2)) / (1 + 2 * more) ** 2
+    student, normal = -stdtrit(np.maximum(freedom, 1), tail), -ndtri(tail)
+    half = np.maximum(student * np.sqrt(variance), normal * np.sqrt(drawn.floor) / width)
+    return span[0] + width * middle, np.asarray(width * half)

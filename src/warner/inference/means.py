@@ -381,8 +381,7 @@ def _fuzzy_shares_compared(
     if tally.sample is not None:
         apart = domains_apart(tally.parts[0], sets, rows)
         apart.refuse_unknown(MEAN_UNKNOWN)
-        low, high = (float(end[0]) for end in apart.limits(law.tail(1)))
-        return Difference(float(apart.middle[0]), low, high, *any_ratio, float(apart.p_value[0])), True, STUDENT
+        return Difference(apart.middle, *apart.limits(law.tail(1)), *any_ratio, apart.p_value), True, STUDENT
     one, two = joints(tally.parts, rows, sets, target=law.target)
     if one.is_one_count and two.is_one_count:
         by_counts = counts_compared(tally, one.only_count(0), two.only_count(0), law, "barnard")

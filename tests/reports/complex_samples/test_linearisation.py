@@ -22,9 +22,10 @@ from warner import BitFlips, Channel, OpenDomain, RandomizedResponse, SquareWave
 from warner.designs.facts import Fuzzy
 from warner.designs.open.closed_list import ClosedList
 from warner.designs.open.values import WholeNumbers
+from warner.inference.complex_differences import domains_apart
 from warner.inference.intervals import Confidence, limits
 from warner.reports.complex_samples.linear_scores import LinearScores
-from warner.reports.complex_samples.linearisation import Frequency, Units, effective_people
+from warner.reports.complex_samples.linearisation import Units, fewer_people
 from warner.surveys import crosswise
 
 if TYPE_CHECKING:
@@ -271,22 +272,24 @@ def test_two_domains_are_compared_by_the_variance_of_their_difference() -> None:
     counted = warner.tally(
         data, PUPILS, column="report", weights="weight", strata="stratum", clusters="cluster", by="domain"
     )
-    compared = warner.estimate(counted, method="inv").compare("yes", between=(0, 1))
     z = PUPILS.inverse()[people["report"], 0]
-    u = np.zeros(240)
+    u = np.zeros((3, 240))
     for domain, sign in ((0, 1), (1, -1)):
         inside = people["weight"] * (people["domain"] == domain)
-        u += sign * inside * (z - inside @ z / inside.sum()) / inside.sum()
-    variance = 0.0
+        u[domain] = inside * (z - inside @ z / inside.sum()) / inside.sum()
+        u[2] += sign * u[domain]
+    variance = np.zeros(3)
     for h in range(3):
-        sums = np.array([u[people["cluster"] == c].sum() for c in range(8 * h, 8 * h + 8)])
-        variance += 8 / 7 * ((sums - sums.mean()) ** 2).sum()
-    half = t.ppf(0.975, 24 - 3) * np.sqrt(variance)
-    middle = compared.unbiased
-    assert_allclose([compared.low, compared.high], [middle - half, middle + half], rtol=1e-9)
-    assert_allclose(compared.p_value, 2 * t.sf(abs(middle) / np.sqrt(variance), 21), rtol=1e-9)
+        sums = np.array([u[:, people["cluster"] == c].sum(axis=1) for c in range(8 * h, 8 * h + 8)])
+        variance += 8 / 7 * ((sums - sums.mean(axis=0)) ** 2).sum(axis=0)
+    together = domains_apart(counted, [[0]], [0, 1]).together
+    assert_allclose(together.covariance, (variance[0] + variance[1] - variance[2]) / 2, rtol=1e-9)
+    assert together.freedom == 24 - 3
+    compared = warner.estimate(counted, method="inv").compare("yes", between=(0, 1))
     assert compared.test == "Student's t"
     assert compared.approximate
+    half = t.ppf(0.975, 24 - 3) * np.sqrt(variance[2])  # as wide as Student's t, but for the exact limits of each
+    assert 1 <= (compared.high - compared.low) / (2 * half) < 1.2
 
 
 # Unequal clusters
@@ -343,11 +346,9 @@ def test_the_jackknife_of_unequal_clusters_has_as_few_degrees_of_freedom() -> No
     assert_allclose(other.high - other.low, one.high - one.low, rtol=0.25)
 
 
-def test_fewer_degrees_of_freedom_make_fewer_people() -> None:
-    many, few = (effective_people(Frequency(0.5, 0.0025, 200, freedom), 0.025) for freedom in (1e9, 3))
-    assert_allclose(many, 100 * (1.971957 / 1.959964) ** 2, rtol=1e-5)  # t with 199 degrees of freedom
-    assert few < 0.5 * many
-    assert effective_people(Frequency(0.0, 0.0, 200, 3), 0.025) == 200  # nothing varies: those who were asked
+def test_fewer_degrees_of_freedom_make_fewer_people_and_more_never_make_more() -> None:
+    ratio = t.ppf(0.975, 199) / t.ppf(0.975, 3)
+    assert_allclose(fewer_people(200, [3, 199, 1e9], 0.025), [ratio**2, 1, 1])
 
 
 # Coverage

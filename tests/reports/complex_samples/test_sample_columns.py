@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose
 import warner
 from engines import ENGINES, in_engine
 from warner import RandomizedResponse, Tally, UnaryEncoding
+from warner.inference.complex_differences import domains_apart
 from warner.inference.intervals import Confidence
 
 if TYPE_CHECKING:
@@ -122,8 +123,9 @@ def test_replicate_weights_are_those_of_the_jackknife_that_made_them(tmp_path: P
         assert Tally.from_json(replicated.to_json()) == replicated
     compared = [warner.estimate(one).compare("yes", between=("m", "f")) for one in (replicated, jackknife)]
     assert_allclose(*(one.difference for one in compared))
-    half = (np.array([one.high - one.low for one in compared]) / 2) / np.array([2.200985, 2.228139])  # t with 11, 10
-    assert_allclose(half[0], half[1], rtol=1e-6)
+    one, other = (domains_apart(tally, [[0]], [0, 1]).together for tally in (replicated, jackknife))
+    assert_allclose(one.covariance, other.covariance, rtol=1e-9)
+    assert (one.freedom, other.freedom) == (11, 10)
     assert "12 sets of replicate weights" in warner.estimate(replicated).text()
     table = in_engine("csv", data, tmp_path)
     assert_allclose(errors(warner.tally(table, SURVEY, **asked, by="sex")), errors(replicated), rtol=1e-12)
@@ -149,7 +151,7 @@ def test_sets_of_answers_are_counted_by_cluster_in_batches(tmp_path: Path) -> No
     for engine in ("polars", "duckdb", "dask", "parquet"):
         counted = warner.tally(in_engine(engine, data, tmp_path), design, **asked)
         assert_allclose(errors(counted), errors(expected), rtol=1e-12)
-        assert warner.estimate(counted, method="inv_p").limits(Confidence()).method == "korn_graubard"
+        assert warner.estimate(counted, method="inv_p").limits(Confidence()).method.startswith("korn_graubard")
 
 
 def test_kept_reports_stay_with_their_groups() -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from warner.arrays import SMALLEST
 from warner.reports.complex_samples.linearisation import Deviations, Moments, Units
 from warner.reports.sampling import refuse_few_units, refuse_parts, refuse_split_clusters
 from warner.words import counted, plural
@@ -35,10 +36,54 @@ RESULT_COLUMN = "sample"  # of a complex sample's estimate, which says what inte
 
 
 class Accuracy(NamedTuple):
-    """The variances of frequencies, (groups, sets), NaN where counts do not tell; degrees of freedom, (groups, 1)."""
+    """The variances of totals, (groups, sets), NaN where counts do not tell; degrees of freedom, (groups, 1)."""
 
     variance: Array
     freedom: Array
+
+
+class Shown(NamedTuple):
+    """What groups show about their design-based variances: numbers of one group, or arrays of shape (groups, 1).
+
+    Attributes
+    ----------
+    freedom : float or array
+        Degrees of freedom.
+    part : float or array
+        The part of the variance that the sample shows on average.
+    blind : bool or array
+        Whether the group lies in one cluster.
+    certain : bool or array
+        Whether all respondents of the group's strata were asked, so that the sample adds no variance.
+    """
+
+    freedom: Any
+    part: Any = 1.0
+    blind: Any = False
+    certain: Any = False
+
+    @classmethod
+    def of_groups(cls, groups: Iterable[Shown]) -> Shown:
+        """Combine those of several groups."""
+        return cls(*(np.array(column)[:, np.newaxis] for column in zip(*groups, strict=True)))
+
+
+class Together(NamedTuple):
+    """How the shares of two groups vary together.
+
+    Attributes
+    ----------
+    covariance : float
+        The design-based covariance of both shares; 0 where counts do not determine it.
+    freedom : float
+        Degrees of freedom of the difference.
+    within : float
+        Variance of the difference that respondents within clusters alone add; 0 where it is not known.
+    """
+
+    covariance: float
+    freedom: float
+    within: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +106,12 @@ class ComplexSample(ABC):
         """Say what the sample consists of, such as 32 schools in 4 regions."""
 
     @abstractmethod
-    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> Accuracy:
-        """Give the variances of the frequencies, (groups, sets), of some groups."""
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Array, Shown]:
+        """Return the variances of the frequencies, (groups, sets), and what the groups show about them."""
 
     @abstractmethod
-    def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Accuracy:
-        """Give the variance of the difference of the shares of two groups."""
+    def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Together:
+        """Return how the shares of one set in two groups vary together."""
 
     @abstractmethod
     def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
@@ -272,39 +317,87 @@ class ClusterSample(ComplexSample):
         device = part * device + (1 - part) * about
         return Moments(in_units(sums), in_units(weight), everybody, in_units(about), in_units(device))
 
-    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> Accuracy:
-        variance, freedom = np.empty(frequency.shape), np.empty((len(groups), 1))
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Array, Shown]:
+        variance, shown = np.empty(frequency.shape), []
         for row, group in enumerate(groups):
             moments = self._moments(question, frequency[row], group)
-            deviations, freedom[row] = self.units.deviations(moments, frequency[row])
+            deviations, freedom = self.units.deviations(moments, frequency[row])
+            shown.append(self._shown(moments.everybody, group, freedom))
             if self.method == "jackknife":
                 variance[row] = (self.units.jackknife(moments, frequency[row]) ** 2).sum(axis=0)
             else:
                 variance[row] = self.units.variance(deviations)
-        return Accuracy(variance, freedom)
+        return variance, Shown.of_groups(shown)
 
-    def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Accuracy:
+    def _shown(self, weight: Array, group: Group, freedom: float) -> Shown:
+        """Return what a group shows about its variance, from its weight in each unit."""
+        units, reached = self.units, weight > 0
+        sampled = reached & (units.part < 1)  # clusters of other strata do not vary
+        certain = not sampled.any() and (units.alone or units.whole)
+        if not units.alone:
+            return Shown(freedom, 1.0, np.count_nonzero(sampled) == 1, certain)
+        most, part = units.shown(weight / max(weight.sum(), SMALLEST), self._worth(group))
+        return Shown(min(freedom, most), max(part, SMALLEST), False, certain)
+
+    def _worth(self, group: Group) -> float:
+        """Kish's effective sample size of a group."""
+        places, _, n = self._rows(group)
+        squares = n if self.cells.squares is None else np.asarray(self.cells.squares)[places]
+        return float(n.sum() ** 2 / max(float(np.sum(squares)), SMALLEST))
+
+    def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Together:
         moments = [self._moments(question, f, group) for f, group in zip(frequency, pair, strict=True)]
         both = [self.units.deviations(m, f) for m, f in zip(moments, frequency, strict=True)]
         if self.method == "jackknife":
             moved = [self.units.jackknife(m, f) / gain for m, f in zip(moments, frequency, strict=True)]
-            *each, variance = ((part**2).sum(axis=0) for part in (*moved, moved[0] - moved[1]))
+            each = [float((part**2).sum()) for part in (*moved, moved[0] - moved[1])]
         else:
             one, two = (deviations.scaled(1 / gain) for deviations, _ in both)
-            *each, variance = (self.units.variance(part) for part in (one, two, one.minus(two)))
-        freedom = self._freedom_of_difference(moments, each, [freedom for _, freedom in both])
-        return Accuracy(variance[np.newaxis], np.full((1, 1), freedom))
+            each = [float(self.units.variance(part)[0]) for part in (one, two, one.minus(two))]
+        facts = zip(moments, pair, both, strict=True)
+        shown = [self._shown(m.everybody, group, freedom).freedom for m, group, (_, freedom) in facts]
+        freedom = self._freedom_of_difference(moments, each, shown, [self._worth(group) for group in pair])
+        covariance, within = (each[0] + each[1] - each[2]) / 2, self._within(question, pair) / float(gain[0]) ** 2
+        return Together(covariance if np.isfinite(covariance) else 0.0, freedom, within)
 
-    def _freedom_of_difference(self, moments: list[Moments], variances: list[Array], freedoms: list[float]) -> float:
-        """Give clusters less strata; where clusters are unequal, Welch's degrees of freedom, and no more than that."""
+    def _freedom_of_difference(
+        self, moments: list[Moments], variances: list[float], freedoms: list[float], worth: list[float]
+    ) -> float:
+        """Return clusters less strata; where groups or clusters are unequal, Welch's degrees of freedom, if fewer.
+
+        Welch's are taken at the variances and at those of equally variable respondents: a variance with one degree of
+        freedom can happen to be small.
+        """
         weights = [one.everybody for one in moments]
         most = self.units.freedom_of(weights[0] + weights[1])
-        equal = all(freedom >= self.units.freedom_of(w) for freedom, w in zip(freedoms, weights, strict=True))
-        one, two = (float(np.max(variance)) for variance in variances)
-        if equal or not one + two > 0:
-            return most if equal else min(freedoms)
-        welch: float = (one + two) ** 2 / (one**2 / freedoms[0] + two**2 / freedoms[1])
-        return min(most, welch)
+        if all(freedom >= self.units.freedom_of(w) for freedom, w in zip(freedoms, weights, strict=True)):
+            return most
+        one, two = (max(freedom, SMALLEST) for freedom in freedoms)
+
+        def welch(a: float, b: float) -> float:
+            return (a + b) ** 2 / (a**2 / one + b**2 / two) if a + b > 0 else min(freedoms)
+
+        return min(most, welch(*variances[:2]), welch(1 / worth[0], 1 / worth[1]))
+
+    def _within(self, question: LinearScores, pair: list[Group]) -> float:
+        r"""Return the variance of two frequencies that respondents within clusters add, whatever the clusters do.
+
+        It is :math:`\sum_c b_c/(b_c - 1) \sum_{i \in c} w_i^2 (a_i - \bar a_c)^2 / (\sum w)^2` over the respondents of
+        each group in each cluster: they are independent of each other, and clusters can only add to it.
+        """
+        if self.units.alone or self.whole:
+            return 0.0
+        total = 0.0
+        for group in pair:
+            places, counts, n = self._rows(group)
+            squared = counts if self.squares is None else np.asarray(self.squares)[places]
+            weight = n if self.cells.squares is None else np.asarray(self.cells.squares)[places][:, np.newaxis]
+            mean, once = question.sums(counts, n) / n, question.sums(squared, weight)
+            twice = question.squared_sums(squared, once, question.readout(squared, weight).exact)
+            people = self.reports[places].astype(np.float64)[:, np.newaxis]
+            scatter = people / np.maximum(people - 1, 1) * (twice - 2 * mean * once + mean**2 * weight)
+            total += float(np.where(people > 1, scatter, 0.0).sum()) / float(n.sum()) ** 2
+        return max(total, 0.0) if np.isfinite(total) else 0.0
 
     def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
         rows, freedom = [], []

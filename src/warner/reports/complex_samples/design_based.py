@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner.designs.facts import Drawn
 from warner.reports.complex_samples.linearisation import fewer_people
 from warner.reports.sampling import effective_number
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Integers
+    from warner.arrays import Array, Counts, Integers
     from warner.designs.facts import Readout
     from warner.reports.complex_samples.linear_scores import LinearScores
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
+ROUNDING = 1e-12  # part of a simple sample's variance that is rounding
+COUNT_ROUNDING = 1e-15  # variance of a frequency, of one respondent, that is rounding
 USUAL_TAIL = 0.025  # of the intervals that a single effective number is for
 
 
@@ -35,20 +38,45 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
     found = question.readout(counts[rows] * worth, alike, histogram)
     frequency = question.frequencies(counts[rows] * worth, alike)
     asked = np.broadcast_to(found.trials, frequency.shape)  # all people, or those who were asked about the answer
-    variance, freedom = sample.accuracy(question, frequency, keys)
+    accuracy, shown = sample.accuracy(question, frequency, keys)
     gain = np.broadcast_to(np.abs(found.gain), frequency.shape)
     exact = np.broadcast_to(found.exact, frequency.shape)
-    alone = np.maximum(frequency * (1 - frequency), 0) / np.where(asked > 0, asked, 1.0)
-    simple = np.sqrt(alone) / gain  # the standard error of a simple sample
+    alone = np.maximum(frequency * (1 - frequency), 0)
+    simple = alone / np.where(asked > 0, asked, 1.0) / gain**2  # the variance of a simple sample
     if found.error is not None:
-        simple = np.where(exact, simple, found.error)
-    error = np.where(np.isfinite(variance) & np.isfinite(simple), np.sqrt(np.maximum(variance, 0)) / gain, simple)
-    known = (error > 0) & (simple > 0) & np.isfinite(simple)
+        simple = np.where(exact, simple, found.error**2)
+    known = np.isfinite(accuracy) & np.isfinite(simple)
+    variance = np.where(known, np.maximum(accuracy, 0) / gain**2, simple)
+    floor = _of_randomization(question, counts[rows] * worth, alike, histogram, frequency.shape)
+    rounding = ROUNDING * simple + COUNT_ROUNDING / np.where(asked > 0, asked, 1.0) / gain**2
+    varies, largest = variance > rounding, np.maximum(variance, floor)
+    told = (largest > rounding) & np.isfinite(simple) & np.where(exact, alone > ROUNDING, simple > 0)
     reported = asked * (people / alike)
-    number = np.where(known, asked * (simple / np.where(known, error, 1.0)) ** 2, reported)
+    number = np.divide(asked * simple, largest, out=reported + np.zeros(frequency.shape), where=told)
+    certain = shown.certain & (largest <= rounding)  # a census without noise
+    weighed = np.where(certain, np.inf, np.where(told, np.maximum(number, asked), asked)) if sample.finite else asked
+    drawn = Drawn(
+        freedom=np.minimum(shown.freedom, np.maximum(found.trials - 1, 0)),
+        people=people,
+        worth=weighed,
+        variance=np.where(varies, variance, np.where(certain, 0.0, simple)) / shown.part,
+        floor=floor,
+        floored=floor > variance,
+        blind=np.broadcast_to(shown.blind, frequency.shape),
+    )
     trials = number if sample.finite else np.minimum(number, reported)
-    error = np.where(exact | (error > 0), error, simple)
-    return replace(found, count=frequency * trials, trials=trials, error=error, freedom=freedom, people=people)
+    error = np.where(varies, np.sqrt(variance), np.where(exact | certain, 0.0, np.sqrt(simple)))
+    return replace(found, count=frequency * trials, trials=trials, error=error, drawn=drawn)
+
+
+def _of_randomization(
+    question: LinearScores, counts: Counts, n: Array, histogram: Counts | None, shape: tuple[int, ...]
+) -> Array:
+    """Return the variance of the randomization given the true answers, 0 where reports do not determine a share."""
+    if not question.design.counts_everybody:
+        return np.zeros(shape)
+    given = question.readout(counts, n, histogram, target="realised")
+    return np.nan_to_num(np.broadcast_to(given.squared_errors("realised"), shape), posinf=0.0)
 
 
 def refuse_realised(tally: Collected, target: str) -> None:
@@ -71,9 +99,9 @@ def smallest_effective(tally: Tally) -> Array:
     result = np.zeros(len(tally.answered))
     if tally.answered.any():
         found = tally.readout(tally.answered)
-        assert found.freedom is not None
-        fewer = fewer_people(found.people, found.freedom, USUAL_TAIL)
-        result[tally.answered] = (np.min(found.trials, axis=1, keepdims=True) * fewer)[:, 0]
+        assert found.drawn is not None
+        fewer = fewer_people(found.drawn.people, found.drawn.freedom, USUAL_TAIL)
+        result[tally.answered] = np.min(found.trials * fewer, axis=1)
     return result
 
 

@@ -27,9 +27,9 @@ class LinearScores(NamedTuple):
     sets: Sets | None = None
     minus: Sets | None = None
 
-    def readout(self, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
-        """Say how they show in counts of shape (rows, columns)."""
-        return self.design.readout(counts, n, self.sets, minus=self.minus, histogram=histogram)
+    def readout(self, counts: Counts, n: Array, histogram: Counts | None = None, target: str = "population") -> Readout:
+        """Return how the shares show in counts of shape (rows, columns)."""
+        return self.design.readout(counts, n, self.sets, minus=self.minus, target=target, histogram=histogram)
 
     def sums(self, counts: Counts, n: Array) -> Array:
         """Give the sums of scores, of shape (rows, sets), which are linear in the counts."""

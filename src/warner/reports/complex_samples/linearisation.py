@@ -32,9 +32,15 @@ bias-reduced linearization [2]_), and Satterthwaite's degrees of freedom are tak
 scores if people were alike and independent, :math:`(\operatorname{tr} S)^2 / \operatorname{tr} S^2`.
 
 **Intervals.** Korn and Graubard's [3]_: the frequency f of what is counted for an answer has the variance of
-:math:`n^* = \min(n, f (1 - f) / V) \, (t_{n-1} / t_d)^2` people who were drawn alone, with d degrees of freedom, those
-of clusters less strata; the exact limits of :math:`f n^*` of :math:`n^*` are the interval. On the frequencies of
-reports, which under randomization are never near 0 or 1. Of a finite population :math:`n^*` may exceed n.
+:math:`n^* = \min(n, f (1 - f) / \max(V, D)) \min(1, (t_{n-1} / t_d)^2)` respondents drawn alone, with D the variance of
+the randomization given the true answers. The exact limits of :math:`f n^*` of :math:`n^*` are the interval. It is on
+the frequencies of reports, which under randomization are never near 0 or 1. Where the sample shows no variance,
+:math:`\min(n, \cdot)` is n. In a finite population :math:`n^*` may exceed n.
+
+**Small domains.** The degrees of freedom d are clusters less strata, or those of unequal clusters, and at most k - 1
+with k the effective sample size of the domain by its weights. Where respondents were drawn alone, see `Units.shown`. A
+domain in one cluster is *blind*: it shows nothing about the variance between clusters, and its interval is the whole
+range.
 
 References
 ----------
@@ -190,6 +196,17 @@ class Units:
         centred = (scores - self.means(scores)) * factor[:, np.newaxis]
         return Deviations(centred, scores, squares, device), freedom
 
+    def shown(self, part: Array, worth: float) -> tuple[float, float]:
+        r"""Degrees of freedom of a domain of respondents drawn alone, and the part of its variance that V shows.
+
+        With :math:`J_h` the `part` of the domain's weight in a stratum of :math:`n_h` respondents, and its effective
+        sample size k, the squared deviations within the stratum have the expectation :math:`e_h = J_h (1 - 1/k) -
+        J_h (1 - J_h)/n_h` times the variance. So :math:`d = k \sum_h e_h`, and V shows :math:`\sum_h n_h e_h / (n_h -
+        1)` of the variance on average: all of it for a whole sample, one half for two respondents.
+        """
+        expected = part * (1 - 1 / worth) - part * (1 - part) / self.sizes
+        return worth * float(expected.sum()), float((self.sizes / (self.sizes - 1) * expected).sum())
+
     def leverage(self, part: Array) -> tuple[Array, float]:
         r"""Give the factors of centred scores where clusters with this `part` of all weight are unequal, else ones.
 
@@ -261,37 +278,11 @@ class Units:
         return np.asarray(moved / np.sqrt(up))
 
 
-class Frequency(NamedTuple):
-    """Weighted frequencies of reports with their variances, the people asked, and degrees of freedom.
+def fewer_people(people: Numbers, freedom: Numbers, tail: Numbers) -> Array:
+    """Part of the effective sample size that is left where the variance has few degrees of freedom; at most 1.
 
-    `most` is how many people drawn alone a frequency can be worth: those who were asked, if not told.
+    >>> float(fewer_people(200, 30, 0.025).round(4)), float(fewer_people(4, 30, 0.025))  # t of 199 and 30 degrees
+    (0.9323, 1.0)
     """
-
-    share: Numbers
-    variance: Numbers
-    people: Numbers
-    freedom: Numbers
-    most: Numbers | None = None
-
-
-def effective_people(frequency: Frequency, tail: float | None = None) -> Array:
-    """Give the number of people drawn alone who would say as much: Korn and Graubard's, never more than were asked.
-
-    For an interval with `tail` on either side fewer degrees of freedom make it smaller.
-
-    >>> round(float(effective_people(Frequency(0.5, 0.0025, 200, 30), 0.025)), 2)  # 100, by t of 199 and 30 degrees
-    93.23
-    """
-    f, variance, people, freedom = (np.asarray(value, dtype=np.float64) for value in frequency[:4])
-    most = people if frequency.most is None else np.asarray(frequency.most, dtype=np.float64)
-    alone = f * (1 - f)
-    known = (variance > 0) & (alone > 0)
-    number = np.where(known, np.minimum(alone / np.where(known, variance, 1.0), most), people)
-    if tail is None:
-        return np.asarray(number)
-    return np.asarray(np.where(known, np.minimum(number * fewer_people(people, freedom, tail), most), people))
-
-
-def fewer_people(people: Numbers, freedom: Numbers, tail: float) -> Array:
-    """Give the part of people that is left where their variance has few degrees of freedom."""
-    return np.asarray((stdtrit(np.maximum(people - 1, 1), tail) / stdtrit(np.maximum(freedom, 1), tail)) ** 2)
+    ratio = stdtrit(np.maximum(people - 1, 1), tail) / stdtrit(np.maximum(freedom, 1), tail)
+    return np.asarray(np.minimum(ratio**2, 1.0))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.reports.complex_samples.cluster_samples import Accuracy, ComplexSample, cells_in_order
+from warner.arrays import SMALLEST
+from warner.reports.complex_samples.cluster_samples import Accuracy, ComplexSample, Shown, Together, cells_in_order
 
 if TYPE_CHECKING:
     from warner.arrays import Array
@@ -16,11 +17,19 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Group, Tally
 
 
+LEAST_CLUSTERS = 1.5  # that a group must seem to lie in, below which nothing is known about the variance between them
+SAME_SIZE = 1e-6  # part of a group's size that is rounding
+
+
 @dataclass(frozen=True, eq=False)
 class ReplicateSample(ComplexSample):
     r"""People with replicate weights, as statistical offices give them: :math:`V = s \sum_r (f_r - f)^2`.
 
-    A cell holds the reports of a group under one set of weights. There is one degree of freedom less than sets.
+    A cell holds the reports of a group under one set of weights. There is one degree of freedom less than sets, and no
+    more than the clusters of a group allow. The columns do not contain clusters, but the size :math:`n_r` of a group
+    varies with them: :math:`s \sum_r (n_r/\bar n - 1)^2` is about :math:`1/K - 1/m` for a group in K of m equal
+    clusters, under the jackknife, balanced repeated replication and the bootstrap alike. The jackknife changes the size
+    only in the columns that leave out one of the K clusters.
 
     Attributes
     ----------
@@ -28,10 +37,13 @@ class ReplicateSample(ComplexSample):
         The number of sets of weights.
     scale : float
         The factor s that belongs to them.
+    clusters : int or None
+        The number m of clusters, if it is known.
     """
 
     replicates: int = 0
     scale: float = 1.0
+    clusters: int | None = None
 
     def described(self) -> str:
         return f"{self.replicates:,} sets of replicate weights"
@@ -44,18 +56,30 @@ class ReplicateSample(ComplexSample):
         _, counts, n = self._rows(group)
         return np.asarray(question.frequencies(counts, n) - frequency)
 
-    def _freedom(self, groups: int) -> Array:
-        return np.full((groups, 1), float(self.replicates - 1))
+    def _shown(self, group: Group) -> Shown:
+        """Return what a group shows about its variance, from how its size varies between the sets of weights."""
+        _, _, n = self._rows(group)
+        sizes = np.append(n[:, 0], np.zeros(self.replicates - len(n)))
+        variation = self.scale * float(((sizes / max(float(sizes.mean()), SMALLEST) - 1) ** 2).sum())
+        inside = 1 / (variation + 1 / self.clusters) if self.clusters else 1 / max(variation, SMALLEST)
+        freedom = min(self.replicates - 1.0, max(inside - 1, 0.0))
+        left = int(
+            (np.abs(sizes - np.median(sizes)) > SAME_SIZE * np.median(sizes)).sum()
+        )  # a cluster of the group out
+        if 0 < left <= self.replicates / 2:
+            freedom = min(freedom, left - 1.0)
+        return Shown(freedom, blind=inside < LEAST_CLUSTERS or freedom < LEAST_CLUSTERS - 1)
 
-    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> Accuracy:
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Array, Shown]:
         rows = zip(frequency, groups, strict=True)
         moved = [(self._deviations(question, f, group) ** 2).sum(axis=0) for f, group in rows]
-        return Accuracy(self.scale * np.array(moved), self._freedom(len(groups)))
+        return self.scale * np.array(moved), Shown.of_groups(map(self._shown, groups))
 
-    def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Accuracy:
+    def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Together:
         one, two = (self._in_all(question, f, group) for f, group in zip(frequency, pair, strict=True))
         variance = self.scale * (((one - two) / gain) ** 2).sum(axis=0)
-        return Accuracy(variance[np.newaxis], self._freedom(1))
+        each = [float(self.scale * (part**2).sum()) for part in (one / gain, two / gain)]
+        return Together((each[0] + each[1] - float(variance[0])) / 2, min(self._shown(group).freedom for group in pair))
 
     def _in_all(self, question: LinearScores, frequency: Array, group: Group) -> Array:
         """Give the deviations under every set of weights, zero under those that leave the group out."""
@@ -71,7 +95,7 @@ class ReplicateSample(ComplexSample):
             found = question.readout(counts, n)
             variance[row] = ((found.count - found.base * n - total) ** 2).sum(axis=0)
             variance[row] += (self.replicates - len(n)) * total**2  # of weights that leave the group out
-        return Accuracy(self.scale * variance, self._freedom(len(groups)))
+        return Accuracy(self.scale * variance, np.full((len(groups), 1), float(self.replicates - 1)))
 
     def __add__(self, other: ComplexSample) -> ReplicateSample:
         same = isinstance(other, ReplicateSample) and (self.replicates, self.scale) == (other.replicates, other.scale)
