@@ -5,15 +5,17 @@ Also tests `inference/korn_graubard.py`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import warner
 from references import reference
 from warner import RandomizedResponse
+
+if TYPE_CHECKING:
+    from warner.designs.facts import Drawn, Readout
 
 CASES = reference("small_domains")["cases"]
 
@@ -38,6 +40,13 @@ def stratified(domains: list[tuple[int, int]], strata: int, sample: int = 400) -
     return {"y": reports, "g": names + [-1] * rest, "h": [row % strata for row in range(sample)]}
 
 
+def shown(counted: Any, groups: Any) -> tuple[Readout, Drawn]:
+    """Return how the share of yes shows in some groups."""
+    found = counted.readout(groups, [[0]])
+    assert found.drawn is not None
+    return found, found.drawn
+
+
 def agrees_unless_moved(low: float, high: float, expected: dict[str, float], share: float) -> None:
     """Compare limits; a share below 0 is moved there for the upper end, which the reference does not do."""
     assert_allclose(low, expected["low"], atol=1e-9)
@@ -48,9 +57,9 @@ def agrees_unless_moved(low: float, high: float, expected: dict[str, float], sha
 def test_shares_of_small_domains_in_strata_are_those_of_the_reference(case: dict[str, Any]) -> None:
     data = stratified([(case["domain"], case["yes"])], case["strata"])
     counted = warner.tally(data, asked(case["truth"]), column="y", by="g", strata="h")
-    found = counted.readout([1], [[0]])
+    found, drawn = shown(counted, [1])
     assert_allclose(found.trials[0, 0], case["effective"])
-    assert_allclose(found.freedom[0, 0], min(case["freedom"], case["domain"] - 1))
+    assert_allclose(drawn.freedom[0, 0], min(case["freedom"], case["domain"] - 1))
     interval = warner.estimate(counted).interval("yes")
     agrees_unless_moved(interval.low[1], interval.high[1], case, found.share()[0, 0])
 
@@ -65,9 +74,9 @@ def test_shares_of_weighted_domains_are_those_of_the_reference(case: dict[str, A
         "g": [int(row < case["domain"]) for row in range(rows)],
     }
     counted = warner.tally(data, asked(case["truth"]), column="y", by="g", strata="h", weights="w")
-    found = counted.readout([1], [[0]])
-    assert_allclose([found.trials[0, 0], found.drawn.worth[0, 0]], [case["effective"], case["kish"]])
-    assert_allclose(found.freedom[0, 0], min(case["freedom"], case["kish"] - 1))
+    found, drawn = shown(counted, [1])
+    assert_allclose([found.trials[0, 0], drawn.worth[0, 0]], [case["effective"], case["kish"]])
+    assert_allclose(drawn.freedom[0, 0], min(case["freedom"], case["kish"] - 1))
     interval = warner.estimate(counted).interval("yes")
     agrees_unless_moved(interval.low[1], interval.high[1], case, found.share()[0, 0])
 
@@ -99,10 +108,10 @@ def test_groups_in_few_clusters_are_those_of_the_reference(case: dict[str, Any])
         in_clusters(case["cells"]), asked(case["truth"]), column="y", by="g", clusters="c", counts="n"
     )
     result = warner.estimate(counted)
-    interval, found = result.interval("yes"), counted.readout(None, [[0]])
+    interval, (found, drawn) = result.interval("yes"), shown(counted, None)
     for place, group in enumerate("fm"):
         expected = case[group]
         assert_allclose([interval.low[place], interval.high[place]], [expected["low"], expected["high"]], atol=1e-9)
-        assert_allclose(found.freedom[place, 0], expected["freedom"])
+        assert_allclose(drawn.freedom[place, 0], expected["freedom"])
         assert_allclose(found.trials[place, 0], expected["effective"])
     agrees(result.compare("yes", between=("f", "m")), case["difference"])

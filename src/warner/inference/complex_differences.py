@@ -11,7 +11,7 @@ lowers the other, more:
 and likewise above, where :math:`r = C / \sqrt{v_1 v_2}` with the design-based covariance C and the variances v of the
 effective samples. F is what clusters cannot remove: the larger one of the variance of the randomization and of the
 scatter of respondents within clusters. Where a domain is worth fewer than `FEW` respondents, the limits of each at half
-the tail are subtracted instead, which needs no correlation. The limits of a domain that lies in one cluster are 0 and 1.
+the tail are subtracted instead, which needs no correlation. Those of a domain that lies in one cluster are 0 and 1.
 
 **Two answers** have the limits of a mean of scores from -1 to 1; the only two answers have those of the first share.
 
@@ -133,9 +133,8 @@ class Apart:
         halved = tail / 2 if few and not self.blind.any() else tail
         low, high = uncut_limits(self.found, self.together.freedom, halved)
         if few:
-            low, high = (
-                np.where(self.blind[:, np.newaxis], end, np.clip(own, 0, 1)) for end, own in ((0, low), (1, high))
-            )
+            blind = self.blind[:, np.newaxis]
+            low, high = np.where(blind, 0.0, np.clip(low, 0, 1)), np.where(blind, 1.0, np.clip(high, 0, 1))
             return (low[0] - high[1])[np.newaxis], (high[0] - low[1])[np.newaxis]
         below, above = np.maximum(share - low, 0), np.maximum(high - share, 0)
         variances = self._variances(tail)
@@ -194,9 +193,7 @@ def answers_apart(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple
         ends = uncut_limits(found, drawn.freedom, tail, (-1.0, 1.0))
         middle, equal, span = found.share()[:, 0], 0.0, (-1.0, 1.0)
         inside = never_empty(middle, middle - ends[0][:, 0], ends[1][:, 0] - middle, span)
-        low, high = (
-            np.where(drawn.blind[:, 0], edge, np.clip(end, *span)) for edge, end in zip(span, inside, strict=True)
-        )
+        low, high = (np.where(drawn.blind[:, 0], *pair) for pair in zip(span, np.clip(inside, *span), strict=True))
         ratio = _ratio(tally, confidence, [[i], [j]], [(answered, 0), (answered, 1)])
 
     def contains(tail: Array) -> Mask:
@@ -222,7 +219,7 @@ def groups_apart(tally: Tally, place: int, rows: list[int], confidence: Confiden
     apart = domains_apart(tally, [[place]], rows)
     apart.refuse_unknown(SHARE_UNKNOWN)
     low, high = apart.limits(confidence.tail(1))
-    ratio = (float(end) for end in _ratio(tally, confidence, [[place]], [(rows[0], 0), (rows[1], 0)]))
+    ratio = _ratio(tally, confidence, [[place]], [(rows[0], 0), (rows[1], 0)])
     return Difference(apart.middle, low, high, *ratio, apart.p_value), True, STUDENT
 
 
