@@ -19,12 +19,13 @@ from warner.estimators.likelihood import CERTIFICATE_FIELDS, shortfall
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.checking import doubt
 from warner.inference.intervals import Confidence, interval, limits
+from warner.inference.korn_graubard import ONE_CLUSTER, RANDOMIZATION, in_one_cluster, methods_of
 from warner.inference.two_answers import unmirrored
 from warner.reports.complex_samples.cluster_samples import RESULT_COLUMN
-from warner.reports.complex_samples.design_based import sample_freedom
+from warner.reports.complex_samples.design_based import LEAST_CLUSTERS, few_clusters, sample_freedom
 from warner.reports.pools import Pool, holds_every_answer, refuse_uncounted
 from warner.results import Result, as_frame, as_json, rows
-from warner.words import counted
+from warner.words import counted, printable
 
 if TYPE_CHECKING:
     import os
@@ -162,6 +163,24 @@ class Estimate(Result):
         kind = str(confidence).removesuffix(" (population)")
         return f"design-based {kind}, {sample.described()} ({degrees} degrees of freedom)"
 
+    def sample_notes(self) -> list[str]:
+        """Return what limits design-based intervals and shares beside the sample itself, in sentences."""
+        if self.tally.sample is None:
+            return []
+        tally = self.tally.parts[0]
+        kinds, answered = methods_of(tally.drawn), np.flatnonzero(tally.answered).tolist()
+        blind = (kinds == ONE_CLUSTER).any(axis=1).tolist()
+        names = list(map(printable, tally.group_names())) if tally.by else ["the sample"]
+        notes = [in_one_cluster([names[group] for group, alone in zip(answered, blind, strict=True) if alone])]
+        kinds = kinds[:, :1] if tally.k == 2 else kinds
+        if floored := np.count_nonzero(kinds == RANDOMIZATION):
+            of = f" of {floored:,} of {kinds.size:,} shares" if kinds.size > 1 else ""
+            notes.append(f"intervals{of} rest on the variance of the randomization, more than the sample shows")
+        methods = {chosen.method for chosen in self.choices} or {self.method}
+        if few_clusters(tally).any() and any(described(method).weighs_noise for method in methods):
+            notes.append(f"{self.method} ignores clusters where they are fewer than {LEAST_CLUSTERS}")
+        return [*filter(None, notes)]
+
     def columns(self, confidence: Confidence) -> dict[str, Counts]:
         """Give the table with these intervals; nobody can write to its arrays, which others use, too."""
         if confidence not in self._columns:
@@ -193,13 +212,20 @@ class Estimate(Result):
             "low": ends.low.ravel(),
             "high": ends.high.ravel(),
             "outside": np.logical_or(shares < ends.low, shares > ends.high).ravel(),
-            **self._drawn(shares.size),
+            **self._drawn(),
         }
 
-    def _drawn(self, rows: int) -> dict[str, Counts]:
-        """Give the column that says what design-based intervals rest on; none where people were drawn alone."""
-        sample = self.tally.sample
-        return {} if sample is None else {RESULT_COLUMN: np.full(rows, f"design-based, {sample.described()}")}
+    def _drawn(self) -> dict[str, Counts]:
+        """Return the column that says what design-based intervals rest on; none where respondents were drawn alone."""
+        tally = self.tally
+        if tally.sample is None:
+            return {}
+        said = np.full((len(tally.answered), tally.k), f"design-based, {tally.sample.described()}", dtype=object)
+        kinds = np.full(said.shape, "", dtype=object)
+        kinds[tally.answered] = methods_of(tally.parts[0].drawn)
+        for kind, what in ((ONE_CLUSTER, "; lies in one cluster"), (RANDOMIZATION, "; variance of the randomization")):
+            said[kinds == kind] += what
+        return {RESULT_COLUMN: said.ravel().astype(str)}
 
     def interval(
         self,
@@ -559,6 +585,7 @@ class Estimate(Result):
             "interval": self.limits(confidence).method,
             "approximate": self.approximate(confidence),
             **({} if tally.sample is None else {"sample": self.sample_words(confidence)}),
+            **({"sample_notes": self.sample_notes()} if self.sample_notes() else {}),
             "warnings": self.doubts(),
             **summaries,
             "values": values,

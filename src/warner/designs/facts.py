@@ -150,6 +150,8 @@ class Drawn:
     variance : array
         Variance of the shares for intervals: the design-based one over the part of it that a small domain shows on
         average, or that of a simple sample where the design shows none.
+    simple : array
+        Variance of the shares in a simple sample of this worth.
     floor : array
         Variance of the randomization alone, given the true answers, which no sample design removes.
     floored : array
@@ -162,6 +164,7 @@ class Drawn:
     people: Array
     worth: Array
     variance: Array
+    simple: Array
     floor: Array
     floored: Mask
     blind: Mask

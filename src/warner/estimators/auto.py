@@ -171,7 +171,7 @@ def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, 
 
 def _choices_among(parts: Sequence[Tally], groups: Integers, rng: np.random.Generator | None) -> Iterator[Choice]:
     """Choose for each of these groups, of which all parts have reports: many groups at a time, equal ones once."""
-    people = [np.atleast_1d(part.effective)[groups].astype(np.float64) for part in parts]
+    people = [np.atleast_1d(part.steady)[groups].astype(np.float64) for part in parts]
     if rng is None:
         facts = [*(part.rows()[0][groups].astype(np.float64) for part in parts), np.stack(people, axis=-1)]
         _, first, place = np.unique(np.concatenate(facts, axis=-1), axis=0, return_index=True, return_inverse=True)

@@ -92,6 +92,8 @@ class Method(NamedTuple):
         Why a share may lie outside its own interval.
     ordered : bool
         Whether it uses the order of the answers, so that whoever asks for it says that they have one.
+    weighs_noise : bool
+        Whether its shares depend on the effective number of reports, because noise is weighed against what they tell.
     part_sentence : str
         What it is where the list need not hold every answer, so that shares sum to at most one; nothing if it is only
         for lists that do.
@@ -111,6 +113,7 @@ class Method(NamedTuple):
     reason: Callable[[Collected], str] = lambda tally: ""
     outside: str = BIAS
     ordered: bool = False
+    weighs_noise: bool = False
     part_sentence: str = ""
 
     @property
@@ -354,6 +357,7 @@ METHODS: dict[str, Method] = {
             f"the closest on the whole for a symmetric design with {ANSWERS_FOR_SHRINKAGE} answers or more"
         ),
         outside="shrink draws every share towards what is usual among the others",
+        weighs_noise=True,
     ),
     "smooth": Method(
         _smoothed,
@@ -365,6 +369,7 @@ METHODS: dict[str, Method] = {
         reason=lambda tally: "the closest on the whole that we know for numbers and other ordered answers",
         outside="smooth draws neighbouring shares together",
         ordered=True,
+        weighs_noise=True,
     ),
 } | {
     name: Method(

@@ -21,7 +21,15 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.inference.binomial import Binomial, at_least, at_most
-from warner.inference.complex_differences import SHARE_UNKNOWN, SHARES_UNKNOWN, STUDENT, answers_apart, groups_apart
+from warner.inference.complex_differences import (
+    SHARE_UNKNOWN,
+    SHARES_UNKNOWN,
+    STUDENT,
+    answers_apart,
+    domains_apart,
+    groups_apart,
+    groups_in_one_cluster,
+)
 from warner.inference.differences import (
     Difference,
     agreeing,
@@ -41,7 +49,7 @@ from warner.typesetting import Printed, in_digits, interval_cells, labels, p_val
 from warner.words import enumerated, group_name, level_text, printable, sentence
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Label, Numbers, PerGroup
+    from warner.arrays import Array, Counts, Label, Numbers, PerGroup, Sets
     from warner.designs.facts import ChannelOperator
     from warner.documents import Document
     from warner.inference.joint_readouts import Joint
@@ -81,6 +89,8 @@ class Comparison(Result):
         ``Fisher's exact``, ``approximate`` because of weights, ``Student's t`` of a complex sample, or ``normal``.
     groups : tuple of tuple
         The groups, where there is one comparison for each.
+    note : str
+        In a complex sample, what else than its design-based variance decides the interval; empty elsewhere.
     """
 
     first: str
@@ -96,6 +106,7 @@ class Comparison(Result):
     approximate: bool
     test: str = "exact"
     groups: tuple[Group, ...] = ()
+    note: str = ""
 
     def table(self) -> dict[str, Counts]:
         grouped = {"group": objects(map(shown_name, self.groups))} if self.groups else {}
@@ -118,14 +129,15 @@ class Comparison(Result):
             "p": p_value_cells(table["p_value"]),
         }
         test = f"{self.test} test of equality in the population"
-        return Printed(columns, f"{self.first} against {self.second}", (sentence(test),))
+        notes = tuple(map(sentence, filter(None, (test, self.note))))
+        return Printed(columns, f"{self.first} against {self.second}", notes)
 
     def text(self) -> str:
         head = f"{self.first} against {self.second}, {'approximate ' if self.approximate else ''}{self.confidence}"
         rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in DIFFERENCE_COLUMNS])
         names = [f"{shown_name(group)}: " for group in self.groups] or [""]
         lines = [f"{name}{_compared_in_words(row, self.test)}" for name, row in zip(names, rows.tolist(), strict=True)]
-        return "\n".join([head, *lines])
+        return "\n".join([head, *lines, *filter(None, [self.note])])
 
     def to_dict(self) -> Document:
         """Give what JSON can hold; an infinite ratio, and what a group without reports has, as None."""
@@ -138,7 +150,8 @@ class Comparison(Result):
             "first": self.first,
             "second": self.second,
         }
-        return {**named, **grouped, **numbers, "test": self.test, **about}
+        note = {"note": self.note} if self.note else {}
+        return {**named, **grouped, **numbers, "test": self.test, **about, **note}
 
 
 DIFFERENCE_COLUMNS = ("difference", *Difference._fields)
@@ -162,7 +175,9 @@ def compare(
     )
     names = repr(tally.domain[i]), repr(tally.domain[j])
     shown = all_groups.unbiased if shares is None else shares[..., i] - shares[..., j]
-    return _comparison(tally, names, shown, all_groups, confidence, approximate, test, tally.groups)
+    groups = list(map(shown_name, tally.groups)) if tally.by else ["the sample"]
+    note = "" if tally.sample is None else groups_in_one_cluster(tally.parts[0], groups)
+    return _comparison(tally, names, shown, all_groups, confidence, approximate, test, tally.groups, note)
 
 
 def _comparison(
@@ -174,11 +189,12 @@ def _comparison(
     approximate: bool,
     test: str,
     groups: tuple[Group, ...] = (),
+    note: str = "",
 ) -> Comparison:
     """Make the result; weights make an interval and a test approximate."""
     named = test if tally.simple or test in {"normal", STUDENT} else "approximate"
     shown = np.clip(shown, -1, 1)[()]
-    return Comparison(*names, shown, *numbers, confidence, approximate or not tally.simple, named, groups)
+    return Comparison(*names, shown, *numbers, confidence, approximate or not tally.simple, named, groups, note)
 
 
 def _by_sample(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
@@ -304,7 +320,16 @@ def compare_groups(
     numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), law)))
     one_name, two_name = (f"{tally.domain[place]!r} in {shown_name(key)}" for key in keys)
     shown = numbers.unbiased if shares is None else shares[rows[0], place] - shares[rows[1], place]
-    return _comparison(tally, (one_name, two_name), shown, numbers, confidence, approximate, named)
+    note = note_between(tally, [[place]], rows, confidence)
+    return _comparison(tally, (one_name, two_name), shown, numbers, confidence, approximate, named, note=note)
+
+
+def note_between(tally: Collected, sets: Sets, rows: list[int], confidence: Confidence) -> str:
+    """Say what else than the design-based variance decides a comparison of two groups; nothing elsewhere."""
+    if tally.sample is None:
+        return ""
+    names = [shown_name(tally.groups[row]) for row in rows]
+    return domains_apart(tally.parts[0], sets, rows).note(names, confidence.tail(1))
 
 
 def _groups_compared(

@@ -33,13 +33,13 @@ from scipy.special import ndtri, stdtrit
 
 from warner.inference.differences import Difference, ratio_limits
 from warner.inference.intervals import Confidence, limits
-from warner.inference.korn_graubard import uncut_limits
+from warner.inference.korn_graubard import in_one_cluster, uncut_limits
 from warner.inference.normal import never_empty
 from warner.reports.complex_samples.linear_scores import LinearScores
 from warner.searching import bisected_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from warner.arrays import Array, Mask, Numbers, Sets
     from warner.designs.facts import Drawn, Readout
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
 
 FEW = 4.5  # respondents that a domain is worth, below which limits are subtracted
+FLOORED = "the interval rests on the variance of the randomization and within clusters, more than the sample shows"
 UNCORRELATED = 1e-9  # part of the variance of a difference that is rounding
 STUDENT = "Student's t"  # the test
 SHARES_UNKNOWN = "the design must identify both shares, but under it others lead to the same reports"
@@ -129,13 +130,18 @@ class Apart:
 
     def ends(self, tail: Array) -> tuple[Array, Array]:
         """Return the ends of intervals with these tails on either side, of shape (1, tails)."""
-        share, few = self.found.share(), self._subtracted
-        halved = tail / 2 if few and not self.blind.any() else tail
-        low, high = uncut_limits(self.found, self.together.freedom, halved)
-        if few:
-            blind = self.blind[:, np.newaxis]
-            low, high = np.where(blind, 0.0, np.clip(low, 0, 1)), np.where(blind, 1.0, np.clip(high, 0, 1))
-            return (low[0] - high[1])[np.newaxis], (high[0] - low[1])[np.newaxis]
+        if not self._subtracted:
+            low, high, _ = self._joined(tail)
+            return low, high
+        blind = self.blind[:, np.newaxis]
+        low, high = uncut_limits(self.found, self.together.freedom, tail if blind.any() else tail / 2)
+        low, high = np.where(blind, 0.0, np.clip(low, 0, 1)), np.where(blind, 1.0, np.clip(high, 0, 1))
+        return (low[0] - high[1])[np.newaxis], (high[0] - low[1])[np.newaxis]
+
+    def _joined(self, tail: Array) -> tuple[Array, Array, bool]:
+        """Return the joined ends, and whether what clusters cannot remove decides one."""
+        share = self.found.share()
+        low, high = uncut_limits(self.found, self.together.freedom, tail)
         below, above = np.maximum(share - low, 0), np.maximum(high - share, 0)
         variances = self._variances(tail)
         sum_, covariance = variances.sum(axis=0), self.together.covariance
@@ -144,11 +150,12 @@ class Apart:
         r = np.clip(np.divide(covariance, size, out=np.zeros(size.shape), where=usable), -1, 1)
         least = -ndtri(tail[0]) * np.sqrt(self.floor)
         down, up = (
-            np.maximum(np.sqrt(np.maximum(a**2 + b**2 - 2 * r * a * b, 0)), least)
-            for a, b in ((below[0], above[1]), (above[0], below[1]))
+            np.sqrt(np.maximum(a**2 + b**2 - 2 * r * a * b, 0)) for a, b in ((below[0], above[1]), (above[0], below[1]))
         )
-        low, high = never_empty(self.middle, down, up, span=(-1.0, 1.0))
-        return np.clip(low, -1, 1)[np.newaxis], np.clip(high, -1, 1)[np.newaxis]
+        floored = bool((np.minimum(down, up) < least).any())
+        ends = never_empty(self.middle, np.maximum(down, least), np.maximum(up, least), span=(-1.0, 1.0))
+        low, high = (np.clip(end, -1, 1)[np.newaxis] for end in ends)
+        return low, high, floored
 
     def limits(self, tail: float) -> tuple[float, float]:
         """Return the ends of the interval with `tail` on either side."""
@@ -166,6 +173,15 @@ class Apart:
             return np.asarray((low <= 0) & (high >= 0))
 
         return float(inverted(contains)[0])
+
+    def note(self, names: Sequence[str], tail: float) -> str:
+        """Say what else than the design-based variance decides; nothing elsewhere."""
+        if self.blind.any():
+            alone = [name for name, blind in zip(names, self.blind.tolist(), strict=True) if blind]
+            return in_one_cluster(alone)
+        if not self._subtracted and self._joined(np.array([[tail]]))[2]:
+            return FLOORED
+        return ""
 
     def refuse_unknown(self, message: str) -> None:
         """Raise an error if reports do not determine one of the shares."""
@@ -201,6 +217,13 @@ def answers_apart(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple
         return np.asarray((low <= equal) & (high >= equal) | drawn.blind)
 
     return Difference(middle, low, high, *ratio, inverted(contains)), True, STUDENT
+
+
+def groups_in_one_cluster(tally: Tally, names: list[str]) -> str:
+    """Say which of the groups that have reports lie in one cluster; nothing if there is none."""
+    assert tally.drawn.drawn is not None
+    rows = np.flatnonzero(tally.answered)[tally.drawn.drawn.blind[:, 0]]
+    return in_one_cluster([names[row] for row in rows.tolist()])
 
 
 def domains_apart(tally: Tally, sets: Sets, rows: list[int]) -> Apart:

@@ -23,8 +23,11 @@ from scipy.special import ndtri, stdtrit
 from warner.inference.binomial import Binomial, binomial_limits, interval_and_error
 from warner.inference.normal import never_empty
 from warner.reports.complex_samples.linearisation import fewer_people
+from warner.words import enumerated
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warner.arrays import Array, Counts, Numbers
     from warner.designs.facts import Readout
 
@@ -62,6 +65,22 @@ def methods_of(readout: Readout) -> Counts:
     assert drawn is not None
     usual = np.where(np.broadcast_to(readout.exact, readout.count.shape), "korn_graubard", "linear")
     return np.where(drawn.blind, ONE_CLUSTER, np.where(drawn.floored, RANDOMIZATION, usual))
+
+
+def in_one_cluster(names: Sequence[str]) -> str:
+    """Say which groups lie in one cluster; nothing if there is none.
+
+    >>> in_one_cluster(["north"]), in_one_cluster([])
+    ('north lies in one cluster, which does not show how clusters vary: its interval is the whole range', '')
+    """
+    if not names:
+        return ""
+    lies, whose = (
+        ("lies in one cluster", "its interval is")
+        if len(names) == 1
+        else ("lie in one cluster each", "their intervals are")
+    )
+    return f"{enumerated(names)} {lies}, which does not show how clusters vary: {whose} the whole range"
 
 
 def uncut_limits(

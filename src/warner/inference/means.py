@@ -29,7 +29,7 @@ from scipy.special import ndtri
 from warner.designs.exact import exact
 from warner.designs.facts import Fuzzy
 from warner.designs.grids import is_numeric
-from warner.inference.comparisons import counts_compared, groups_between, shown_name
+from warner.inference.comparisons import counts_compared, groups_between, note_between, shown_name
 from warner.inference.complex_differences import MEAN_UNKNOWN, STUDENT, domains_apart, student_error
 from warner.inference.differences import Difference, agreeing
 from warner.inference.intervals import Confidence, law_of, limits
@@ -304,6 +304,8 @@ class MeanComparison(Result):
     test : str
         What kind of test the p-value is of: Barnard's or Fisher's exact, approximate because of weights, Student's t of
         a complex sample, or normal.
+    note : str
+        In a complex sample, what else than its design-based variance decides the interval; empty elsewhere.
     """
 
     first: str
@@ -315,6 +317,7 @@ class MeanComparison(Result):
     confidence: Confidence
     approximate: bool
     test: str
+    note: str = ""
 
     def table(self) -> dict[str, Counts]:
         """Give the numbers as columns of one row."""
@@ -342,12 +345,14 @@ class MeanComparison(Result):
         about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
         columns = self._cells(self.table(**options), about)
         test = f"{self.test} test of equality in the population"
-        return Printed(columns, f"Mean in {self.first} against {self.second}", (sentence(test),))
+        notes = tuple(map(sentence, filter(None, (test, self.note))))
+        return Printed(columns, f"Mean in {self.first} against {self.second}", notes)
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""
         numbers = {name: plain(getattr(self, name)) for name in ("difference", "low", "high", "p_value")}
         about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
+        about |= {"note": self.note} if self.note else {}
         return {"quantity": "mean", "first": self.first, "second": self.second, **numbers, "test": self.test, **about}
 
     def text(self) -> str:
@@ -355,7 +360,8 @@ class MeanComparison(Result):
         about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
         said = with_limits(self.difference, self.low, self.high, math.nan)
         head = f"mean in {self.first} against {self.second}, {about}"
-        return f"{head}\n{said}; {self.test} test of equality in the population: p = {self.p_value:.2g}"
+        line = f"{said}; {self.test} test of equality in the population: p = {self.p_value:.2g}"
+        return "\n".join(filter(None, (head, line, self.note)))
 
 
 def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confidence: Confidence) -> MeanComparison:
@@ -367,10 +373,13 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
     keys, rows = groups_between(tally, between, confidence)
     first, second = (shown_name(key) for key in keys)
     law = law_of(tally, confidence)
-    found, approximate, test = _fuzzy_shares_compared(tally, sets_of((x - least) / width), rows, law)
+    sets = sets_of((x - least) / width)
+    found, approximate, test = _fuzzy_shares_compared(tally, sets, rows, law)
     numbers = agreeing(Difference(*map(np.asarray, found)), law)
     middle, low, high = (width * float(np.clip(part, -1, 1)) for part in numbers[:3])
-    return MeanComparison(first, second, middle, low, high, float(numbers.p_value), confidence, approximate, test)
+    note = note_between(tally, sets, rows, law)
+    p_value = float(numbers.p_value)
+    return MeanComparison(first, second, middle, low, high, p_value, confidence, approximate, test, note)
 
 
 def _fuzzy_shares_compared(

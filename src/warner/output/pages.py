@@ -59,6 +59,8 @@ INTERVAL_METHODS = {
     "anytime": "a mixture martingale (Robbins; Ville's inequality) of the number of reports, translated into shares",
     "korn_graubard": "Korn and Graubard's interval: Clopper and Pearson's at the effective number of reports",
     "linear": "an unbiased linear combination of the observed shares, plus and minus a multiple of its standard error",
+    "randomization": "the interval at the variance of the randomization, where that exceeds the variance in the sample",
+    "one_cluster": "the whole range, of a group that lies in one cluster, which does not show how clusters vary",
 }
 TARGET_SHARES = {
     "population": "share in the population that the respondents were drawn from",
@@ -315,8 +317,10 @@ def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *
     if confidence.anytime:
         items.append(ANYTIME_EXPLAINED)
     if tally.sample is not None:
-        drawn = escape(as_sentence(estimate.sample_words(confidence)))
+        said = estimate.sample_words(confidence), *estimate.sample_notes()
+        drawn, *notes = (escape(as_sentence(text)) for text in said)
         items.append(f"{drawn} The intervals are as wide as the differences between those who were drawn make them.")
+        items += notes
     elif tally.weighted:
         effective = f"{float(np.sum(tally.effective)):,.1f}"
         items.append(

@@ -164,7 +164,7 @@ def _remarks(estimate: Estimate, confidence: Confidence, table: Table, *, outsid
     if confidence.anytime:
         said.append("the intervals hold however often you look while reports arrive")
     if estimate.tally.sample is not None:
-        said.append(printable(estimate.sample_words(confidence)))
+        said += map(printable, (estimate.sample_words(confidence), *estimate.sample_notes()))
     elif estimate.tally.weighted:
         effective = f"{float(np.sum(estimate.tally.effective)):,.1f}"
         said.append(f"intervals are approximate: weights count as {effective} reports; {NO_CLUSTERS}")

@@ -24,7 +24,7 @@ from warner.designs.contract import Design
 from warner.designs.device import Device
 from warner.designs.facts import Fuzzy
 from warner.documents import Document, checked, document, loaded, parsed, save_text
-from warner.reports.complex_samples.design_based import design_based, smallest_effective
+from warner.reports.complex_samples.design_based import design_based, smallest_effective, steady_effective
 from warner.reports.complex_samples.linear_scores import LinearScores
 from warner.reports.complex_samples.sample_documents import refuse_other_sums, sample_from_dict
 from warner.reports.counts import (
@@ -245,6 +245,20 @@ class Tally:
         return self.n if self.squares is None else effective_number(self.n, self.squares)
 
     @cached_property
+    def steady(self) -> PerGroup:
+        """The effective number of reports for estimates that weigh noise, which one design effect of all answers gives.
+
+        In a complex sample it is Kish's number over the mean design effect (Rao and Scott), or Kish's alone where fewer
+        than six clusters show no such effect.
+        """
+        return self.effective if self.sample is None else self.squeezed(steady_effective(self))
+
+    @cached_property
+    def drawn(self) -> Readout:
+        """The shares of all answers in the groups of a complex sample that have reports, with their variances."""
+        return self.readout(self.answered)
+
+    @cached_property
     def answered(self) -> Mask:
         """Which groups have reports, of shape (groups,)."""
         return np.atleast_1d(self.n) > 0
@@ -281,7 +295,7 @@ class Tally:
     def _histograms(self) -> Histograms:
         histogram = None if self.histogram is None else self.histogram.reshape(-1, self.histogram.shape[-1])
         counts, n = self.rows()
-        effective = None if self.simple else np.atleast_1d(self.effective).astype(np.float64)
+        effective = None if self.simple else np.atleast_1d(self.steady).astype(np.float64)
         return Histograms(counts, n, self._largest, histogram, self.kept, np.arange(len(n)), effective)
 
     def readout(

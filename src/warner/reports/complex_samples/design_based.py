@@ -12,7 +12,7 @@ from warner.reports.complex_samples.linearisation import fewer_people
 from warner.reports.sampling import effective_number
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers
+    from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.facts import Readout
     from warner.reports.complex_samples.linear_scores import LinearScores
     from warner.reports.pools import Collected
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-12  # part of a simple sample's variance that is rounding
 COUNT_ROUNDING = 1e-15  # variance of a frequency, of one respondent, that is rounding
+LEAST_CLUSTERS = 6  # with fewer, a mean design effect is mostly chance
 USUAL_TAIL = 0.025  # of the intervals that a single effective number is for
 
 
@@ -60,6 +61,7 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
         people=people,
         worth=weighed,
         variance=np.where(varies, variance, np.where(certain, 0.0, simple)) / shown.part,
+        simple=simple,
         floor=floor,
         floored=floor > variance,
         blind=np.broadcast_to(shown.blind, frequency.shape),
@@ -98,15 +100,51 @@ def smallest_effective(tally: Tally) -> Array:
     """Give the least number of people drawn alone, over all answers, that a group's reports are worth, (groups,)."""
     result = np.zeros(len(tally.answered))
     if tally.answered.any():
-        found = tally.readout(tally.answered)
+        found = tally.drawn
         assert found.drawn is not None
         fewer = fewer_people(found.drawn.people, found.drawn.freedom, USUAL_TAIL)
         result[tally.answered] = np.min(found.trials * fewer, axis=1)
     return result
 
 
-def sample_freedom(tally: Tally) -> Array:
-    """Give the degrees of freedom of the groups that have reports."""
-    found = tally.readout(tally.answered)
+def steady_effective(tally: Tally) -> Array:
+    """Return the effective number of reports of each group by one design effect of all answers, of shape (groups,)."""
+    result = np.zeros(len(tally.answered))
+    if tally.answered.any():
+        result[tally.answered] = np.where(few_clusters(tally), 1.0, mean_design_effect(tally.drawn)) * _weighed(tally)
+    return result
+
+
+def few_clusters(tally: Tally) -> Mask:
+    """Tell which of the groups that have reports lie in too few clusters to show a design effect."""
+    found = tally.drawn
     assert found.freedom is not None
-    return np.ravel(found.freedom)
+    return np.asarray(found.freedom[:, 0] + 1 < LEAST_CLUSTERS)
+
+
+def mean_design_effect(found: Readout) -> Array:
+    """Return the part of reports that the mean design effect of all answers leaves, at most 1, of shape (groups,).
+
+    It is the sum of the variances of all shares in a simple sample over that of the design-based ones, which few
+    clusters show much better than each variance alone. See J. N. K. Rao, A. J. Scott, "The analysis of categorical data
+    from complex sample surveys", J. Amer. Stat. Assoc. 76 (1981), 221-230.
+    """
+    assert found.drawn is not None
+    assert found.error is not None
+    told = np.isfinite(found.error) & np.isfinite(found.drawn.simple)
+    alone, together = (np.where(told, part, 0.0).sum(axis=1) for part in (found.drawn.simple, found.error**2))
+    return np.divide(
+        np.minimum(alone, together), together, out=np.ones(alone.shape), where=(alone > 0) & (together > 0)
+    )
+
+
+def _weighed(tally: Tally) -> Array:
+    """Return the effective number of reports by weights alone, of the groups that have reports."""
+    n, answered = np.atleast_1d(tally.n).astype(np.float64), tally.answered
+    return n[answered] if tally.squares is None else effective_number(n, np.atleast_1d(tally.squares))[answered]
+
+
+def sample_freedom(tally: Tally) -> Array:
+    """Return the degrees of freedom of the groups that have reports."""
+    assert tally.drawn.freedom is not None
+    return np.ravel(tally.drawn.freedom)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Group, Tally
 
 
-LEAST_CLUSTERS = 1.5  # that a group must seem to lie in, below which nothing is known about the variance between them
+LEAST_SEEN = 1.5  # that a group must seem to lie in, below which nothing is known about the variance between them
 SAME_SIZE = 1e-6  # part of a group's size that is rounding
 
 
@@ -68,7 +68,7 @@ class ReplicateSample(ComplexSample):
         )  # a cluster of the group out
         if 0 < left <= self.replicates / 2:
             freedom = min(freedom, left - 1.0)
-        return Shown(freedom, blind=inside < LEAST_CLUSTERS or freedom < LEAST_CLUSTERS - 1)
+        return Shown(freedom, blind=inside < LEAST_SEEN or freedom < LEAST_SEEN - 1)
 
     def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Array, Shown]:
         rows = zip(frequency, groups, strict=True)
