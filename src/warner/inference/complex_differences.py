@@ -26,14 +26,13 @@ interval and test cannot contradict each other.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from warner.inference.differences import Difference, ratio_limits
-from warner.inference.intervals import Confidence, limits
-from warner.inference.korn_graubard import in_one_cluster, uncut_limits
+from warner.inference.korn_graubard import design_based_limits, in_one_cluster, uncut_limits
 from warner.inference.normal import never_empty
 from warner.reports.complex_samples.linear_scores import LinearScores
 from warner.searching import bisected_each
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Mask, Numbers, Sets
     from warner.designs.facts import Drawn, Readout
+    from warner.inference.intervals import Confidence
     from warner.reports.complex_samples.cluster_samples import Together
     from warner.reports.tallies import Tally
 
@@ -56,7 +56,7 @@ MEAN_UNKNOWN = "the design must identify the mean, but under it others lead to t
 # Tails from which the p-value is bisected; intervals do not widen strictly with smaller tails.
 TAILS = np.array([10.0**digits for digits in (-50, -40, -30, -20, -15, -12, -10, -8, -7, -6, -5, -4, -3.5, -3)])
 TAILS = np.append(TAILS, [0.002, 0.005, 0.01, 0.02, 0.025, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.4999])
-TAIL_STEPS = 60  # that halve the logarithm of a tail
+TAIL_STEPS = 40  # that halve the logarithm of a tail
 
 
 def student_error(error: Numbers, freedom: Numbers, tail: float) -> Array:
@@ -201,8 +201,7 @@ def answers_apart(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple
         raise ValueError(SHARES_UNKNOWN)
     drawn = found.drawn
     if two:
-        one = limits(tally, confidence, sets=[[i]], readout=found)
-        first = one.low[answered, 0], one.high[answered, 0]
+        first = tuple(end[:, 0] for end in design_based_limits(found, confidence.tail(1))[:2])
         middle, (low, high) = 2 * found.share()[:, 0] - 1, (2 * end - 1 for end in first)
         ratio, equal, span = ratio_limits(*first, 1 - first[1], 1 - first[0]), 0.5, (0.0, 1.0)
     else:
@@ -210,7 +209,7 @@ def answers_apart(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple
         middle, equal, span = found.share()[:, 0], 0.0, (-1.0, 1.0)
         inside = never_empty(middle, middle - ends[0][:, 0], ends[1][:, 0] - middle, span)
         low, high = (np.where(drawn.blind[:, 0], *pair) for pair in zip(span, np.clip(inside, *span), strict=True))
-        ratio = _ratio(tally, confidence, [[i], [j]], [(answered, 0), (answered, 1)])
+        ratio = _ratio(*(tally.readout(answered, [[place]]) for place in (i, j)), confidence.tail(1))
 
     def contains(tail: Array) -> Mask:
         low, high = uncut_limits(found, drawn.freedom, tail, span)
@@ -242,11 +241,11 @@ def groups_apart(tally: Tally, place: int, rows: list[int], confidence: Confiden
     apart = domains_apart(tally, [[place]], rows)
     apart.refuse_unknown(SHARE_UNKNOWN)
     low, high = apart.limits(confidence.tail(1))
-    ratio = _ratio(tally, confidence, [[place]], [(rows[0], 0), (rows[1], 0)])
-    return Difference(apart.middle, low, high, *ratio, apart.p_value), True, STUDENT
+    ratio = _ratio(*(tally.readout([row], [[place]]) for row in rows), confidence.tail(1))
+    return Difference(apart.middle, low, high, float(ratio[0][0]), float(ratio[1][0]), apart.p_value), True, STUDENT
 
 
-def _ratio(tally: Tally, confidence: Confidence, sets: Sets, two: list[tuple[Any, int]]) -> tuple[Numbers, Numbers]:
-    """Give the limits of a ratio from those of both shares, each at half the tail."""
-    wider = limits(tally, Confidence(1 - (1 - confidence.level) / 2), sets=sets)
-    return ratio_limits(*(end[where] for where in two for end in (wider.low, wider.high)))
+def _ratio(first: Readout, second: Readout, tail: float) -> tuple[Array, Array]:
+    """Return the limits of the ratio of two shares from those of both, each at half the tail."""
+    ratio = ratio_limits(*(end for one in (first, second) for end in design_based_limits(one, tail / 2)[:2]))
+    return np.asarray(ratio[0])[:, 0], np.asarray(ratio[1])[:, 0]
