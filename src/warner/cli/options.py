@@ -92,6 +92,9 @@ Replicates = Annotated[
 Scale = Annotated[
     float | None, typer.Option(help="The scale factor of the replicate weights, from their documentation.")
 ]
+ReplicateClusters = Annotated[
+    int | None, typer.Option(help="The number of clusters in the sample behind the replicate weights.", min=2)
+]
 Unknown = Annotated[str, typer.Option(help="What to do with values that no report can have: error, or drop.")]
 Table = Annotated[str | None, typer.Option(help="The table, if FILE is the URL of a database of reports.")]
 Format = Annotated[
@@ -165,6 +168,7 @@ class SampleDesign(NamedTuple):
     whole: Whole = False
     replicates: Replicates = None
     scale: Scale = None
+    replicate_clusters: ReplicateClusters = None
 
     @property
     def part_sampled(self) -> float | str | None:

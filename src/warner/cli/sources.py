@@ -292,7 +292,7 @@ def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tall
     """Read saved tallies, and add them up; options that say how reports are read must not be given."""
     columns = source.columns
     given = {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}
-    given |= {f"--{name}": value or None for name, value in source.sample._asdict().items()}
+    given |= {f"--{name.replace('_', '-')}": value or None for name, value in source.sample._asdict().items()}
     for option, value in {**given, "--where": columns.where or None}.items():
         if value is not None:
             raise ValueError(f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already")

@@ -82,6 +82,7 @@ class TallyOptions(TypedDict, total=False):
     whole: bool
     replicates: Columnar
     scale: float | None
+    replicate_clusters: int | None
 
 
 @overload
@@ -117,6 +118,7 @@ def tally(
     whole: bool = False,
     replicates: Columnar = None,
     scale: float | None = None,
+    replicate_clusters: int | None = None,
 ) -> Tally | Pool | OpenTally:
     """Count reports.
 
@@ -181,6 +183,9 @@ def tally(
         for the whole sample. Or ``"jackknife"``, to leave out one cluster at a time.
     scale : float, optional
         The factor that belongs to replicate weights, by which squared deviations add up to the variance.
+    replicate_clusters : int, optional
+        The number of clusters in the sample that replicate weights were made from. Intervals of groups that lie in few
+        of the clusters then have better degrees of freedom.
 
     Examples
     --------
@@ -202,7 +207,7 @@ def tally(
         keep,
         dialect(encoding, decimal, missing, sheet),
         where,
-        SampleAsked(strata, clusters, sampled, whole, replicates, scale),
+        SampleAsked(strata, clusters, sampled, whole, replicates, scale, replicate_clusters),
     )
     if isinstance(design, OpenDomain) or (design is None and _answered_openly(reports := _looked_at(reports), asked)):
         return tallied_open(reports, design, asked)

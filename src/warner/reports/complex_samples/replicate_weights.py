@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 LEAST_SEEN = 1.5  # that a group must seem to lie in, below which nothing is known about the variance between them
-SAME_SIZE = 1e-6  # part of a group's size that is rounding
+SAME_SIZE = 6  # digits to which sizes of a group are the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,8 @@ class ReplicateSample(ComplexSample):
     clusters: int | None = None
 
     def described(self) -> str:
-        return f"{self.replicates:,} sets of replicate weights"
+        drawn = f" of {self.clusters:,} clusters" if self.clusters else ""
+        return f"{self.replicates:,} sets of replicate weights{drawn}"
 
     def people_of(self, groups: list[Group]) -> Array:
         cells = [self._cells_of.get(group, [0]) for group in groups]
@@ -63,11 +64,14 @@ class ReplicateSample(ComplexSample):
         variation = self.scale * float(((sizes / max(float(sizes.mean()), SMALLEST) - 1) ** 2).sum())
         inside = 1 / (variation + 1 / self.clusters) if self.clusters else 1 / max(variation, SMALLEST)
         freedom = min(self.replicates - 1.0, max(inside - 1, 0.0))
-        left = int(
-            (np.abs(sizes - np.median(sizes)) > SAME_SIZE * np.median(sizes)).sum()
-        )  # a cluster of the group out
-        if 0 < left <= self.replicates / 2:
-            freedom = min(freedom, left - 1.0)
+        part = np.round(sizes / max(float(sizes.max(initial=0)), SMALLEST), SAME_SIZE)
+        alike, times = np.unique(part, return_counts=True)
+        usual, most = alike[np.argmax(times)], int(times.max())
+        if (
+            self.replicates / 2 <= most < self.replicates
+        ):  # a jackknife: the others lack a cluster of the group
+            without = most if alike.min() == usual else self.replicates - most  # or most of them do
+            freedom = min(freedom, without - 1.0)
         return Shown(freedom, blind=inside < LEAST_SEEN or freedom < LEAST_SEEN - 1)
 
     def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Array, Shown]:
@@ -98,15 +102,16 @@ class ReplicateSample(ComplexSample):
         return Accuracy(self.scale * variance, np.full((len(groups), 1), float(self.replicates - 1)))
 
     def __add__(self, other: ComplexSample) -> ReplicateSample:
-        same = isinstance(other, ReplicateSample) and (self.replicates, self.scale) == (other.replicates, other.scale)
-        if not same or not isinstance(other, ReplicateSample):
-            raise ValueError("tallies must have the same number and scale of replicate weights to add up")
+        facts = [(one.replicates, one.scale, one.clusters) for one in (self, other) if isinstance(one, ReplicateSample)]
+        if len(facts) < 2 or facts[0] != facts[1]:
+            raise ValueError("tallies must have the same number, scale and clusters of replicate weights to add up")
         cells = self.cells + other.cells
         mine, theirs = (cells_in_order(one.people, one.cells.groups, cells.groups) for one in (self, other))
         return replace(self, cells=cells, people=mine + theirs)
 
     def to_dict(self) -> Document:
-        return {"replicates": self.replicates, "scale": self.scale, "cells": self._cells_document()}
+        drawn = {"replicate_clusters": self.clusters} if self.clusters else {}
+        return {"replicates": self.replicates, "scale": self.scale, **drawn, "cells": self._cells_document()}
 
     @classmethod
     def from_dict(cls, fields: Document, cells: Tally, people: Any) -> ReplicateSample:
@@ -117,10 +122,19 @@ class ReplicateSample(ComplexSample):
         if any(type(key[-1]) is not int or not 0 <= key[-1] < number for key in cells.groups):
             raise ValueError("cells must have the number of their replicate weights, counted from 0")
         refuse_scale(scale)
-        return cls(cells, people, number, float(scale))
+        refuse_clusters(clusters := fields.get("replicate_clusters"))
+        return cls(cells, people, number, float(scale), clusters)
 
 
 def refuse_scale(scale: Any) -> None:
     """Refuse what is no scale of replicate weights."""
     if isinstance(scale, bool) or not isinstance(scale, int | float | np.number) or not 0 < scale < np.inf:
         raise ValueError(f"scale must be a positive number, that of the replicate weights, but got {scale!r}")
+
+
+def refuse_clusters(clusters: Any) -> None:
+    """Raise an error for what is no number of clusters behind replicate weights."""
+    if clusters is not None and (isinstance(clusters, bool) or not isinstance(clusters, int) or clusters < 2):
+        raise ValueError(
+            f"replicate_clusters must be the number of clusters in the sample, at least 2, but got {clusters!r}"
+        )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.reports.complex_samples.cluster_samples import CLUSTER, REPLICATE, STRATUM, ClusterSample
-from warner.reports.complex_samples.replicate_weights import ReplicateSample, refuse_scale
+from warner.reports.complex_samples.replicate_weights import ReplicateSample, refuse_clusters, refuse_scale
 from warner.reports.sampling import parts_by_stratum, refuse_parts
 from warner.reports.tallies import Tally
 
@@ -33,6 +33,7 @@ class SampleAsked(NamedTuple):
     whole: bool = False
     replicates: Any = None
     scale: Any = None
+    replicate_clusters: Any = None
 
     @property
     def is_complex(self) -> bool:
@@ -77,6 +78,8 @@ class SampleAsked(NamedTuple):
             )
         if self.scale is not None and not self.replicated:
             raise TypeError("scale must be left out without replicates, the columns of weights that it belongs to")
+        if self.replicate_clusters is not None and not self.replicated:
+            raise TypeError("replicate_clusters must be left out without replicates, columns of weights; give clusters")
         if not self.replicated:
             return
         if weights is None or self.scale is None:
@@ -85,6 +88,7 @@ class SampleAsked(NamedTuple):
                 "weights (see their documentation: 1/R for balanced repeated replication or a bootstrap of R)"
             )
         refuse_scale(self.scale)
+        refuse_clusters(self.replicate_clusters)
         if self.named or _is_number(self.sampled):
             raise TypeError("replicates must come without strata, clusters and sampled, in whose place they are")
 
@@ -157,7 +161,8 @@ class SampleAsked(NamedTuple):
             del arrays["counts"]
         cells = Tally(whole.design, by=(*whole.by, REPLICATE), groups=keys, **arrays)
         people = np.tile(numbers, len(aligned))
-        return replace(whole, sample=ReplicateSample(cells, people, len(aligned), float(self.scale)))
+        sample = ReplicateSample(cells, people, len(aligned), float(self.scale), self.replicate_clusters)
+        return replace(whole, sample=sample)
 
 
 def _is_number(value: Any) -> bool:

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Tally
 
 CLUSTER_FIELDS = frozenset({"strata", "clusters", "sampled", "whole", "variance", "cells"})
+REPLICATE_FIELDS = frozenset({"replicates", "scale", "cells"})  # and replicate_clusters, if they are known
 
 
 def sample_from_dict(fields: Document, read: Callable[[Document], Tally]) -> ComplexSample:
     """Read the sample of a tally's file; `read` reads a tally."""
     given = fields["sample"]
-    names = {"replicates", "scale", "cells"} if isinstance(given, dict) and "replicates" in given else CLUSTER_FIELDS
-    if not isinstance(given, dict) or given.keys() != names or not isinstance(given["cells"], dict):
+    names = REPLICATE_FIELDS if isinstance(given, dict) and "replicates" in given else CLUSTER_FIELDS
+    told = given.keys() - {"replicate_clusters"} if names is REPLICATE_FIELDS else given
+    if not isinstance(given, dict) or set(told) != names or not isinstance(given["cells"], dict):
         raise ValueError(f"sample must have the fields {', '.join(sorted(names))}")
     extra = [REPLICATE] if "replicates" in given else []
     if not extra:
