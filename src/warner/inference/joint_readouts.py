@@ -33,6 +33,7 @@ class Joint:
     apart: bool  # of differences of shares, which may be negative
     fuzzy: bool = False  # of fuzzy sets, whose shares are no numbers of people
     freedom: float = math.inf  # of a complex sample
+    blind: bool = False  # of a group of a complex sample in one cluster
 
     @property
     def is_one_count(self) -> bool:
@@ -105,6 +106,7 @@ def joints(
     """Ask all collections that have reports of these groups, and say anything, how shares show in them."""
     rows: dict[int, list[tuple[Any, ...]]] = {group: [] for group in groups}
     silent, freedom = np.zeros(len(parts[0].answered)), np.full(len(parts[0].answered), math.inf)
+    blind = np.zeros(len(parts[0].answered), dtype=bool)
     for part in parts:
         people, answered = np.atleast_1d(part.n), part.answered
         answering = [group for group in groups if answered[group]]
@@ -112,7 +114,8 @@ def joints(
             silent = silent + people
         elif answering:
             found = part.readout(answering, sets, minus=minus, target=target)
-            freedom[answering] = math.inf if found.freedom is None else found.freedom[:, 0]
+            if found.drawn is not None:
+                freedom[answering], blind[answering] = found.drawn.freedom[:, 0], found.drawn.blind[:, 0]
             error = 0.0 if found.error is None else found.error
             laws = (
                 found.count,
@@ -133,5 +136,6 @@ def joints(
         )
         count, trials, people = (column.astype(np.float64) for column in (count, trials, people))
         binomial, about = Binomial(count, trials, base, gain), (float(silent[group]), minus is not None)
-        results.append(Joint(binomial, exact, error, people, *about, isinstance(sets, Fuzzy), float(freedom[group])))
+        drawn = float(freedom[group]), bool(blind[group])
+        results.append(Joint(binomial, exact, error, people, *about, isinstance(sets, Fuzzy), *drawn))
     return results

@@ -277,6 +277,8 @@ def _deviation(tally: Collected, group: int, x: Array, confidence: Confidence) -
     low, high = normal_limits(np.array(variance), np.array(wide), tail, unknown=unknown * width, span=(0.0, most))
     half = min(-float(ndtri(tail)) * half, 1.0)
     low = np.clip(variance - np.hypot(variance - low, half**2), 0.0, low)
+    if together.blind:
+        low, high = np.array(0.0), np.array(most)
     value = math.sqrt(min(max(variance + unknown * width / 2, 0.0), most)) if math.isfinite(error) else math.nan
     error = math.hypot(error, math.sqrt(2) * float(mean_error[0]) ** 2)
     return value, error / (2 * value) if value > 0 else math.inf, math.sqrt(low), math.sqrt(high)

@@ -125,6 +125,11 @@ def ranking(tally: Collected, count: int, confidence: Confidence) -> Ranking:
     certain, possible = np.zeros((2, len(tally.answered), tally.k), dtype=bool)
     ranked, approximate = _by_pairs(tally, int(count), at_once) or _by_intervals(tally, int(count), at_once)
     certain[tally.answered], possible[tally.answered] = ranked
+    if tally.sample is not None:
+        drawn = tally.parts[0].drawn.drawn
+        assert drawn is not None
+        blind = np.flatnonzero(tally.answered)[drawn.blind[:, 0]]  # nothing is known about a group in one cluster
+        certain[blind], possible[blind] = False, True
     names = tally.squeezed(certain), tally.squeezed(possible)
     return Ranking(int(count), *names, at_once, approximate or not tally.simple, tally)
 
@@ -155,7 +160,7 @@ def _by_pairs(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[
             support = n[group, 0] - counts[group] if turned else counts[group]
             ceilings = np.array([0.0, 2 * n[group, 0]])
             rows.append(leading(support, ceilings[[int(turned)]] if exclusive else ceilings, count, level))
-    elif mirrored([part.design for part in tally.parts]):
+    elif tally.sample is None and mirrored([part.design for part in tally.parts]):
         readouts = joints(tally.parts, groups, [[0]])
         if not all(readout.is_one_count for readout in readouts):
             return None

@@ -42,25 +42,36 @@ class Accuracy(NamedTuple):
     freedom: Array
 
 
+class Variances(NamedTuple):
+    """Design-based variances of frequencies, of shape (groups, sets); NaN where counts do not determine them."""
+
+    of_sample: Array
+    of_endless: Array  # if the population were infinite
+
+
 class Shown(NamedTuple):
     """What groups show about their design-based variances: numbers of one group, or arrays of shape (groups, 1).
 
     Attributes
     ----------
     freedom : float or array
-        Degrees of freedom.
+        Degrees of freedom of the variance between clusters, or between respondents drawn alone.
     part : float or array
         The part of the variance that the sample shows on average.
     blind : bool or array
         Whether the group lies in one cluster.
     certain : bool or array
         Whether all respondents of the group's strata were asked, so that the sample adds no variance.
+    fixed : float or array
+        Of respondents drawn alone from a finite population: the squared weights that the sampled parts leave to the
+        randomization alone, over the others.
     """
 
     freedom: Any
     part: Any = 1.0
     blind: Any = False
     certain: Any = False
+    fixed: Any = 0.0
 
     @classmethod
     def of_groups(cls, groups: Iterable[Shown]) -> Shown:
@@ -106,8 +117,8 @@ class ComplexSample(ABC):
         """Say what the sample consists of, such as 32 schools in 4 regions."""
 
     @abstractmethod
-    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Array, Shown]:
-        """Return the variances of the frequencies, (groups, sets), and what the groups show about them."""
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Variances, Shown]:
+        """Return the variances of the frequencies, and what the groups show about them."""
 
     @abstractmethod
     def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Together:
@@ -317,33 +328,44 @@ class ClusterSample(ComplexSample):
         device = part * device + (1 - part) * about
         return Moments(in_units(sums), in_units(weight), everybody, in_units(about), in_units(device))
 
-    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Array, Shown]:
-        variance, shown = np.empty(frequency.shape), []
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Variances, Shown]:
+        variance, endless, shown = np.empty(frequency.shape), np.empty(frequency.shape), []
         for row, group in enumerate(groups):
             moments = self._moments(question, frequency[row], group)
             deviations, freedom = self.units.deviations(moments, frequency[row])
             shown.append(self._shown(moments.everybody, group, freedom))
             if self.method == "jackknife":
-                variance[row] = (self.units.jackknife(moments, frequency[row]) ** 2).sum(axis=0)
+                variance[row] = endless[row] = (self.units.jackknife(moments, frequency[row]) ** 2).sum(axis=0)
             else:
                 variance[row] = self.units.variance(deviations)
-        return variance, Shown.of_groups(shown)
+                endless[row] = self.units.between(deviations) if self.finite else variance[row]
+        return Variances(variance, endless), Shown.of_groups(shown)
 
     def _shown(self, weight: Array, group: Group, freedom: float) -> Shown:
         """Return what a group shows about its variance, from its weight in each unit."""
         units, reached = self.units, weight > 0
         sampled = reached & (units.part < 1)  # clusters of other strata do not vary
         certain = not sampled.any() and (units.alone or units.whole)
+        varying = np.where(sampled, weight, 0.0) if sampled.any() else weight
+        part = varying / max(varying.sum(), SMALLEST)
         if not units.alone:
+            if (varying < weight).any():
+                freedom = units.leverage(part)[1]
             return Shown(freedom, 1.0, np.count_nonzero(sampled) == 1, certain)
-        most, part = units.shown(weight / max(weight.sum(), SMALLEST), self._worth(group))
-        return Shown(min(freedom, most), max(part, SMALLEST), False, certain)
+        squares = self._squares(group)
+        most, shown = units.shown(part, varying.sum() ** 2 / max(squares[varying > 0].sum(), SMALLEST))
+        random, fixed = ((part * squares).sum() for part in (1 - units.part, units.part))
+        return Shown(min(freedom, most), max(shown, SMALLEST), False, certain, fixed / random if random > 0 else 0.0)
+
+    def _squares(self, group: Group) -> Array:
+        """Return the sums of squared weights of a group in each unit."""
+        places, _, n = self._rows(group)
+        squares = n[:, 0] if self.cells.squares is None else np.asarray(self.cells.squares)[places]
+        return np.bincount(self._unit[places], squares, minlength=len(self._keys))
 
     def _worth(self, group: Group) -> float:
         """Kish's effective sample size of a group."""
-        places, _, n = self._rows(group)
-        squares = n if self.cells.squares is None else np.asarray(self.cells.squares)[places]
-        return float(n.sum() ** 2 / max(float(np.sum(squares)), SMALLEST))
+        return float(self._rows(group)[2].sum() ** 2 / max(self._squares(group).sum(), SMALLEST))
 
     def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Together:
         moments = [self._moments(question, f, group) for f, group in zip(frequency, pair, strict=True)]

@@ -46,29 +46,39 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
     simple = alone / np.where(asked > 0, asked, 1.0) / gain**2  # the variance of a simple sample
     if found.error is not None:
         simple = np.where(exact, simple, found.error**2)
-    known = np.isfinite(accuracy) & np.isfinite(simple)
-    variance = np.where(known, np.maximum(accuracy, 0) / gain**2, simple)
+    known = np.isfinite(accuracy.of_sample) & np.isfinite(simple)
+    variance, endless = (np.where(known, np.maximum(part, 0) / gain**2, simple) for part in accuracy)
     floor = _of_randomization(question, counts[rows] * worth, alike, histogram, frequency.shape)
     rounding = ROUNDING * simple + COUNT_ROUNDING / np.where(asked > 0, asked, 1.0) / gain**2
     varies, largest = variance > rounding, np.maximum(variance, floor)
     told = (largest > rounding) & np.isfinite(simple) & np.where(exact, alone > ROUNDING, simple > 0)
     reported = asked * (people / alike)
-    number = np.divide(asked * simple, largest, out=reported + np.zeros(frequency.shape), where=told)
+    # Only a finite population may make respondents worth more than themselves.
+    most = np.divide(np.maximum(endless, floor), largest, out=np.ones(frequency.shape), where=told)
+    number = np.divide(asked * simple, largest, out=np.full(frequency.shape, np.inf), where=told)
+    trials = np.minimum(number, reported * np.maximum(most, 1))
     certain = shown.certain & (largest <= rounding)  # a census without noise
-    weighed = np.where(certain, np.inf, np.where(told, np.maximum(number, asked), asked)) if sample.finite else asked
+    noise = np.divide(floor, simple, out=np.zeros(frequency.shape), where=told)
     drawn = Drawn(
-        freedom=np.minimum(shown.freedom, np.maximum(found.trials - 1, 0)),
+        freedom=np.minimum(shown.freedom * _with_noise(shown.fixed, noise), np.maximum(found.trials - 1, 0)),
         people=people,
-        worth=weighed,
+        worth=np.where(certain, np.inf, asked * np.maximum(most, 1)),
         variance=np.where(varies, variance, np.where(certain, 0.0, simple)) / shown.part,
         simple=simple,
         floor=floor,
         floored=floor > variance,
         blind=np.broadcast_to(shown.blind, frequency.shape),
     )
-    trials = number if sample.finite else np.minimum(number, reported)
     error = np.where(varies, np.sqrt(variance), np.where(exact | certain, 0.0, np.sqrt(simple)))
     return replace(found, count=frequency * trials, trials=trials, error=error, drawn=drawn)
+
+
+def _with_noise(fixed: Array, noise: Array) -> Array:
+    """Return how many times as many degrees of freedom a variance has that is partly that of known noise.
+
+    It is Satterthwaite's ratio for the sum of an estimated and a known variance, at their expectations.
+    """
+    return np.ones(fixed.shape) if not fixed.any() else (1 + fixed * noise) ** 2
 
 
 def _of_randomization(

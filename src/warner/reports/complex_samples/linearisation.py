@@ -236,22 +236,25 @@ class Units:
 
     def variance(self, deviations: Deviations) -> Array:
         """Give the variances; NaN where counts do not tell them."""
-        centred, sums, squares, device = deviations
-        factor = ((1 - self.part) * self.sizes / (self.sizes - 1))[:, np.newaxis]
-        if self.alone:
-            assert squares is not None
-            between = (factor * (squares - sums**2 / self.sizes[:, np.newaxis])).sum(axis=0)
-        else:
-            between = (factor * centred**2).sum(axis=0)
+        _, sums, squares, device = deviations
+        between = self.between(deviations, 1 - self.part)
         if self.sampled is None:
-            return np.asarray(between)
+            return between
         assert squares is not None
         assert device is not None
         # Where counts do not tell the device's noise, the population counts as infinite.
-        endless = np.asarray((centred**2 * (self.sizes / (self.sizes - 1))[:, np.newaxis]).sum(axis=0))
+        endless = np.full(between.shape, np.nan) if self.alone else self.between(deviations)
         remaining = self._remaining(sums, squares, device)
-        known = np.isfinite(remaining)
-        return np.where(known, between + np.maximum(remaining, 0), np.nan if self.alone else endless)
+        return np.where(np.isfinite(remaining), between + np.maximum(remaining, 0), endless)
+
+    def between(self, deviations: Deviations, part: Numbers = 1.0) -> Array:
+        """Variances between units, of which each stratum has this part left: those of an infinite population if 1."""
+        centred, sums, squares, _ = deviations
+        factor = (part * self.sizes / (self.sizes - 1))[:, np.newaxis]
+        if not self.alone:
+            return np.asarray((factor * centred**2).sum(axis=0))
+        assert squares is not None
+        return np.asarray((factor * (squares - sums**2 / self.sizes[:, np.newaxis])).sum(axis=0))
 
     def _remaining(self, sums: Array, squares: Array, device: Array) -> Array:
         """Give what a finite population does not take away: the noise of the device, and of people within clusters."""

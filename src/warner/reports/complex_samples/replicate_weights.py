@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.arrays import SMALLEST
-from warner.reports.complex_samples.cluster_samples import Accuracy, ComplexSample, Shown, Together, cells_in_order
+from warner.reports.complex_samples.cluster_samples import (
+    Accuracy,
+    ComplexSample,
+    Shown,
+    Together,
+    Variances,
+    cells_in_order,
+)
 
 if TYPE_CHECKING:
     from warner.arrays import Array
@@ -67,17 +74,16 @@ class ReplicateSample(ComplexSample):
         part = np.round(sizes / max(float(sizes.max(initial=0)), SMALLEST), SAME_SIZE)
         alike, times = np.unique(part, return_counts=True)
         usual, most = alike[np.argmax(times)], int(times.max())
-        if (
-            self.replicates / 2 <= most < self.replicates
-        ):  # a jackknife: the others lack a cluster of the group
+        if self.replicates / 2 <= most < self.replicates:  # a jackknife: the others lack a cluster of the group
             without = most if alike.min() == usual else self.replicates - most  # or most of them do
             freedom = min(freedom, without - 1.0)
         return Shown(freedom, blind=inside < LEAST_SEEN or freedom < LEAST_SEEN - 1)
 
-    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Array, Shown]:
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Variances, Shown]:
         rows = zip(frequency, groups, strict=True)
         moved = [(self._deviations(question, f, group) ** 2).sum(axis=0) for f, group in rows]
-        return self.scale * np.array(moved), Shown.of_groups(map(self._shown, groups))
+        variance = self.scale * np.array(moved)
+        return Variances(variance, variance), Shown.of_groups(map(self._shown, groups))
 
     def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Together:
         one, two = (self._in_all(question, f, group) for f, group in zip(frequency, pair, strict=True))
