@@ -11,7 +11,8 @@ lowers the other, more:
 and likewise above, where :math:`r = C / \sqrt{v_1 v_2}` with the design-based covariance C and the variances v of the
 effective samples. F is what clusters cannot remove: the larger one of the variance of the randomization and of the
 scatter of respondents within clusters. Where a domain is worth fewer than `FEW` respondents, the limits of each at half
-the tail are subtracted instead, which needs no correlation. Those of a domain that lies in one cluster are 0 and 1.
+the tail are subtracted instead, which needs no correlation. Where one of them lies in one cluster, so that its limits
+are 0 and 1, the others are those of its own share.
 
 **Two answers** have the limits of a mean of scores from -1 to 1; the only two answers have those of the first share.
 
@@ -32,7 +33,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from warner.inference.differences import Difference, ratio_limits
-from warner.inference.korn_graubard import design_based_limits, in_one_cluster, uncut_limits
+from warner.inference.korn_graubard import cut_limits, design_based_limits, in_one_cluster, uncut_limits
 from warner.inference.normal import never_empty
 from warner.reports.complex_samples.linear_scores import LinearScores
 from warner.searching import bisected_each
@@ -133,9 +134,10 @@ class Apart:
         if not self._subtracted:
             low, high, _ = self._joined(tail)
             return low, high
-        blind = self.blind[:, np.newaxis]
-        low, high = uncut_limits(self.found, self.together.freedom, tail if blind.any() else tail / 2)
-        low, high = np.where(blind, 0.0, np.clip(low, 0, 1)), np.where(blind, 1.0, np.clip(high, 0, 1))
+        if self.blind.any():
+            low, high = cut_limits(self.found, tail)
+        else:
+            low, high = (np.clip(end, 0, 1) for end in uncut_limits(self.found, self.together.freedom, tail / 2))
         return (low[0] - high[1])[np.newaxis], (high[0] - low[1])[np.newaxis]
 
     def _joined(self, tail: Array) -> tuple[Array, Array, bool]:
@@ -192,28 +194,23 @@ class Apart:
 
 def answers_apart(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str]:
     """Compare two answers in each group that has reports; of two answers in all, by the share of the first."""
-    answered, tail = tally.answered, np.array([[confidence.tail(1)]])
+    answered = tally.answered
     two = tally.k == 2 and tally.design.exclusive
     found = tally.readout(answered, [[i]], minus=None if two else [[j]], target=confidence.target)
-    assert found.drawn is not None
     assert found.error is not None
     if np.isinf(found.error).any():
         raise ValueError(SHARES_UNKNOWN)
-    drawn = found.drawn
+    equal, span = (0.5, (0.0, 1.0)) if two else (0.0, (-1.0, 1.0))
+    middle, (low, high) = found.share()[:, 0], (end[:, 0] for end in cut_limits(found, confidence.tail(1), span))
     if two:
-        first = tuple(end[:, 0] for end in design_based_limits(found, confidence.tail(1))[:2])
-        middle, (low, high) = 2 * found.share()[:, 0] - 1, (2 * end - 1 for end in first)
-        ratio, equal, span = ratio_limits(*first, 1 - first[1], 1 - first[0]), 0.5, (0.0, 1.0)
+        middle, ratio = 2 * middle - 1, ratio_limits(low, high, 1 - high, 1 - low)
+        low, high = 2 * low - 1, 2 * high - 1
     else:
-        ends = uncut_limits(found, drawn.freedom, tail, (-1.0, 1.0))
-        middle, equal, span = found.share()[:, 0], 0.0, (-1.0, 1.0)
-        inside = never_empty(middle, middle - ends[0][:, 0], ends[1][:, 0] - middle, span)
-        low, high = (np.where(drawn.blind[:, 0], *pair) for pair in zip(span, np.clip(inside, *span), strict=True))
         ratio = _ratio(*(tally.readout(answered, [[place]]) for place in (i, j)), confidence.tail(1))
 
     def contains(tail: Array) -> Mask:
-        low, high = uncut_limits(found, drawn.freedom, tail, span)
-        return np.asarray((low <= equal) & (high >= equal) | drawn.blind)
+        low, high = cut_limits(found, tail, span)
+        return np.asarray((low <= equal) & (high >= equal))
 
     return Difference(middle, low, high, *ratio, inverted(contains)), True, STUDENT
 

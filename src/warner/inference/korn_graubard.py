@@ -14,13 +14,12 @@ Student's t, because it is known.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from warner.inference.binomial import Binomial, binomial_limits, interval_and_error
+from warner.inference.binomial import Binomial, binomial_limits, share_limits, standard_error
 from warner.inference.normal import never_empty
 from warner.reports.complex_samples.linearisation import fewer_people
 from warner.words import enumerated
@@ -40,23 +39,37 @@ def design_based_limits(readout: Readout, tail: float) -> tuple[Array, Array, Ar
     drawn = readout.drawn
     assert drawn is not None
     assert readout.error is not None
-    exact = np.broadcast_to(readout.exact, readout.count.shape)
-    middle, half = _means(readout, drawn.freedom, tail, (0.0, 1.0))
-    low, high = (np.clip(end, 0, 1) for end in never_empty(middle, half, half))
     error = np.array(readout.error)
-    if exact.any():
-        fewer = fewer_people(drawn.people, drawn.freedom, tail)
-        binomial = Binomial.of(replace(readout, count=readout.count * fewer, trials=readout.trials * fewer))
-        ends = interval_and_error(binomial, tail, "population")
-        low, high = (np.where(exact, end, other) for end, other in zip(ends, (low, high), strict=False))
-        error = np.where(exact & (error == 0), ends[2], error)
-    census = np.isinf(drawn.worth)
-    share = np.clip(readout.share(), 0, 1)
-    low, high = np.where(census, share, low), np.where(census, share, high)
-    low, high = np.where(drawn.blind, 0.0, low), np.where(drawn.blind, 1.0, high)
+    binomial = _effective(readout, drawn.freedom, tail)
+    counted = np.broadcast_to(readout.exact, error.shape) & (error == 0) & ~np.isinf(drawn.worth)
+    if counted.any():
+        error = np.where(counted, standard_error(binomial), error)
+    low, high = cut_limits(readout, tail)
     used = methods_of(readout)
     names = [name for name in ("korn_graubard", "linear", RANDOMIZATION, ONE_CLUSTER) if (used == name).any()]
-    return low, high, np.where(census, 0.0, error), tuple(names)
+    return low, high, error, tuple(names)
+
+
+def cut_limits(readout: Readout, tail: Numbers, span: tuple[float, float] = (0.0, 1.0)) -> tuple[Array, Array]:
+    """Return the limits within the span, never empty; `tail` may be an array that broadcasts."""
+    drawn = readout.drawn
+    assert drawn is not None
+    exact = np.broadcast_to(readout.exact, readout.count.shape)
+    middle, half = _means(readout, drawn.freedom, tail, span)
+    low, high = (np.clip(end, *span) for end in never_empty(middle, half, half, span))
+    if exact.any():
+        ends = share_limits(_effective(readout, drawn.freedom, tail), tail, "population")
+        low, high = (np.where(exact, end, other) for end, other in zip(ends, (low, high), strict=True))
+    census, share = np.isinf(drawn.worth), np.clip(readout.share(), *span)
+    low, high = np.where(census, share, low), np.where(census, share, high)
+    return np.where(drawn.blind, span[0], low), np.where(drawn.blind, span[1], high)
+
+
+def _effective(readout: Readout, freedom: Numbers, tail: Numbers) -> Binomial:
+    """Return the counts at the effective sample size."""
+    assert readout.drawn is not None
+    fewer = fewer_people(readout.drawn.people, freedom, tail)
+    return Binomial(readout.count * fewer, readout.trials * fewer, readout.base, readout.gain)
 
 
 def methods_of(readout: Readout) -> Counts:
@@ -93,9 +106,8 @@ def uncut_limits(
     middle, half = _means(readout, freedom, tail, span)
     low, high = middle - half, middle + half
     if exact.any():
-        fewer = fewer_people(drawn.people, freedom, tail)
-        ends = binomial_limits(readout.count * fewer, readout.trials * fewer, tail)
-        one, two = ((end - readout.base) / readout.gain for end in ends)
+        binomial = _effective(readout, freedom, tail)
+        one, two = (np.asarray(binomial.share_at(end)) for end in binomial_limits(binomial.count, binomial.n, tail))
         low, high = np.where(exact, np.minimum(one, two), low), np.where(exact, np.maximum(one, two), high)
     census = np.isinf(drawn.worth)
     return np.where(census, readout.share(), low), np.where(census, readout.share(), high)

@@ -305,7 +305,8 @@ def _with_replicates(
     tally_of: Callable[[Asked], Tally], whole: Asked, others: Asked, columns: list[Any], sample: SampleAsked
 ) -> Tally:
     each = [tally_of(others._replace(weights=column)) for column in columns]
-    return sample.replicate(tally_of(whole), tally_of(others._replace(weights=None)), each)
+    people = tally_of(whole._replace(keep=False, sample=SampleAsked(sampled=1.0)))  # which counts those with a weight
+    return sample.replicate(tally_of(whole), people, each)
 
 
 def _looked_at(reports: Any) -> Any:
@@ -463,7 +464,8 @@ def _tally_source(
     wanted = Wanted({columns.value: (form,)}, columns.by, columns.weights, columns.counts, asked.rows)
     if isinstance(source, Table) and form.kinds is None:
         return _tally_batches(prepared(source, wanted, codes=asked.codes), design, columns, asked)
-    loaded = load(source, wanted, few=form, codes=asked.codes, drop=asked.drop)
+    weighed = asked.sample.is_complex
+    loaded = load(source, wanted, few=form, codes=asked.codes, drop=asked.drop, positive=weighed)
     values = loaded.reports(columns.value)
     values = asked.wrote.blanked(values) if isinstance(source, Mapping) else values
     rows = Rows(*form.read(values, text=loaded.text, codes=asked.codes))
@@ -483,7 +485,7 @@ def _tally_rows(
     library: str | None = None,
 ) -> Tally | OpenTally:
     """Count rows of reports that were read from these values, with the amounts and groups that were loaded."""
-    rows = rows._replace(number=loaded.number, weight=loaded.weight, square=loaded.square)
+    rows = rows._replace(number=loaded.number, weight=loaded.weight, square=loaded.square, positive=loaded.positive)
     if by:
         groups, place = grouped([listed(loaded.columns[name]) for name in by])
         rows = rows._replace(groups=groups, place=place)

@@ -241,7 +241,7 @@ def load(
     if few is None:
         rows = count_distinct_rows(table, columns, positive=positive)
     else:
-        rows = count_rows(table, columns, few, codes=codes, drop=drop)
+        rows = count_rows(table, columns, few, codes=codes, drop=drop, positive=positive)
     bad = float(np.sum(rows.get("bad", 0)))
     weight, square = (_doubles(rows.get(name)) for name in ("weight", "square"))
     refuse_bad_amounts(table, columns, bad or (0 if weight is None else int((~np.isfinite(weight)).sum())))

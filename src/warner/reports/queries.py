@@ -114,7 +114,9 @@ class Table:
         return replace(self, native=frame.to_native(), **changes)
 
 
-def count_rows(source: Table, columns: Columns, form: Form, *, codes: bool, drop: bool) -> CountedRows:
+def count_rows(
+    source: Table, columns: Columns, form: Form, *, codes: bool, drop: bool, positive: bool = False
+) -> CountedRows:
     """Count the distinct values of a column, for each group, in the engine that holds it.
 
     With `drop`, too many different values are not an error: those that no report can be are lumped together.
@@ -123,7 +125,7 @@ def count_rows(source: Table, columns: Columns, form: Form, *, codes: bool, drop
     assert form.kinds is not None
     most = form.kinds + FOREIGN_LIMIT + 1
     limit = ROWS_LIMIT if columns.by else most
-    rows = _counted(source, columns, limit + 1)
+    rows = _counted(source, columns, limit + 1, positive=positive)
     if len(rows["value"]) <= limit and (not columns.by or _different(rows["value"]) <= most):
         return rows
     if not drop:
@@ -132,7 +134,7 @@ def count_rows(source: Table, columns: Columns, form: Form, *, codes: bool, drop
             f'has {form.kinds:,}: is this the right column? With unknown="drop" the others are left out'
         )
     only, whole = form.possible(text=source.text, codes=codes), codes or form.holds == "integers"
-    rows = _fetched(_query(source.frame, source.schema, columns, only, whole=whole))
+    rows = _fetched(_query(source.frame, source.schema, columns, only, whole=whole, positive=positive))
     if len(rows["value"]) > ROWS_LIMIT:
         raise ValueError(
             f"there are more than {ROWS_LIMIT:,} groups and values; tally some groups at a time, or by fewer columns"

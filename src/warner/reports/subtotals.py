@@ -38,8 +38,8 @@ EVERYBODY: tuple[Group, ...] = ((),)  # the groups where nothing is grouped by
 class Rows(NamedTuple):
     """Rows that were read, wherever that was: the report of each, for how many reports of what weight, in which group.
 
-    `place` is the number of a row's group; None where there is one group. `square` is the sum of squared weights, where
-    a row stands for several.
+    `place` is the number of a row's group; None where there is one group. `square` is the sum of squared weights, and
+    `positive` the number of weights above 0, where a row stands for several.
     """
 
     reports: Counts
@@ -47,6 +47,7 @@ class Rows(NamedTuple):
     number: Integers | None = None  # one report a row where there is none
     weight: Array | None = None
     square: Array | None = None
+    positive: Integers | None = None
     place: Integers | None = None
     groups: tuple[Group, ...] = EVERYBODY
 
@@ -88,7 +89,7 @@ class Subtotal(NamedTuple):
 
     `bad` amounts are negative or missing, `roughly` is the sum of the others as a float, which does not overflow;
     `strange` are values that no report can have, and how often each is there. Of a complex sample with weights there
-    are also the number of `people`, and the sums of squared weights `by_kind` of report.
+    are also the number of `people` whose weight is above 0, and the sums of squared weights `by_kind` of report.
     """
 
     groups: tuple[Group, ...]
@@ -144,10 +145,12 @@ def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
 
 
 def _by_kind(design: Design, known: Rows, squares: Array) -> dict[str, Any]:
-    """Count people, and squared weights for each kind of report."""
+    """Count respondents with a weight above 0, and squared weights for each kind of report."""
+    assert known.weight is not None
+    positive = (known.weight > 0).astype(np.int64) if known.positive is None else known.positive
     counts = design.counted(known.reports, squares, group=known.place, groups=len(known.groups)).counts
     by_kind = counts[np.newaxis] if known.place is None else counts
-    return {"people": known.per_group(known.number), "by_kind": by_kind}
+    return {"people": known.per_group(positive), "by_kind": by_kind}
 
 
 def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:

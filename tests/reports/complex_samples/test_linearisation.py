@@ -550,3 +550,43 @@ def test_differences_of_answers_that_some_are_asked_about_have_the_noise_of_all(
     asked = LinearScores(design, [[0]], [[1]])
     assert_allclose(asked.squared_shares(counts, np.array([[2000.0]])), 1600)
     assert_allclose(LinearScores(design, [[0]]).squared_shares(counts, np.array([[2000.0]])), 1000 / 5)
+
+
+# Shares that weigh noise
+
+
+@pytest.mark.parametrize("clusters", [2, 3, 5])
+def test_few_random_clusters_do_not_change_shares_that_weigh_noise(clusters: int) -> None:
+    """2,000 respondents in random clusters have the shares that they have without clusters, and the output says so."""
+    rng, design = np.random.default_rng(7), RandomizedResponse(20, epsilon=2)
+    reports = design.randomize(rng.choice(20, 2000, p=[0.5] + [0.5 / 19] * 19).tolist())
+    plain = warner.estimate(warner.tally(reports, design), method="shrink")
+    clustered = warner.estimate(warner.tally(reports, design, clusters=np.arange(2000) % clusters), method="shrink")
+    assert_allclose(clustered.shares, plain.shares, rtol=1e-6)
+    note = "shrink ignores clusters where they are fewer than 6"
+    assert note in clustered.text()
+    assert note in clustered.to_dict()["sample_notes"]
+
+
+def test_many_clusters_change_shares_that_weigh_noise_by_their_mean_design_effect() -> None:
+    """Reports that come in equal pairs within clusters of two are half as many."""
+    rng, design = np.random.default_rng(7), RandomizedResponse(20, epsilon=2)
+    reports = np.repeat(design.randomize(rng.integers(0, 20, 1000).tolist()), 2).tolist()
+    counted = warner.tally(reports, design, clusters=np.arange(2000) // 2)
+    assert_allclose(counted.steady, 1000, rtol=0.01)
+    assert not any("shrink" in note for note in warner.estimate(counted).sample_notes())
+    numbers = SquareWave(11, epsilon=1)
+    scores = numbers.randomize(rng.integers(0, 11, 2000).tolist())
+    few = warner.tally(scores, numbers, clusters=np.arange(2000) % 3)
+    alone = warner.tally(scores, numbers)
+    assert_allclose(warner.estimate(few).shares, warner.estimate(alone).shares, rtol=1e-6)
+
+
+def test_certainty_strata_do_not_lend_degrees_of_freedom() -> None:
+    """Forty of whom everybody was asked, and four others: three degrees of freedom, as of four."""
+    data = {"y": ["yes", "no"] * 22, "h": [0] * 40 + [1] * 4, "part": [1.0] * 40 + [0.1] * 4}
+    counted = warner.tally(data, DIRECT, column="y", strata="h", sampled="part")
+    assert_allclose(counted.readout().freedom, 3)
+    noisy = warner.tally(data, PUPILS, column="y", strata="h", sampled="part").readout().freedom
+    assert noisy is not None
+    assert 3 < noisy[0, 0] <= 43  # the noise of the forty is known

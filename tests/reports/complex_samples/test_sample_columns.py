@@ -140,6 +140,69 @@ def test_replicate_weights_are_those_of_the_jackknife_that_made_them(tmp_path: P
     assert warner.estimate(whole).totals().se[0, 0] > 0
 
 
+def replicated_in_ten(inside: int, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return ten clusters of 20, with group 1 in `inside` of them, and columns of replicate weights."""
+    rng, cluster = np.random.default_rng(2), np.repeat(np.arange(10), 20)
+    data: dict[str, Any] = {"y": rng.choice(["yes", "no"], 200).tolist(), "g": (cluster < inside).astype(int).tolist()}
+    columns = 10 if kind == "jackknife" else 200
+    drawn = rng.multinomial(9, np.full(10, 0.1), columns) * 10 / 9  # a bootstrap of 9 of 10 clusters
+    factor = (1 - np.eye(10)) * 10 / 9 if kind == "jackknife" else drawn
+    data |= {"w": [1.0] * 200} | {f"rw{column}": factor[column][cluster].tolist() for column in range(columns)}
+    asked = {"column": "y", "by": "g", "weights": "w", "replicates": "rw*"}
+    return data, asked | {"scale": 0.9 if kind == "jackknife" else 1 / columns}
+
+
+@pytest.mark.parametrize(("inside", "freedom"), [(1, 0), (2, 1), (3, 2), (5, 4), (10, 9)])
+def test_columns_of_a_jackknife_show_in_how_many_clusters_a_group_lies(inside: int, freedom: int) -> None:
+    data, asked = replicated_in_ten(inside, "jackknife")
+    counted = warner.tally(data, SURVEY, **asked)
+    drawn = counted.drawn.drawn
+    assert drawn is not None
+    assert_allclose(drawn.freedom[-1], freedom, atol=1e-9)
+    assert drawn.blind[-1, 0] == (inside == 1)
+
+
+@pytest.mark.parametrize("inside", [1, 2, 3, 5])
+def test_the_number_of_clusters_makes_up_for_what_bootstrap_columns_do_not_show(inside: int, tmp_path: Path) -> None:
+    """Without it 1/K - 1/m is taken for 1/K; the number comes within a third of the 9/10 K that are drawn."""
+    data, asked = replicated_in_ten(inside, "bootstrap")
+    found = {}
+    for clusters in (None, 10):
+        counted = warner.tally(data, SURVEY, **asked, replicate_clusters=clusters)
+        assert Tally.from_json(counted.to_json()) == counted
+        assert counted.drawn.drawn is not None
+        found[clusters] = counted.drawn.drawn.freedom[1, 0] + 1
+        assert (counted.drawn.drawn.blind[1, 0]) == (inside == 1)
+    assert found[10] < found[None]
+    assert 0.6 * inside < found[10] < 1.4 * inside
+    assert "200 sets of replicate weights of 10 clusters" in warner.estimate(counted).text()
+
+
+@pytest.mark.parametrize("clusters", [1, 2.5, "10", True])
+def test_what_is_no_number_of_clusters_is_rejected(clusters: Any) -> None:
+    data, asked = replicated_in_ten(3, "jackknife")
+    with pytest.raises(ValueError, match="replicate_clusters must be the number of clusters in the sample, at least 2"):
+        warner.tally(data, SURVEY, **asked, replicate_clusters=clusters)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_respondents_without_weight_do_not_count(engine: str, tmp_path: Path) -> None:
+    """Nobody of ten says yes, beside 90 whose weight is zero: that is no more than ten tell."""
+    direct = RandomizedResponse(["yes", "no"], odds=(1, 0))
+    data = {
+        "y": ["no"] * 100 + ["yes", "no"] * 50,
+        "g": ["a"] * 100 + ["b"] * 100,
+        "h": [0, 1] * 100,
+        "w": [0.0] * 90 + [1.0] * 110,
+    }
+    kept = {name: column[90:] for name, column in data.items()}
+    asked: dict[str, Any] = {"column": "y", "by": "g", "strata": "h", "weights": "w"}
+    counted = warner.tally(in_engine(engine, data, tmp_path), direct, **asked)
+    expected = warner.estimate(warner.tally(kept, direct, **asked)).interval("yes")
+    assert_allclose(warner.estimate(counted).interval("yes").high, expected.high)
+    assert expected.high[0] > 0.3  # 1 - 0.025^(1/10)
+
+
 def test_sets_of_answers_are_counted_by_cluster_in_batches(tmp_path: Path) -> None:
     design = UnaryEncoding(5, epsilon=1)
     rng = np.random.default_rng(3)
@@ -207,6 +270,7 @@ def test_samples_that_do_not_show_how_they_vary_are_refused(change: Any, options
             "must come without strata",
         ),
         ({"scale": 1.0}, "scale must be left out without replicates"),
+        ({"replicate_clusters": 10}, "replicate_clusters must be left out without replicates"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: Any, message: str) -> None:

@@ -279,7 +279,8 @@ class ClusterSample(ComplexSample):
         stratum = np.array([number[stratum] for stratum, _ in self._keys], dtype=np.int64)
         people = np.bincount(self._unit, self.reports.astype(np.float64), minlength=len(self._keys))
         if self.clusters is None:
-            refuse_few_units(np.bincount(stratum, people), "people")
+            sizes = np.bincount(stratum, people)
+            refuse_few_units(sizes[sizes > 0], "people")
         else:
             strata_of = Counter(cluster for _, cluster in self._keys)
             refuse_split_clusters([name for name, times in strata_of.items() if times > 1])

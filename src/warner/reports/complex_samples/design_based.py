@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ROUNDING = 1e-12  # part of a simple sample's variance that is rounding
 COUNT_ROUNDING = 1e-15  # variance of a frequency, of one respondent, that is rounding
 LEAST_CLUSTERS = 6  # with fewer, a mean design effect is mostly chance
+SAME = 1e-6  # part by which variances that are equal may differ
 USUAL_TAIL = 0.025  # of the intervals that a single effective number is for
 
 
@@ -66,7 +67,7 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
         variance=np.where(varies, variance, np.where(certain, 0.0, simple)) / shown.part,
         simple=simple,
         floor=floor,
-        floored=floor > variance,
+        floored=floor > variance * (1 + SAME) + rounding,
         blind=np.broadcast_to(shown.blind, frequency.shape),
     )
     error = np.where(varies, np.sqrt(variance), np.where(exact | certain, 0.0, np.sqrt(simple)))

@@ -146,8 +146,8 @@ class Units:
     @cached_property
     def sizes(self) -> Array:
         """The number of clusters, or of people who were drawn alone, in the stratum of each unit."""
-        each = self.people if self.alone else None
-        return np.bincount(self.stratum, each).astype(np.float64)[self.stratum]
+        sizes = np.bincount(self.stratum, self.people if self.alone else None).astype(np.float64)
+        return np.maximum(sizes, 2.0)[self.stratum]  # a stratum without weight has no respondents, and no variance
 
     @property
     def number(self) -> int:

@@ -145,10 +145,11 @@ class SampleAsked(NamedTuple):
         return parts, replace(cells, by=cells.by[:place] + cells.by[place + 1 :], groups=groups)
 
     def replicate(self, whole: Tally, alike: Tally, each: list[Tally]) -> Tally:
-        """Make the tally with replicate weights from that of the whole sample, that of people, and one for each."""
+        """Make the tally with replicate weights from that of the whole sample, that of respondents, and each."""
         aligned = [part.with_groups(whole.groups) for part in each]
         groups = whole.groups if whole.by else ((),)
-        numbers = np.atleast_1d(alike.with_groups(whole.groups).n)
+        assert alike.sample is not None
+        numbers = alike.sample.people_of(list(groups))[:, 0].astype(np.int64)
         keys = tuple((*group, place) for place in range(len(aligned)) for group in groups)
         arrays: dict[str, Any] = {
             name: np.concatenate([np.asarray(getattr(part, name)).reshape(len(groups), -1) for part in aligned])
