@@ -206,8 +206,9 @@ def test_tests_invert_their_intervals(truth: float, yes: tuple[int, int]) -> Non
 def test_no_interval_has_width_zero_where_nothing_varies() -> None:
     design = RandomizedResponse(["a", "b", "c"], odds=(1, 0))
     data = {"y": ["a"] * 3 + ["b"] * 3 + ["c"] * 34, "g": [0] * 3 + [1] * 3 + [2] * 34, "h": [0, 1] * 20}
-    for drawn in ({"strata": "h"}, {"clusters": "k"}):
-        counted = warner.tally(data | {"k": list(range(40))}, design, column="y", by="g", **drawn)
+    data |= {"k": list(range(40))}
+    for strata, clusters in (("h", None), (None, "k")):
+        counted = warner.tally(data, design, column="y", by="g", strata=strata, clusters=clusters)
         result = warner.estimate(counted)
         mean, number = result.mean({"a": 0, "b": 1, "c": 5}), {"a": 0, "b": 1, "c": 5}
         assert (np.asarray(mean.high) - np.asarray(mean.low) > 0.3).all()

@@ -84,25 +84,25 @@ class Apart:
 
     Attributes
     ----------
-    found : Readout of shape (2, 1)
+    readout : Readout of shape (2, 1)
         Both shares.
     together : Together
         How they vary together.
     """
 
-    found: Readout
+    readout: Readout
     together: Together
 
     @property
     def middle(self) -> float:
         """The unbiased difference."""
-        one, two = self.found.share()[:, 0].tolist()
+        one, two = self.readout.share()[:, 0].tolist()
         return float(one - two)
 
     @property
     def _drawn(self) -> Drawn:
-        assert self.found.drawn is not None
-        return self.found.drawn
+        assert self.readout.drawn is not None
+        return self.readout.drawn
 
     @property
     def blind(self) -> Mask:
@@ -112,11 +112,11 @@ class Apart:
     @property
     def _subtracted(self) -> bool:
         """Whether limits are subtracted: of a domain with few respondents, or in one cluster."""
-        return bool(self.blind.any() or self.found.trials[:, 0].min() < FEW)
+        return bool(self.blind.any() or self.readout.trials[:, 0].min() < FEW)
 
     def _variances(self, tail: Array) -> Array:
         """Return the variances of the effective samples, of shape (2, tails)."""
-        found, drawn = self.found, self._drawn
+        found, drawn = self.readout, self._drawn
         frequency = np.clip(found.count / found.trials, 0, 1)
         counted = frequency * (1 - frequency) / found.trials / np.square(found.gain)
         ratio = ndtri(tail) / stdtrit(max(self.together.freedom, 1.0), tail)
@@ -129,21 +129,21 @@ class Apart:
         """The variance of the difference that clusters cannot remove."""
         return max(float(self._drawn.floor[:, 0].sum()), self.together.within)
 
-    def ends(self, tail: Array) -> tuple[Array, Array]:
+    def limits_at(self, tail: Array) -> tuple[Array, Array]:
         """Return the ends of intervals with these tails on either side, of shape (1, tails)."""
         if not self._subtracted:
             low, high, _ = self._joined(tail)
             return low, high
         if self.blind.any():
-            low, high = cut_limits(self.found, tail)
+            low, high = cut_limits(self.readout, tail)
         else:
-            low, high = (np.clip(end, 0, 1) for end in uncut_limits(self.found, self.together.freedom, tail / 2))
+            low, high = (np.clip(end, 0, 1) for end in uncut_limits(self.readout, self.together.freedom, tail / 2))
         return (low[0] - high[1])[np.newaxis], (high[0] - low[1])[np.newaxis]
 
     def _joined(self, tail: Array) -> tuple[Array, Array, bool]:
         """Return the joined ends, and whether what clusters cannot remove decides one."""
-        share = self.found.share()
-        low, high = uncut_limits(self.found, self.together.freedom, tail)
+        share = self.readout.share()
+        low, high = uncut_limits(self.readout, self.together.freedom, tail)
         below, above = np.maximum(share - low, 0), np.maximum(high - share, 0)
         variances = self._variances(tail)
         sum_, covariance = variances.sum(axis=0), self.together.covariance
@@ -161,7 +161,7 @@ class Apart:
 
     def limits(self, tail: float) -> tuple[float, float]:
         """Return the ends of the interval with `tail` on either side."""
-        low, high = self.ends(np.array([[tail]]))
+        low, high = self.limits_at(np.array([[tail]]))
         return float(low[0, 0]), float(high[0, 0])
 
     @property
@@ -171,7 +171,7 @@ class Apart:
             return 1.0
 
         def contains(tail: Array) -> Mask:
-            low, high = self.ends(tail)
+            low, high = self.limits_at(tail)
             return np.asarray((low <= 0) & (high >= 0))
 
         return float(inverted(contains)[0])
@@ -187,8 +187,8 @@ class Apart:
 
     def refuse_unknown(self, message: str) -> None:
         """Raise an error if reports do not determine one of the shares."""
-        assert self.found.error is not None
-        if np.isinf(self.found.error).any():
+        assert self.readout.error is not None
+        if np.isinf(self.readout.error).any():
             raise ValueError(message)
 
 
@@ -206,7 +206,7 @@ def answers_apart(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple
         middle, ratio = 2 * middle - 1, ratio_limits(low, high, 1 - high, 1 - low)
         low, high = 2 * low - 1, 2 * high - 1
     else:
-        ratio = _ratio(*(tally.readout(answered, [[place]]) for place in (i, j)), confidence.tail(1))
+        ratio = _ratio(tally.readout(answered, [[i]]), tally.readout(answered, [[j]]), confidence.tail(1))
 
     def contains(tail: Array) -> Mask:
         low, high = cut_limits(found, tail, span)
@@ -238,7 +238,8 @@ def groups_apart(tally: Tally, place: int, rows: list[int], confidence: Confiden
     apart = domains_apart(tally, [[place]], rows)
     apart.refuse_unknown(SHARE_UNKNOWN)
     low, high = apart.limits(confidence.tail(1))
-    ratio = _ratio(*(tally.readout([row], [[place]]) for row in rows), confidence.tail(1))
+    one, two = (tally.readout([row], [[place]]) for row in rows)
+    ratio = _ratio(one, two, confidence.tail(1))
     return Difference(apart.middle, low, high, float(ratio[0][0]), float(ratio[1][0]), apart.p_value), True, STUDENT
 
 

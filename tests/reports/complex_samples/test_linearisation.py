@@ -586,7 +586,9 @@ def test_certainty_strata_do_not_lend_degrees_of_freedom() -> None:
     """Forty of whom everybody was asked, and four others: three degrees of freedom, as of four."""
     data = {"y": ["yes", "no"] * 22, "h": [0] * 40 + [1] * 4, "part": [1.0] * 40 + [0.1] * 4}
     counted = warner.tally(data, DIRECT, column="y", strata="h", sampled="part")
-    assert_allclose(counted.readout().freedom, 3)
+    direct = counted.readout().freedom
+    assert direct is not None
+    assert_allclose(direct, 3)
     noisy = warner.tally(data, PUPILS, column="y", strata="h", sampled="part").readout().freedom
     assert noisy is not None
     assert 3 < noisy[0, 0] <= 43  # the noise of the forty is known

@@ -189,7 +189,7 @@ def test_what_is_no_number_of_clusters_is_rejected(clusters: Any) -> None:
 def test_respondents_without_weight_do_not_count(engine: str, tmp_path: Path) -> None:
     """Nobody of ten says yes, beside 90 whose weight is zero: that is no more than ten tell."""
     direct = RandomizedResponse(["yes", "no"], odds=(1, 0))
-    data = {
+    data: dict[str, list[Any]] = {
         "y": ["no"] * 100 + ["yes", "no"] * 50,
         "g": ["a"] * 100 + ["b"] * 100,
         "h": [0, 1] * 100,

@@ -362,7 +362,7 @@ class ClusterSample(ComplexSample):
         """Return the sums of squared weights of a group in each unit."""
         places, _, n = self._rows(group)
         squares = n[:, 0] if self.cells.squares is None else np.asarray(self.cells.squares)[places]
-        return np.bincount(self._unit[places], squares, minlength=len(self._keys))
+        return np.bincount(self._unit[places], squares, minlength=len(self._keys)).astype(np.float64)
 
     def _worth(self, group: Group) -> float:
         """Kish's effective sample size of a group."""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from warner.reports.pools import Collected
     from warner.reports.tallies import Tally
 
-ROUNDING = 1e-12  # part of a simple sample's variance that is rounding
-COUNT_ROUNDING = 1e-15  # variance of a frequency, of one respondent, that is rounding
+VARIANCE_ROUNDING = 1e-12  # part of a simple sample's variance that is rounding
+ROUNDING_OF_ONE = 1e-15  # variance of a frequency, of one respondent, that is rounding
 LEAST_CLUSTERS = 6  # with fewer, a mean design effect is mostly chance
 SAME = 1e-6  # part by which variances that are equal may differ
 USUAL_TAIL = 0.025  # of the intervals that a single effective number is for
@@ -50,9 +50,9 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
     known = np.isfinite(accuracy.of_sample) & np.isfinite(simple)
     variance, endless = (np.where(known, np.maximum(part, 0) / gain**2, simple) for part in accuracy)
     floor = _of_randomization(question, counts[rows] * worth, alike, histogram, frequency.shape)
-    rounding = ROUNDING * simple + COUNT_ROUNDING / np.where(asked > 0, asked, 1.0) / gain**2
+    rounding = VARIANCE_ROUNDING * simple + ROUNDING_OF_ONE / np.where(asked > 0, asked, 1.0) / gain**2
     varies, largest = variance > rounding, np.maximum(variance, floor)
-    told = (largest > rounding) & np.isfinite(simple) & np.where(exact, alone > ROUNDING, simple > 0)
+    told = (largest > rounding) & np.isfinite(simple) & np.where(exact, alone > VARIANCE_ROUNDING, simple > 0)
     reported = asked * (people / alike)
     # Only a finite population may make respondents worth more than themselves.
     most = np.divide(np.maximum(endless, floor), largest, out=np.ones(frequency.shape), where=told)
