@@ -161,7 +161,8 @@ class Estimate(Result):
         freedom = np.unique(sample_freedom(self.tally.parts[0]).round(1))
         degrees = f"{freedom[0]:g}" if freedom.size == 1 else f"{freedom[0]:g} to {freedom[-1]:g}"
         kind = str(confidence).removesuffix(" (population)")
-        return f"design-based {kind}, {sample.described()} ({degrees} {'degree' if degrees == '1' else 'degrees'} of freedom)"
+        of_freedom = f"{degrees} degree{'' if degrees == '1' else 's'} of freedom"
+        return f"design-based {kind}, {sample.described()} ({of_freedom})"
 
     def sample_notes(self) -> list[str]:
         """Return what limits design-based intervals and shares beside the sample itself, in sentences."""

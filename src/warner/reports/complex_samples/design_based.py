@@ -144,9 +144,9 @@ def mean_design_effect(found: Readout) -> Array:
     assert found.error is not None
     told = np.isfinite(found.error) & np.isfinite(found.drawn.simple)
     alone, together = (np.where(told, part, 0.0).sum(axis=1) for part in (found.drawn.simple, found.error**2))
-    return np.divide(
-        np.minimum(alone, together), together, out=np.ones(alone.shape), where=(alone > 0) & (together > 0)
-    )
+    part = np.ones(alone.shape)
+    np.divide(alone, together, out=part, where=(alone > 0) & (together > alone))
+    return part
 
 
 def _weighed(tally: Tally) -> Array:
