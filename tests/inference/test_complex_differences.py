@@ -218,6 +218,15 @@ def test_no_interval_has_width_zero_where_nothing_varies() -> None:
         assert (np.asarray(answers.high) - np.asarray(answers.low) > 0.05).all()
 
 
+def test_one_respondent_of_a_stratified_sample_tells_hardly_anything() -> None:
+    design = RandomizedResponse(["a", "b", "c"], epsilon=1)
+    data = {"y": ["a", "b", "c", "a"] * 10, "g": [0] + [1] * 39, "h": [0, 1] * 20}
+    counted = warner.tally(data, design, column="y", by="g", strata="h")
+    mean = warner.estimate(counted, method="inv").mean({"a": 0, "b": 1, "c": 5})
+    assert (mean.low[0], mean.high[0]) == (0, 5)
+    assert warner.estimate(counted).compare_means((0, 1), {"a": 0, "b": 1, "c": 5}).p_value == 1
+
+
 # Everybody was asked
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 STRATUM, CLUSTER, REPLICATE = "(stratum)", "(cluster)", "(replicate)"  # the names of cells, apart from those of groups
 METHODS_OF_VARIANCE = ("linearised", "jackknife")
+LEAST_SHOWN = 1e-9  # part of a variance, of a domain of one respondent, who shows none
 RESULT_COLUMN = "sample"  # of a complex sample's estimate, which says what intervals rest on
 
 
@@ -356,7 +357,7 @@ class ClusterSample(ComplexSample):
         squares = self._squares(group)
         most, shown = units.shown(part, varying.sum() ** 2 / max(squares[varying > 0].sum(), SMALLEST))
         random, fixed = ((part * squares).sum() for part in (1 - units.part, units.part))
-        return Shown(min(freedom, most), max(shown, SMALLEST), False, certain, fixed / random if random > 0 else 0.0)
+        return Shown(min(freedom, most), max(shown, LEAST_SHOWN), False, certain, fixed / random if random > 0 else 0.0)
 
     def _squares(self, group: Group) -> Array:
         """Return the sums of squared weights of a group in each unit."""
