@@ -151,9 +151,9 @@ def pilot_effect(pilot: Pilot, shares: Array, question: PlanningQuestion) -> Des
         )
     sets = _sets_asked(reports.design, shares, question)
     found = reports.readout(None, sets)
-    assert found.people is not None
+    assert found.drawn is not None
     assert found.error is not None
-    n = np.asarray(found.people, dtype=np.float64)
+    n = np.asarray(found.drawn.people, dtype=np.float64)
     worth = n / np.reshape(reports.n, (1, 1))
     counts, histogram = np.reshape(reports.counts, (1, -1)) * worth, reports.histogram
     histogram = None if histogram is None else np.reshape(histogram, (1, -1)) * worth
