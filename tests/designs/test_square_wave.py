@@ -6,6 +6,7 @@ It tests designs/ordered.py as well.
 from __future__ import annotations
 
 import math
+import tracemalloc
 from fractions import Fraction
 from typing import Any
 
@@ -87,11 +88,73 @@ def test_scores_of_polynomials_are_unbiased_and_vary_as_the_formula_says(design:
 
 
 @pytest.mark.parametrize(("k", "width"), [(5, 1), (9, 0), (9, 3), (30, 4), (31, 14), (40, 19)])
-def test_tiles_score_every_sum_without_bias(k: int, width: int) -> None:
+def test_steps_score_every_sum_without_bias_and_with_the_least_variance(k: int, width: int) -> None:
     design = SquareWave(k, odds=(5, 2), width=width)
     rows = np.random.default_rng(k).random((7, k))
     rows[0], rows[1] = 0, np.arange(k) < 3
-    assert_allclose(design.as_channel().channel() @ design._tiled(rows).T, rows.T, atol=1e-10)
+    table = design.as_channel()
+    assert_allclose(table.channel() @ design._stepped(rows).T, rows.T, atol=1e-12)
+    assert_allclose(design._stepped(rows), rows @ table.inverse().T, atol=1e-10)  # weighted least squares
+    assert_allclose(design.inverse(), table.inverse(), atol=1e-10)
+
+
+def test_the_score_of_the_first_answers_by_hand() -> None:
+    # Five answers, width 1, odds 3 : 1, and the answers 0 and 1: t = 1, in the class of the reports 1 and 4, counted
+    # from 0, of which the weights over all answers are 3+3+1+1+1 = 9 and 1+1+3+3+3 = 11 (less 1 is 2 and 3 near ones).
+    # So pi = 9/20 with M / (a - b) = 13/2: steps 13/2 * 11/20 and -13/2 * 9/20 around 2/5.
+    design = SquareWave(5, odds=(3, 1), width=1)
+    scores = design._scores(np.array([[1.0, 1.0, 0.0, 0.0, 0.0]]))[0]
+    near, far = design.as_channel().weights[:, 1].sum(), design.as_channel().weights[:, 4].sum()
+    share = near / (near + far)
+    assert_allclose(scores[[1, 4]], 0.4 + 6.5 * (np.array([1, 0]) - share), rtol=1e-12)
+    assert_allclose(scores[[0, 2, 3, 5, 6]], 0.4, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        *(SquareWave(k, epsilon=epsilon) for k in (5, 9, 30, 64) for epsilon in (0.5, 1, 3)),
+        *(CutoffResponse(k, epsilon=1) for k in (2, 3, 9, 30)),
+        CutoffResponse([0, 1, 5, 20], odds=(1, 0)),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("target", ["population", "realised"])
+def test_closed_forms_of_runs_are_those_of_written_scores(design: Any, target: str) -> None:
+    rng = np.random.default_rng(design.k)
+    counts = rng.integers(0, 20, (3, len(design.columns)))
+    counts[0, : 2 * (design.k > 2)] = 0  # a cut-off that nobody was asked about
+    n = counts.sum(axis=1, keepdims=True).astype(float)
+    k = design.k
+    for closed, written in (
+        (None, [[answer] for answer in range(k)]),
+        (Prefixes(k - 1), [range(end) for end in range(1, k)]),
+        (Prefixes(k), [range(end) for end in range(1, k + 1)]),
+    ):
+        one, other = (design.readout(counts, n, sets, target=target) for sets in (closed, written))
+        for name in ("count", "trials", "base", "gain", "exact", "error"):
+            found, expected = (np.broadcast_to(getattr(each, name), (3, len(written))) for each in (one, other))
+            assert_allclose(found, expected, rtol=1e-9, atol=1e-9, err_msg=name)
+        for found, expected in zip(one.scores, other.scores, strict=True):
+            assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert_allclose(design.undone(counts / n), (counts / n) @ design.inverse(), atol=1e-9)
+    assert_allclose(design.leverage(), np.ptp(design.inverse(), axis=0).max(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", [SquareWave, CutoffResponse])
+def test_a_median_among_very_many_answers_needs_no_matrix(mechanism: Any) -> None:
+    k = 5_000
+    design = mechanism(k, epsilon=1)
+    shares = np.exp(-np.arange(k) / 700.0)
+    counts = design.simulate(shares / shares.sum(), 10**6, rng=np.random.default_rng(1))
+    result = estimate(Tally(design, counts), method="inv")
+    tracemalloc.start()
+    middle, band = result.median(), result.interval(cumulative=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 60 * counts.nbytes  # a matrix has thousands of times as many numbers
+    assert middle.low <= middle.value <= middle.high
+    assert band.low.shape == (k,)
 
 
 def test_readouts_beyond_what_a_matrix_can_hold() -> None:
@@ -112,7 +175,7 @@ def test_readouts_beyond_what_a_matrix_can_hold() -> None:
         assert np.isfinite(readout.error).all()
     assert_allclose(design.undone(reported), shares, atol=1e-8)
     observed = np.random.default_rng(3).random(len(design.columns))
-    assert_allclose(design.undone(observed)[[7, k - 1]], observed @ design._tiled(np.eye(k)[[7, k - 1]]).T, rtol=1e-6)
+    assert_allclose(design.undone(observed)[[7, k - 1]], observed @ design._scores(np.eye(k)[[7, k - 1]]).T, rtol=1e-9)
     with pytest.raises(ValueError, match="at most 4096 answers"):
         design.as_channel()
 

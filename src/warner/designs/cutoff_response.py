@@ -40,10 +40,10 @@ import numpy as np
 
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.exact import is_decimal, odds_as_given, odds_from_json
-from warner.designs.facts import BinomialReports, Bounds, ChannelOperator
+from warner.designs.facts import NOBODY, BinomialReports, Bounds, ChannelOperator
 from warner.designs.grids import is_numeric, numbers_of
 from warner.designs.labels import canonical, first_and_last, labels_from_json
-from warner.designs.ordered import OrderedDesign
+from warner.designs.ordered import OrderedDesign, StepSums
 from warner.words import counted, enumerated
 
 if TYPE_CHECKING:
@@ -267,6 +267,24 @@ class CutoffResponse(OrderedDesign):
         scores[:, 1::2] = steps * (1 - expected)
         scores[:, 0::2] = -steps * expected
         return np.asarray(scores + memberships.mean(axis=1, keepdims=True))
+
+    def _step_sums(self, weights: Array) -> StepSums:
+        p, q = self.p, self.q
+        worth = 1 / (self._chances * (p - q))
+        expected = q + (p - q) * (1 - np.arange(1, self.k) / self.k)
+        no, yes = weights[:, 0::2], weights[:, 1::2]
+        total = worth * (no * expected - yes * (1 - expected))
+        square = worth**2 * (no * expected**2 + yes * (1 - expected) ** 2)
+        ends = (total, square, -worth * (1 - expected), worth * expected)
+        return StepSums(*(np.pad(part, [(0, 0)] * (part.ndim - 1) + [(1, 1)]) for part in ends))
+
+    def _binomial_runs(self, counts: Counts, ends: Integers) -> tuple[Array, ...]:
+        """Return the noes to the cut-off after each end, among all reports with it."""
+        noes = counts[:, 2 * (ends - 1)]
+        asked = noes + counts[:, 2 * (ends - 1) + 1]
+        middle = self.q + (self.p - self.q) * ends / self.k
+        trials, count = np.where(asked > 0, asked, NOBODY), np.where(asked > 0, noes, NOBODY * middle)
+        return count, trials, np.full(ends.size, self.q), np.full(ends.size, self.p - self.q)
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
         """Give all yeses where the memberships are those of the mean, from 0 to 1, or all noes if from 1 to 0."""

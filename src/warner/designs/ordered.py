@@ -8,19 +8,25 @@ are binomial in a sum; what follows from these stands here. Its variance per rep
 .. math:: \sum_j \mu_j s_j^2 - \Big(\sum_i u_i \theta_i\Big)^2,
 
 of people drawn from a population, and :math:`\sum_j \mu_j s_j^2 - \sum_i u_i^2 \theta_i` among these very people.
+
+The least variance if all answers are equally common have scores :math:`s_j = \bar u + \sum_t (u_t - u_{t+1}) z_{tj}`,
+with a step score :math:`z_{tj}` for the answers up to t, which is nonzero for few reports j, and for different ones at
+neighboring t. So the sums of these scores, and of their squares, take O(K) steps for all cumulative shares, and for all
+single answers, whose scores are differences of two neighbors.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
-from warner.designs.facts import NOBODY, Fuzzy, Readout, memberships
+from warner.designs.facts import NOBODY, Fuzzy, Prefixes, Readout, memberships
 from warner.designs.grids import nearest, refuse_unordered
 from warner.designs.labels import canonical, grid_to_json
 from warner.designs.odds import FromOdds, refuse_odds
@@ -37,6 +43,34 @@ if TYPE_CHECKING:
     from warner.documents import Document
 
 AT_ONCE = 2**22  # scores that are held at a time
+
+
+class StepSums(NamedTuple):
+    """Sums over reports of the step scores of the first 0, 1 ... K answers: zero for none of them and for all.
+
+    `total` and `square` have the shape (rows, K + 1), one row for each row of weights of the reports; `least` and
+    `most`, of shape (K + 1,), are the least and the most step score of one report.
+    """
+
+    total: Array
+    square: Array
+    least: Array
+    most: Array
+
+
+class Scored(NamedTuple):
+    """Scores of the reports of each group, of shape (groups, sets): their sums, and the least and most score.
+
+    The means of scores and of their squares include one report more, of all kinds alike: kinds that were never reported
+    would count as impossible without it. Half a report of each would be far too much: there may be more kinds than
+    reports.
+    """
+
+    count: Array
+    mean: Array
+    square: Array
+    least: Array
+    most: Array
 
 
 class OrderedDesign(FromOdds):
@@ -96,6 +130,19 @@ class OrderedDesign(FromOdds):
     def _scores(self, memberships: Array) -> Array:
         """Give the unbiased scores of all reports for each row of memberships, as rows."""
 
+    @abstractmethod
+    def _step_sums(self, weights: Array) -> StepSums:
+        """Return the sums of the step scores for rows of weights of the reports, in O(K)."""
+
+    @property
+    def _steps_apart(self) -> bool:
+        """Whether the step scores of neighboring answers are nonzero for different reports."""
+        return self.k > 2
+
+    def _binomial_runs(self, counts: Counts, ends: Integers) -> tuple[Array, ...] | None:
+        """Return count, trials, base and gain of the shares of the first answers up to `ends`; None if not binomial."""
+        return None
+
     def _binomial(self, membership: Array) -> BinomialReports | None:
         """Give reports whose number is binomial in the sum with these memberships; None if there are none."""
         return None
@@ -149,15 +196,24 @@ class OrderedDesign(FromOdds):
         return total
 
     def undone(self, observed: Array) -> Array:
-        return np.asarray(
-            np.concatenate([observed @ self._scores(rows).T for rows in self._memberships(None)], axis=-1)
-        )
+        everybody = observed.sum(axis=-1, keepdims=True)
+        steps = self._step_sums(observed.reshape(-1, observed.shape[-1])).total
+        return np.asarray(everybody / self.k + np.diff(steps, axis=-1).reshape(*observed.shape[:-1], self.k))
+
+    @cached_property
+    def _inverse(self) -> Array:
+        undoing = self._scores(np.eye(self.k)).T
+        undoing.flags.writeable = False
+        return undoing
 
     def identified(self) -> Mask:
         return np.ones(self.k, dtype=bool)
 
     def leverage(self) -> float:
-        return max(float(np.ptp(self._scores(rows), axis=1).max()) for rows in self._memberships(None))
+        if not self._steps_apart:
+            return max(float(np.ptp(self._scores(rows), axis=1).max()) for rows in self._memberships(None))
+        scored = self._scored_runs(np.zeros((1, len(self.columns))), np.ones((1, 1)), None)
+        return float((scored.most - scored.least).max())
 
     def mean_squares(self, memberships: Array) -> Array:
         """Give the mean square of the score of a report given each answer, in O(K)."""
@@ -177,6 +233,8 @@ class OrderedDesign(FromOdds):
     def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
         """Say how shares show: in a binomial count where there is one, else in the mean of scores."""
         sets, minus, target = estimand
+        if minus is None and (sets is None or isinstance(sets, Prefixes)) and self._steps_apart:
+            return self._runs(counts, n, sets, target)
         parts = [
             self._part(counts, n, rows, sets, target, apart=minus is not None)
             for rows in self._differences(sets, minus)
@@ -185,6 +243,48 @@ class OrderedDesign(FromOdds):
             np.concatenate([part[place] for part in parts], axis=-1) for place in range(8)
         )
         return Readout(count, trials, base, gain, exact_, error, None if minus is not None else (least, most))
+
+    def _runs(self, counts: Counts, n: Array, sets: Prefixes | None, target: str) -> Readout:
+        """Say how the shares of single answers, or of all answers up to each, show: without a matrix of scores."""
+        scored = self._scored_runs(counts, n, sets)
+        known = scored.mean**2
+        if target != "population":
+            certain = np.arange(1, len(known[0]) + 1) == self.k if sets is not None else False  # all answers together
+            known = _squares_held(scored.mean, scored.mean, np.where(certain, 1.0, 0.0), 1.0)
+        error = np.sqrt(np.maximum(scored.square - known, 0) / n)
+        count, trials = scored.count, np.broadcast_to(n, scored.count.shape).copy()
+        base, gain, exact_ = (np.full(count.shape[1], value) for value in (0.0, 1.0, False))
+        # Single answers are the first one, and all but the others: the last one mirrors all before it.
+        ends = np.arange(1, self.k) if sets is not None else np.array([1, self.k - 1])
+        ends = ends[: count.shape[1]]
+        binomial = self._binomial_runs(counts, ends) if target == "population" else None
+        if binomial is not None:
+            places = ends - 1 if sets is not None else np.array([0, self.k - 1])
+            count[:, places], trials[:, places], base[places], gain[places] = binomial
+            exact_[places] = True
+            if sets is None:
+                count[:, -1] = trials[:, -1] - count[:, -1]
+                base[-1] = 1 - base[-1] - gain[-1]
+        return Readout(count, trials, base, gain, exact_.astype(bool), error, (scored.least, scored.most))
+
+    def _scored_runs(self, counts: Counts, n: Array, sets: Prefixes | None) -> Scored:
+        columns = counts.shape[-1]
+        weights = np.vstack([counts, np.full((1, columns), 1 / columns)])
+        steps = self._step_sums(weights)
+        if sets is None:
+            level = np.full(self.k, 1 / self.k)
+            total, square = np.diff(steps.total), steps.square[:, 1:] + steps.square[:, :-1]
+            least = np.minimum(steps.least[1:], -steps.most[:-1])
+            most = np.maximum(steps.most[1:], -steps.least[:-1])
+        else:
+            some = slice(1, len(sets) + 1)
+            level = np.arange(1, len(sets) + 1) / self.k
+            total, square, least, most = (part[..., some] for part in steps)
+        everybody = weights.sum(axis=1, keepdims=True)
+        square = level**2 * everybody + 2 * level * total + square
+        total = level * everybody + total
+        means = ((sums[:-1] + sums[-1]) / (n + 1) for sums in (total, square))
+        return Scored(total[:-1], *means, level + least, level + most)
 
     def _differences(self, sets: Sets | None, minus: Sets | None) -> Iterator[Array]:
         if minus is None:
@@ -204,17 +304,13 @@ class OrderedDesign(FromOdds):
         def mean(scored: Array) -> Array:
             return np.asarray((observed @ scored.T + scored.mean(axis=1)) / (n + 1))
 
-        # One report more, of all kinds alike, or kinds that were never seen would count as impossible. Half a report of
-        # each would be far too much: there may be more kinds than reports.
         first = (count + scores.mean(axis=1)) / (n + 1)
         least, most = scores.min(axis=1), scores.max(axis=1)
         second = mean(np.square(scores, out=scores))
         known = first**2
         if target != "population":  # the scores vary around u_i, given the answer i
-            squares = rows**2
-            known = mean(self._scores(squares)) if apart or isinstance(sets, Fuzzy) else first
-            # The mean of u^2 is between that of the best guess of its range, and the square of the mean of u.
-            known = np.clip(known, np.minimum(np.clip(first, rows.min(axis=1), rows.max(axis=1)) ** 2, 1), 1)
+            known = mean(self._scores(rows**2)) if apart or isinstance(sets, Fuzzy) else first
+            known = _squares_held(known, first, rows.min(axis=1), rows.max(axis=1))
         error = np.sqrt(np.maximum(second - known, 0) / n)
         base, gain, trials = np.zeros(len(rows)), np.ones(len(rows)), np.broadcast_to(n, count.shape).copy()
         binomials = [None if apart else self._count_of(row, sets, target) for row in rows]
@@ -242,3 +338,8 @@ class OrderedDesign(FromOdds):
         if found is not None or fuzzy or realised:
             return found
         return self._binomial_among_some(membership)
+
+
+def _squares_held(mean_square: Array, mean: Array, least: Array | float, most: Array | float) -> Array:
+    """Return the mean square of memberships from `least` to `most`: at least that of their mean, and at most 1."""
+    return np.clip(mean_square, np.minimum(np.clip(mean, least, most) ** 2, 1), 1)

@@ -23,10 +23,21 @@ L = K + 2w,
 so that the variance of a score depends on the population through :math:`E(i-c)^2` alone, and the same line gives an
 unbiased second moment.
 
-**Shares.** With B(j) the share of the answers in the window around j, windows that tile all answers up to t give
-:math:`F(t) = \sum_m B(t - w - m(2w+1))`, and others 1 - F(t). As B(j) shows in a single report, whose probability is of
-the order 1/K, F(t) has a variance of the order K/n: the mean is the best thing to ask a square wave for, a sharp
-distribution function on a fine grid the worst.
+**Shares.** Count the reports from 0, and put those into one class that are a multiple of 2w + 1 apart. The window of
+every answer has one report of each class, so that a report falls into the class r with the same probability
+:math:`C_r/M`, :math:`C_r = a - b + n_r b`, whatever the answer is, where :math:`n_r` is the size of the class. In the
+class of the report t, the report in the window of the answer i is at most t exactly if :math:`i \le t`. So the step
+score
+
+.. math:: z_{tj} = \frac{M}{a-b}\left(1[j \le t] - \pi_t\right) \text{ for } j \text{ in the class of } t,
+    \text{ else } 0,
+
+is unbiased for :math:`1[i \le t]` less a constant, which is the average over all answers with :math:`\pi_t` the
+probability of :math:`j \le t` in this class if all answers are equally common. Scores that are made of these steps
+(`ordered`) have the least variance for equally common answers: they are not correlated with scores whose mean is zero
+whatever the answer is, for these are constant within each class. As a class has a probability of the order
+1/K, F(t) has a variance of the order K/n: the mean is the best thing to ask a square wave for, a sharp distribution
+function on a fine grid the worst.
 
 References
 ----------
@@ -51,7 +62,7 @@ from warner.designs.facts import BinomialReports, Bounds, ChannelOperator
 from warner.designs.grids import continued
 from warner.designs.labels import canonical, first_and_last
 from warner.designs.odds import Budget, NumberReader, refuse_even
-from warner.designs.ordered import OrderedDesign
+from warner.designs.ordered import OrderedDesign, StepSums
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
@@ -243,7 +254,7 @@ class SquareWave(OrderedDesign):
     # How sums of shares show
 
     def _scores(self, memberships: Array) -> Array:
-        """Score polynomials of the place in closed form; others by least squares, or by tiles where K is large."""
+        """Score polynomials of the place in closed form; others by steps."""
         fuzzy = np.asarray(((memberships > 0) & (memberships < 1)).any(axis=1)) & (self.k >= 4)
         found = {place: self._polynomial(memberships[place]) for place in np.flatnonzero(fuzzy).tolist()}
         smooth = {place: scores for place, scores in found.items() if scores is not None}
@@ -254,8 +265,7 @@ class SquareWave(OrderedDesign):
             rows[place] = scores
         rough = np.array([place not in smooth for place in range(len(memberships))])
         if rough.any():
-            others = memberships[rough]
-            rows[rough] = others @ self.inverse().T if self.k <= LARGEST_CHANNEL else self._tiled(others)
+            rows[rough] = self._stepped(memberships[rough])
         return rows
 
     def _polynomial(self, u: Array) -> Array | None:
@@ -287,40 +297,48 @@ class SquareWave(OrderedDesign):
         scores += level
         return scores
 
-    def _tiled(self, memberships: Array) -> Array:
-        r"""Score by windows that tile all answers up to t, and all beyond: the average of the two.
+    @property
+    def _steps_apart(self) -> bool:
+        return self.width > 0
 
-        .. math:: \sum_i u_i \theta_i = u_{K-1} + \sum_t (u_t - u_{t+1}) F(t), \qquad
-                  F(t) = \tfrac12\Big(1 + \sum_{m \ge 0} B(t - m(2w+1)) - \sum_{m > 0} B(t + m(2w+1))\Big),
+    def _classes(self, rows: Array) -> Array:
+        """Put numbers of reports into a table: a row for each round of 2w + 1 reports, a column for each class."""
+        s = 2 * self.width + 1
+        table = np.zeros((len(rows), -(-len(self.columns) // s), s))
+        table.reshape(len(rows), -1)[:, : rows.shape[1]] = rows
+        return table
 
-        with the places of reports counted from the first, and B the share within reach of a report.
-        """
-        (a, b), s, k = self.odds, 2 * self.width + 1, self.k
-        columns = len(self.columns)
-        rounds = -(-columns // s)
-        steps = np.zeros((len(memberships), rounds * s))
-        steps[:, : k - 1] = memberships[:, :-1] - memberships[:, 1:]
-        classes = steps.reshape(-1, rounds, s)  # reports s apart tile together
-        everything = classes.sum(axis=1, keepdims=True)
-        signed = 2 * (everything - classes.cumsum(axis=1) + classes) - everything
-        scores = signed.reshape(len(memberships), -1)[:, :columns] / 2
-        level = (memberships[:, 0] + memberships[:, -1]) / 2
-        # A report is near or far: B(j) is (share of the report - b/M) M/(a-b).
-        return np.asarray(
-            level[:, np.newaxis] + (scores * self.total - b * scores.sum(axis=1, keepdims=True)) / (a - b)
+    @cached_property
+    def _expected(self) -> Array:
+        """How likely a report is at most t, for each t, if it is of its class and all answers are equally common."""
+        (a, b), w, columns = self.odds, self.width, len(self.columns)
+        ends = np.arange(columns)
+        near = np.minimum(ends, self.k - 1) - np.maximum(ends - 2 * w, 0) + 1  # the answers within reach
+        running = self._classes((b + (a - b) * (near / self.k))[np.newaxis])[0].cumsum(axis=0)
+        return np.asarray((running / running[-1]).ravel()[:columns])
+
+    def _step_sums(self, weights: Array) -> StepSums:
+        table = self._classes(weights)
+        running, everything = table.cumsum(axis=1), table.sum(axis=1, keepdims=True)
+        steps, gain = self.k - 1, self.total / (self.odds[0] - self.odds[1])
+        up_to, whole = (
+            part.reshape(len(weights), -1)[:, :steps] for part in (running, np.broadcast_to(everything, table.shape))
         )
+        likely = self._expected[:steps]
+        total = gain * (up_to - likely * whole)
+        square = gain**2 * (up_to * (1 - 2 * likely) + likely**2 * whole)
+        ends = (total, square, -gain * likely, gain * (1 - likely))
+        return StepSums(*(np.pad(part, [(0, 0)] * (part.ndim - 1) + [(1, 1)]) for part in ends))
 
-    def undone(self, observed: Array) -> Array:
-        if self.k <= LARGEST_CHANNEL:
-            return np.asarray(observed @ self.inverse())
-        # The differences of F(t) as `_tiled` has it, of all answers at once.
-        (a, b), s, k, columns = self.odds, 2 * self.width + 1, self.k, len(self.columns)
-        near = np.zeros((*observed.shape[:-1], -(-columns // s) * s))
-        near[..., :columns] = (observed * self.total - b * observed.sum(axis=-1, keepdims=True)) / (a - b)
-        classes = near.reshape(*observed.shape[:-1], -1, s)
-        below = (2 * classes.cumsum(axis=-2) - classes.sum(axis=-2, keepdims=True)).reshape(near.shape)
-        everybody = observed.sum(axis=-1, keepdims=True)
-        return np.diff((everybody + below[..., : k - 1]) / 2, axis=-1, prepend=0 * everybody, append=everybody)
+    def _stepped(self, memberships: Array) -> Array:
+        """Score memberships by the steps between neighbors."""
+        steps = -np.diff(memberships, axis=1)
+        table = self._classes(steps)
+        beyond = table[:, ::-1].cumsum(axis=1)[:, ::-1]  # of each class, the steps from a report on
+        beyond -= self._classes(steps * self._expected[: self.k - 1]).sum(axis=1, keepdims=True)
+        scores = beyond.reshape(len(memberships), -1)[:, : len(self.columns)]
+        scores = self.total / (self.odds[0] - self.odds[1]) * scores
+        return np.asarray(memberships.mean(axis=1, keepdims=True) + scores)
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
         """Give the reports of a set, under width 0: that is randomized response."""
