@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from cases import COIN, DIRECT, KUK, LOADED, NINE, PAIRS, THREE
 from references import reference
@@ -27,7 +27,7 @@ from warner import (
     pool,
 )
 from warner.groups import fay_herriot
-from warner.groups.group_intervals import COVERAGE_WORDS
+from warner.groups.group_intervals import COVERAGE_WORDS, exact_limits
 from warner.inference.quantities import Quantities
 
 EXAMPLE = reference("groups")["groups"]
@@ -133,6 +133,31 @@ def test_sets_of_answers_have_intervals() -> None:
     assert together.interval().low.shape == (4, 3)
     with pytest.raises(ValueError, match="at least one and not all"):
         together.interval(["never", "once", "often"])
+
+
+def test_limits_of_one_answer_are_those_of_the_table_and_no_others_are_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = [[60, 25, 15], [50, 30, 20], [55, 20, 25], [70, 20, 10]]
+    three, two = Tally(THREE, counts, by=("g",), groups=NAMES[:4]), REGIONS
+    computed: list[int] = []
+
+    def counted(tally: Any, sets: Any, place: int, *rest: Any) -> Any:
+        computed.append(place)
+        return exact_limits(tally, sets, place, *rest)
+
+    monkeypatch.setattr("warner.groups.group_estimates.exact_limits", counted)
+    for survey, answer, place in ((three, "once", 1), (two, "no", 0)):
+        together = estimate_groups(survey)
+        alone = together.interval(answer, kind="each")
+        together.plot(answer, kind="each")
+        assert computed == [place]
+        low, high = together.limits(0.95, "each")
+        where = survey.domain.index(answer)
+        assert_array_equal(alone.low, low[:, where])
+        assert_array_equal(alone.high, high[:, where])
+        assert sorted(computed) == list(range(len(together.direct)))  # each of them once
+        computed.clear()
 
 
 def test_the_limits_of_each_group_contain_their_direct_share_and_differ() -> None:

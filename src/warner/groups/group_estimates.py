@@ -169,15 +169,32 @@ class GroupEstimates(Result):
                 self._limits[level, kind] = np.clip(ends[0], 0, 1), np.clip(ends[1], 0, 1)
         return self._limits[level, kind]
 
+    def answer_limits(self, place: int, level: float, kind: str) -> tuple[Array, Array]:
+        """Return the ends of the intervals of one answer's share, of shape (groups,), without those of the others."""
+        critical_value(level)
+        if kind == "each":
+            return self._exact_limits_of(level, place)
+        low, high = self.limits(level, kind)
+        return low[:, place], high[:, place]
+
     def _exact_limits(self, level: float) -> tuple[Array, Array]:
-        ends = [
-            exact_limits(self.tally, None, place, direct, self.covariates.matrix, level, self.along)
-            for place, direct in enumerate(self.direct)
-        ]
+        ends = [self._exact_limits_of(level, place) for place in range(self.tally.k)]
         low, high = (np.stack(parts, axis=1) for parts in zip(*ends, strict=True))
-        if self._mirrored:
-            low, high = np.column_stack([low, 1 - high]), np.column_stack([high, 1 - low])
         return low, high
+
+    @cached_property
+    def _answer_limits(self) -> dict[tuple[float, int], tuple[Array, Array]]:
+        return {}
+
+    def _exact_limits_of(self, level: float, place: int) -> tuple[Array, Array]:
+        """Return the ends of the exact intervals of one answer's share, which are kept: they take long."""
+        if self._mirrored and place == 1:
+            low, high = self._exact_limits_of(level, 0)
+            return 1 - high, 1 - low
+        if (level, place) not in self._answer_limits:
+            direct, matrix = self.direct[place], self.covariates.matrix
+            self._answer_limits[level, place] = exact_limits(self.tally, None, place, direct, matrix, level, self.along)
+        return self._answer_limits[level, place]
 
     def interval(
         self, answers: Label | Collection[Label] | None = None, *, level: float = 0.95, kind: str = "average"
@@ -197,10 +214,10 @@ class GroupEstimates(Result):
         chosen = positions_of([answers] if one else list(answers), self.tally.domain)  # type: ignore[list-item,arg-type]
         if len(set(chosen)) < len(chosen) or not 0 < len(chosen) < self.tally.k:
             raise ValueError(f"answers must be different answers, at least one and not all, but got {answers!r}")
-        if len(chosen) == 1:
-            low, high = (ends[:, chosen[0]] for ends in self.limits(level, kind))
-            return GroupIntervals(self.tally, low, high, level, kind)
-        _, low, high = pooled_sum(self, [chosen], level, kind)
+        if len(chosen) > 1:
+            _, low, high = pooled_sum(self, [chosen], level, kind)
+        else:
+            low, high = self.answer_limits(chosen[0], level, kind)
         return GroupIntervals(self.tally, low, high, level, kind)
 
     def mean(self, values: Any = None, *, level: float = 0.95, kind: str = "average") -> GroupMeans:

@@ -97,7 +97,7 @@ def group_means(estimates: GroupEstimates, values: Any, level: float, kind: str)
     if mirrored([part.design for part in tally.parts]):
         place = int(x.argmax())
         share, error, own = (part[:, place] for part in (estimates.shares, estimates.errors, estimates.own))
-        low, high = (ends[:, place] for ends in estimates.limits(level, kind))
+        low, high = estimates.answer_limits(place, level, kind)
     else:
         together, low, high = pooled_sum(estimates, sets_of((x - least) / width), level, kind)
         share, error, own = np.clip(together.share, 0, 1), together.error, together.own

@@ -55,7 +55,7 @@ def save_groups(
     title: str | None = None,
 ) -> None:
     """Draw to a file, which is written whole or not at all; see `GroupEstimates.save_plot`."""
-    estimates.limits(level, kind)  # what is refused is refused before anything is drawn
+    estimates.answer_limits(place, level, kind)  # what is refused is refused before anything is drawn
     canvas.save_picture(
         lambda ax: _drawn(ax, estimates, place, sort=sort, level=level, kind=kind, title=title), _size(estimates), path
     )
@@ -84,7 +84,7 @@ def _drawn(
     ax: Axes, estimates: GroupEstimates, place: int, *, sort: bool, level: float, kind: str, title: str | None
 ) -> Axes:
     tally = estimates.tally
-    low, high = (100 * ends[:, place] for ends in estimates.limits(level, kind))
+    low, high = (100 * ends for ends in estimates.answer_limits(place, level, kind))
     draw = _draw_caterpillar if estimates.along is None else _draw_trends
     legend = draw(ax, estimates, place, low, high, estimates.interval_name(level, kind), sort)
     ax.spines[["top", "right"]].set_visible(False)
