@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from warner import RandomizedResponse, Tally, estimate, estimate_groups
 from warner.arrays import objects
-from warner.results import StandardErrors, coefficients, critical_value, p_values, plain, rows
+from warner.results import (
+    StandardErrors,
+    TableRows,
+    as_json,
+    coefficients,
+    critical_value,
+    listed,
+    p_values,
+    plain,
+    rows,
+)
 
 
 def test_rows_are_dictionaries_in_the_order_of_the_columns() -> None:
@@ -59,7 +71,7 @@ def test_a_coefficient_table_by_hand() -> None:
 
 def given(estimate: float, error: float, freedom: float | None) -> tuple[np.ndarray, ...]:
     b, se = np.array([estimate]), np.array([error])
-    statistic, _, low, high = StandardErrors(se, None if freedom is None else np.array([freedom])).wald(b, 0.95)
+    statistic, _, low, high = StandardErrors(se, None if freedom is None else np.array([freedom])).StandardErrors.wald(b, 0.95)
     return b, se, statistic, low, high
 
 
@@ -79,12 +91,12 @@ def test_many_degrees_of_freedom_are_the_normal_law() -> None:
 
 def test_intervals_leave_out_zero_where_p_is_below_one_minus_the_level() -> None:
     b, freedom = np.linspace(-3, 3, 601), np.full(601, 7.0)
-    tested = StandardErrors(np.ones(601), freedom).wald(b, 0.9)
+    tested = StandardErrors(np.ones(601), freedom).StandardErrors.wald(b, 0.9)
     assert_array_equal((tested.low > 0) | (tested.high < 0), p_values(tested.statistic, freedom) < 0.1)
 
 
 def test_what_has_no_error_has_no_statistic() -> None:
-    tested = StandardErrors(np.array([np.nan, np.nan])).wald(np.array([np.inf, 1.0]), 0.95)
+    tested = StandardErrors(np.array([np.nan, np.nan])).StandardErrors.wald(np.array([np.inf, 1.0]), 0.95)
     assert np.isnan([tested.statistic, tested.low, tested.high]).all()
 
 
@@ -94,15 +106,15 @@ def test_a_floor_widens_intervals_and_raises_p_values_together() -> None:
     errors = np.tile([0.0, 0.1, 0.5, 1.0, 2.0], 81)
     accuracy = StandardErrors(errors, freedom, np.ones(405))
     for level in (0.5, 0.9, 0.95, 0.999):
-        tested = accuracy.wald(estimate, level)
+        tested = accuracy.StandardErrors.wald(estimate, level)
         half = np.maximum(critical_value(level), critical_value(level, freedom) * errors)
         assert_allclose(tested.high - estimate, half)
         p = p_values(tested.statistic, tested.freedom)
         assert_array_equal((tested.low > 0) | (tested.high < 0), p < 1 - level)
         assert_array_equal(accuracy.floored(level), half > critical_value(level, freedom) * errors)
-    nothing = StandardErrors(np.zeros(1), np.ones(1), np.ones(1)).wald(np.zeros(1), 0.95)
+    nothing = StandardErrors(np.zeros(1), np.ones(1), np.ones(1)).StandardErrors.wald(np.zeros(1), 0.95)
     assert (nothing.statistic[0], p_values(nothing.statistic, nothing.freedom)[0]) == (0, 1)
-    unknown = StandardErrors(np.array([np.nan]), np.array([1.0]), np.array([np.nan])).wald(np.ones(1), 0.95)
+    unknown = StandardErrors(np.array([np.nan]), np.array([1.0]), np.array([np.nan])).StandardErrors.wald(np.ones(1), 0.95)
     assert np.isnan([unknown.statistic, unknown.low, unknown.high]).all()
 
 
@@ -119,3 +131,63 @@ def test_how_intervals_were_found_stands_before_the_degrees_of_freedom() -> None
 def test_a_level_is_between_zero_and_one(level: Any) -> None:
     with pytest.raises(ValueError, match="level must be between 0 and 1"):
         critical_value(level)
+
+
+# Rows that are written in blocks
+
+
+TABLES = {
+    "numbers": {"a": np.array([0.0, -0.0, np.nan, np.inf, 1e-300, 1 / 3, 1 / 3, 1e22]), "b": np.arange(8)},
+    "texts": {
+        "a%s": np.array(['"', "\\", "100 %", "na\u00efve \x9b \u2028", "line\nbreak"]),
+        "b": np.arange(5) % 2 == 0,
+    },
+    "objects": {
+        "group": objects([{"g": "a\nb", "h": 1}, {"g": None, "h": [1, 2.5]}, {}]),
+        "b": objects([1, "1", 2**70]),
+    },
+    "small numbers": {"a": np.array([0.1, 2.5], dtype=np.float32), "b": np.array([255, 0], dtype=np.uint8)},
+    "no rows": {"a": np.zeros(0)},
+    "no columns": {},
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("at_once", [1, 3, 2**13])
+def test_rows_in_blocks_are_written_as_their_list(table: Any, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warner.results.ROWS_WRITTEN_AT_ONCE", at_once)
+    document = {"first": [1, {"a": 2}], "values": TableRows(table), "other": TableRows(TABLES["texts"]), "last": "x"}
+    assert as_json(document) == as_json(listed(document))
+    assert listed(document)["values"] == rows(table)
+
+
+def test_columns_of_different_lengths_are_not_written() -> None:
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        as_json({"values": TableRows({"a": np.zeros(2), "b": np.zeros(3)})})
+
+
+def test_what_json_cannot_hold_is_an_error() -> None:
+    with pytest.raises(TypeError, match="set is not JSON serializable"):
+        as_json({"a": {1}})
+
+
+def test_estimates_are_written_as_their_dictionaries() -> None:
+    design = RandomizedResponse(["na\u00efve", "\u2028", "c"], epsilon=1)
+    groups = Tally(design, [[50, 30, 20], [0, 0, 0], [20, 40, 40]], by=("g",), groups=(("a",), (1,), (None,)))
+    for result in (estimate(Tally(design, [50, 30, 20])), estimate(groups, method="inv"), estimate_groups(groups)):
+        assert result.to_json() == as_json(result.to_dict())
+    first, second = estimate(groups, method="inv").to_dict()["values"][:2]
+    assert first["group"] == second["group"] == {"g": "a"}
+    assert first["group"] is not second["group"]  # to change one of them changes no other
+
+
+def test_many_rows_are_written_without_a_dictionary_for_each() -> None:
+    design = RandomizedResponse(20_000, epsilon=4)
+    counts = np.random.default_rng(1).multinomial(10**6, np.full(design.k, 1 / design.k))
+    result = estimate(Tally(design, counts), method="inv")
+    size = len(result.to_json())
+    tracemalloc.start()
+    result.to_json()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 4 * size  # parts, and all of them together; a dictionary for each row took ten times as much

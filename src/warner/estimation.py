@@ -24,7 +24,7 @@ from warner.inference.two_answers import unmirrored
 from warner.reports.complex_samples.cluster_samples import RESULT_COLUMN
 from warner.reports.complex_samples.design_based import LEAST_CLUSTERS, few_clusters, sample_freedom
 from warner.reports.pools import Pool, holds_every_answer, refuse_uncounted
-from warner.results import Result, as_frame, as_json, rows
+from warner.results import Result, TableRows, as_frame, as_json, group_column, listed
 from warner.words import counted, printable
 
 if TYPE_CHECKING:
@@ -554,18 +554,20 @@ class Estimate(Result):
         self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False
     ) -> str:
         """Write the estimate as JSON: design, method, reports, what the intervals are, and a list of values."""
-        return as_json(self.to_dict(level=level, target=target, simultaneous=simultaneous, anytime=anytime))
+        return as_json(self.document(level=level, target=target, simultaneous=simultaneous, anytime=anytime))
 
     def to_dict(
         self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False
     ) -> Document:
         """Give the estimate as what JSON can hold; options as for `table`."""
+        return listed(self.document(level=level, target=target, simultaneous=simultaneous, anytime=anytime))
+
+    def document(
+        self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False
+    ) -> Document:
         tally, confidence = self.tally, Confidence(level, target, simultaneous, anytime)
         left = {*tally.by, RESULT_COLUMN}
-        values = rows({name: column for name, column in self.columns(confidence).items() if name not in left})
-        if tally.by:
-            groups = (dict(zip(tally.by, key, strict=True)) for key in tally.groups for _ in range(tally.k))
-            values = [{"group": group} | row for group, row in zip(groups, values, strict=True)]
+        values = {name: column for name, column in self.columns(confidence).items() if name not in left}
         designs = [part.design.to_dict() for part in tally.parts]
         numbers = self.mean_and_median(confidence)
         summaries = {} if numbers is None else {"mean": numbers[0].to_dict(), "quantiles": [numbers[1].to_dict()]}
@@ -589,7 +591,7 @@ class Estimate(Result):
             **({"sample_notes": self.sample_notes()} if self.sample_notes() else {}),
             "warnings": self.doubts(),
             **summaries,
-            "values": values,
+            "values": TableRows(group_column(tally.by, tally.groups, tally.k) | values),
         }
 
     def text(

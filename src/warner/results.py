@@ -6,6 +6,7 @@ import importlib.util
 import io
 import json
 import math
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,12 +19,13 @@ from warner.typesetting import Printed, html, latex, like_formula, markdown, pri
 from warner.words import counted, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from warner.arrays import Array, Counts, Mask
     from warner.documents import Document
 
 BACKENDS = ("polars", "pandas", "pyarrow")
+ROWS_WRITTEN_AT_ONCE = 2**13  # of a table, as JSON
 
 
 class Result(ABC):
@@ -41,9 +43,13 @@ class Result(ABC):
     def to_dict(self) -> Document:
         """Give it as what JSON can hold."""
 
+    def document(self, *_: Any, **options: Any) -> Document:
+        """Return what `to_dict` does, but a large table as `TableRows`, from which `as_json` writes its rows."""
+        return self.to_dict(**options)
+
     def to_json(self) -> str:
         """Write it as JSON."""
-        return as_json(self.to_dict())
+        return as_json(self.document())
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give the table as a data frame of polars, pandas or pyarrow: the first that is installed, or `backend`."""
@@ -72,9 +78,81 @@ class Result(ABC):
         return self.text()
 
 
+class TableRows:
+    """The rows of a table in a document: written as JSON block by block, without a dictionary for each row.
+
+    >>> TableRows({"value": np.array(["yes", "no"]), "share": np.array([0.5, np.nan])}).listed()
+    [{'value': 'yes', 'share': 0.5}, {'value': 'no', 'share': None}]
+    """
+
+    def __init__(self, table: Mapping[str, Counts]) -> None:
+        self.table = table
+
+    def listed(self) -> list[Document]:
+        """Return a dictionary for each row."""
+        return rows(self.table)
+
+    def written(self) -> Iterator[str]:
+        """Write the rows as the JSON of a field of a document, in parts."""
+        names = (_json(name).replace("%", "%%") for name in self.table)
+        template = "  {\n" + ",\n".join(f"   {name}: %s" for name in names) + "\n  }"
+        size = max((len(column) for column in self.table.values()), default=0)
+        for start in range(0, size, ROWS_WRITTEN_AT_ONCE):
+            cells = (_cells(column[start : start + ROWS_WRITTEN_AT_ONCE]) for column in self.table.values())
+            yield (",\n" if start else "[\n") + ",\n".join(template % row for row in zip(*cells, strict=True))
+        yield "\n ]" if size else "[]"
+
+
+def group_column(by: Sequence[str], groups: Sequence[tuple[Any, ...]], answers: int) -> dict[str, Counts]:
+    """Return the column of groups in a document, with so many rows for each; no column without groups."""
+    if not by:
+        return {}
+    return {"group": np.repeat(objects(dict(zip(by, key, strict=True)) for key in groups), answers)}
+
+
+def _cells(column: Counts) -> list[str]:
+    """Write the values of a column as JSON, equal numbers and texts once."""
+    kind = column.dtype.kind
+    if kind == "f":
+        # By their bits: 0.0 and -0.0 are equal, but not written alike.
+        distinct, place = np.unique(column.astype(np.float64).view(np.int64), return_inverse=True)
+        numbers = distinct.view(np.float64).tolist()
+        texts = objects(repr(number) if math.isfinite(number) else "null" for number in numbers)
+        return list(texts[place])
+    values = column.tolist()
+    if kind in "iu":
+        return list(map(str, values))
+    known = {id(value): value for value in values}
+    written = {key: _json(plain(value)).replace("\n", "\n   ") for key, value in known.items()}
+    return [written[id(value)] for value in values]
+
+
+def _json(value: Any) -> str:
+    return json_escaped(json.dumps(value, ensure_ascii=False, indent=1))
+
+
 def as_json(fields: Document) -> str:
-    """Write what `to_dict` gave."""
-    return json_escaped(json.dumps(fields, ensure_ascii=False, indent=1))
+    """Write what `document` or `to_dict` returned; rows of tables are fields of the document itself."""
+    tables: dict[str, TableRows] = {}
+
+    def named(value: Any) -> str:
+        if not isinstance(value, TableRows):
+            raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+        name = secrets.token_hex(16)  # that no text of the document holds
+        tables[name] = value
+        return name
+
+    text = json_escaped(json.dumps(fields, ensure_ascii=False, indent=1, default=named))
+    parts: list[str] = []
+    for name, table in tables.items():
+        before, _, text = text.partition(f'"{name}"')
+        parts += [before, *table.written()]
+    return "".join([*parts, text])
+
+
+def listed(fields: Document) -> Document:
+    """Return a document with its tables as lists of dictionaries."""
+    return {name: part.listed() if isinstance(part, TableRows) else part for name, part in fields.items()}
 
 
 def as_csv(table: dict[str, Counts]) -> str:

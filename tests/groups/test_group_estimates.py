@@ -147,13 +147,12 @@ def test_limits_of_one_answer_are_those_of_the_table_and_no_others_are_computed(
         return exact_limits(tally, sets, place, *rest)
 
     monkeypatch.setattr("warner.groups.group_estimates.exact_limits", counted)
-    for survey, answer, place in ((three, "once", 1), (two, "no", 0)):
+    for survey, answer, where, place in ((three, "once", 1, 1), (two, "no", 1, 0)):
         together = estimate_groups(survey)
         alone = together.interval(answer, kind="each")
         together.plot(answer, kind="each")
         assert computed == [place]
         low, high = together.limits(0.95, "each")
-        where = survey.domain.index(answer)
         assert_array_equal(alone.low, low[:, where])
         assert_array_equal(alone.high, high[:, where])
         assert sorted(computed) == list(range(len(together.direct)))  # each of them once

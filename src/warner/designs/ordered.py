@@ -66,7 +66,7 @@ class Scored(NamedTuple):
     reports.
     """
 
-    count: Array
+    total: Array
     mean: Array
     square: Array
     least: Array
@@ -252,7 +252,7 @@ class OrderedDesign(FromOdds):
             certain = np.arange(1, len(known[0]) + 1) == self.k if sets is not None else False  # all answers together
             known = _squares_held(scored.mean, scored.mean, np.where(certain, 1.0, 0.0), 1.0)
         error = np.sqrt(np.maximum(scored.square - known, 0) / n)
-        count, trials = scored.count, np.broadcast_to(n, scored.count.shape).copy()
+        count, trials = scored.total, np.broadcast_to(n, scored.total.shape).copy()
         base, gain, exact_ = (np.full(count.shape[1], value) for value in (0.0, 1.0, False))
         # Single answers are the first one, and all but the others: the last one mirrors all before it.
         ends = np.arange(1, self.k) if sets is not None else np.array([1, self.k - 1])
@@ -283,8 +283,8 @@ class OrderedDesign(FromOdds):
         everybody = weights.sum(axis=1, keepdims=True)
         square = level**2 * everybody + 2 * level * total + square
         total = level * everybody + total
-        means = ((sums[:-1] + sums[-1]) / (n + 1) for sums in (total, square))
-        return Scored(total[:-1], *means, level + least, level + most)
+        first, second = ((sums[:-1] + sums[-1]) / (n + 1) for sums in (total, square))
+        return Scored(total[:-1], first, second, level + least, level + most)
 
     def _differences(self, sets: Sets | None, minus: Sets | None) -> Iterator[Array]:
         if minus is None:

@@ -43,7 +43,7 @@ from warner.groups.ranks import GroupRanks, expected_ranks
 from warner.inference.intervals import mirrored, positions_of
 from warner.inference.two_answers import unmirrored
 from warner.reports.pools import holds_every_answer, refuse_uncounted
-from warner.results import Result, as_frame, as_json, critical_value, plain, rows
+from warner.results import Result, TableRows, as_frame, as_json, critical_value, group_column, listed, plain
 from warner.simulate import seeded_by
 from warner.words import enumerated, level_text, quoted
 
@@ -397,9 +397,11 @@ class GroupEstimates(Result):
 
     def to_dict(self, *, level: float = 0.95, kind: str = "average") -> Document:
         """Give the estimates as what JSON can hold; options as for `table`."""
+        return listed(self.document(level=level, kind=kind))
+
+    def document(self, *, level: float = 0.95, kind: str = "average") -> Document:
         tally = self.tally
-        values = rows({name: column for name, column in self.table(level, kind=kind).items() if name not in tally.by})
-        groups = (dict(zip(tally.by, key, strict=True)) for key in tally.groups for _ in range(tally.k))
+        values = {name: column for name, column in self.table(level, kind=kind).items() if name not in tally.by}
         designs = [part.design.to_dict() for part in tally.parts]
         return {
             "format": FORMAT,
@@ -419,12 +421,12 @@ class GroupEstimates(Result):
             "spread_interval": [plain(end) for end in self.spread_interval(level)],
             "test": plain(self.test().to_dict()),
             "warnings": self.doubts(),
-            "values": [{"group": group} | row for group, row in zip(groups, values, strict=True)],
+            "values": TableRows(group_column(tally.by, tally.groups, tally.k) | values),
         }
 
     def to_json(self, *, level: float = 0.95, kind: str = "average") -> str:
         """Write the estimates as JSON; options as for `table`."""
-        return as_json(self.to_dict(level=level, kind=kind))
+        return as_json(self.document(level=level, kind=kind))
 
     def to_frame(self, backend: str | None = None, *, level: float = 0.95, kind: str = "average") -> Any:
         """Give the table as a data frame of the library that the reports came in, or of `backend`."""

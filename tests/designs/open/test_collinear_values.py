@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -216,12 +216,12 @@ def test_a_large_set_is_seen_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> N
     shares = np.append(0.3 * np.arange(1, 301)[::-1], 0.1 * np.arange(300))
     people = dict(zip(map(int, closed.domain), (shares / shares.sum() / 2).tolist(), strict=True))
     sets = [list(range(600)), list(range(0, 600, 2)), list(range(300))]
-    exact = told(closed, people, sets)  # type: ignore[arg-type]
-    prefixes = told(closed, people, Prefixes(600))[1:]  # type: ignore[arg-type]
+    exact = told(closed, people, sets)
+    prefixes = told(closed, people, Prefixes(600))[1:]
     monkeypatch.setattr(collinear_values, "LEAST_SEEN_FROM", 100)
     monkeypatch.setattr(collinear_values, "PAIRS_SEEN", 0)
-    assert_allclose(told(closed, people, sets), exact, rtol=0.1)  # type: ignore[arg-type]
-    assert_allclose(told(closed, people, Prefixes(600))[1:], prefixes, rtol=0.1)  # type: ignore[arg-type]
+    assert_allclose(told(closed, people, sets), exact, rtol=0.1)
+    assert_allclose(told(closed, people, Prefixes(600))[1:], prefixes, rtol=0.1)
 
 
 def test_the_pairs_that_are_looked_at_grow_with_the_set_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +229,7 @@ def test_the_pairs_that_are_looked_at_grow_with_the_set_alone(monkeypatch: pytes
     looked = []
     beside = collinear_values._beside
 
-    def counted(seen_from: np.ndarray, members: np.ndarray, *rest: np.ndarray) -> np.ndarray:
+    def counted(seen_from: np.ndarray, members: np.ndarray, *rest: Any) -> np.ndarray:
         looked.append(len(seen_from) * len(members))
         return beside(seen_from, members, *rest)
 
