@@ -265,7 +265,7 @@ class OrderedDesign(FromOdds):
             if sets is None:
                 count[:, -1] = trials[:, -1] - count[:, -1]
                 base[-1] = 1 - base[-1] - gain[-1]
-        return Readout(count, trials, base, gain, exact_.astype(bool), error, (scored.least, scored.most))
+        return Readout(count, trials, base, gain, exact_, error, (scored.least, scored.most))
 
     def _scored_runs(self, counts: Counts, n: Array, sets: Prefixes | None) -> Scored:
         columns = counts.shape[-1]
