@@ -71,7 +71,7 @@ def test_a_coefficient_table_by_hand() -> None:
 
 def given(estimate: float, error: float, freedom: float | None) -> tuple[np.ndarray, ...]:
     b, se = np.array([estimate]), np.array([error])
-    statistic, _, low, high = StandardErrors(se, None if freedom is None else np.array([freedom])).StandardErrors.wald(b, 0.95)
+    statistic, _, low, high = StandardErrors(se, None if freedom is None else np.array([freedom])).wald(b, 0.95)
     return b, se, statistic, low, high
 
 
@@ -91,12 +91,12 @@ def test_many_degrees_of_freedom_are_the_normal_law() -> None:
 
 def test_intervals_leave_out_zero_where_p_is_below_one_minus_the_level() -> None:
     b, freedom = np.linspace(-3, 3, 601), np.full(601, 7.0)
-    tested = StandardErrors(np.ones(601), freedom).StandardErrors.wald(b, 0.9)
+    tested = StandardErrors(np.ones(601), freedom).wald(b, 0.9)
     assert_array_equal((tested.low > 0) | (tested.high < 0), p_values(tested.statistic, freedom) < 0.1)
 
 
 def test_what_has_no_error_has_no_statistic() -> None:
-    tested = StandardErrors(np.array([np.nan, np.nan])).StandardErrors.wald(np.array([np.inf, 1.0]), 0.95)
+    tested = StandardErrors(np.array([np.nan, np.nan])).wald(np.array([np.inf, 1.0]), 0.95)
     assert np.isnan([tested.statistic, tested.low, tested.high]).all()
 
 
@@ -106,15 +106,15 @@ def test_a_floor_widens_intervals_and_raises_p_values_together() -> None:
     errors = np.tile([0.0, 0.1, 0.5, 1.0, 2.0], 81)
     accuracy = StandardErrors(errors, freedom, np.ones(405))
     for level in (0.5, 0.9, 0.95, 0.999):
-        tested = accuracy.StandardErrors.wald(estimate, level)
+        tested = accuracy.wald(estimate, level)
         half = np.maximum(critical_value(level), critical_value(level, freedom) * errors)
         assert_allclose(tested.high - estimate, half)
         p = p_values(tested.statistic, tested.freedom)
         assert_array_equal((tested.low > 0) | (tested.high < 0), p < 1 - level)
         assert_array_equal(accuracy.floored(level), half > critical_value(level, freedom) * errors)
-    nothing = StandardErrors(np.zeros(1), np.ones(1), np.ones(1)).StandardErrors.wald(np.zeros(1), 0.95)
+    nothing = StandardErrors(np.zeros(1), np.ones(1), np.ones(1)).wald(np.zeros(1), 0.95)
     assert (nothing.statistic[0], p_values(nothing.statistic, nothing.freedom)[0]) == (0, 1)
-    unknown = StandardErrors(np.array([np.nan]), np.array([1.0]), np.array([np.nan])).StandardErrors.wald(np.ones(1), 0.95)
+    unknown = StandardErrors(np.array([np.nan]), np.array([1.0]), np.array([np.nan])).wald(np.ones(1), 0.95)
     assert np.isnan([unknown.statistic, unknown.low, unknown.high]).all()
 
 
