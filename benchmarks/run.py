@@ -21,6 +21,7 @@ from scipy.fft import next_fast_len, rfft
 from climbing import climbing
 from discovering import discovering
 from grouping import grouping
+from growing import growing
 from measuring import Line, compared, faster, peak_bytes, peak_resident, seconds, slower
 from nodes import drawing_in_node
 from numeric import numeric
@@ -465,6 +466,7 @@ GROUPS = (
     numeric,
     discovering,
     grouping,
+    growing,
     decoding,
     checking,
     many_groups,
