@@ -554,15 +554,15 @@ class Estimate(Result):
         self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False
     ) -> str:
         """Write the estimate as JSON: design, method, reports, what the intervals are, and a list of values."""
-        return as_json(self.document(level=level, target=target, simultaneous=simultaneous, anytime=anytime))
+        return as_json(self.json_fields(level=level, target=target, simultaneous=simultaneous, anytime=anytime))
 
     def to_dict(
         self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False
     ) -> Document:
         """Give the estimate as what JSON can hold; options as for `table`."""
-        return listed(self.document(level=level, target=target, simultaneous=simultaneous, anytime=anytime))
+        return listed(self.json_fields(level=level, target=target, simultaneous=simultaneous, anytime=anytime))
 
-    def document(
+    def json_fields(
         self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False
     ) -> Document:
         tally, confidence = self.tally, Confidence(level, target, simultaneous, anytime)

@@ -43,13 +43,13 @@ class Result(ABC):
     def to_dict(self) -> Document:
         """Give it as what JSON can hold."""
 
-    def document(self, *_: Any, **options: Any) -> Document:
-        """Return what `to_dict` does, but a large table as `TableRows`, from which `as_json` writes its rows."""
+    def json_fields(self, *_: Any, **options: Any) -> Document:
+        """Return what `to_dict` does, but large tables as columns, from which JSON is written."""
         return self.to_dict(**options)
 
     def to_json(self) -> str:
         """Write it as JSON."""
-        return as_json(self.document())
+        return as_json(self.json_fields())
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give the table as a data frame of polars, pandas or pyarrow: the first that is installed, or `backend`."""
@@ -132,7 +132,7 @@ def _json(value: Any) -> str:
 
 
 def as_json(fields: Document) -> str:
-    """Write what `document` or `to_dict` returned; rows of tables are fields of the document itself."""
+    """Write what `json_fields` or `to_dict` returned; rows of tables are fields of the document itself."""
     tables: dict[str, TableRows] = {}
 
     def named(value: Any) -> str:

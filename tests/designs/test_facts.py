@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from warner import RandomizedResponse, inv
 from warner.designs import MECHANISMS, Design, Symmetry
-from warner.designs.facts import ChannelOperator, Prefixes, added_up, sizes_of, summed
+from warner.designs.facts import ChannelOperator, Nested, Prefixes, added_up, memberships, sizes_of, summed
 
 SYMMETRIC = [design for made in MECHANISMS.values() for design in made.examples() if design.symmetry is not None]
 
@@ -65,3 +65,13 @@ def test_the_squares_of_an_operator_are_those_of_its_matrix_above_some_constants
     assert_allclose(operator.squares(weights), nearer.sum(axis=1))
     assert operator.possible() is not None
     assert operator.operator() is operator
+
+
+def test_nested_sets_are_the_sets_one_by_one() -> None:
+    values, order = np.array([[3, 1, 4, 2], [1, 5, 9, 2]]), np.array([2, 0, 3, 1])
+    sets = Nested(order, np.array([1, 3, 4]))
+    assert list(sets) == [[2], [2, 0, 3], [2, 0, 3, 1]]
+    assert list(sets[:-1]) == list(sets)[:-1]
+    assert_array_equal(summed(values, sets), summed(values, list(sets)))
+    assert_array_equal(sizes_of(sets), [1, 3, 4])
+    assert_array_equal(memberships(sets, 4), memberships(list(sets), 4))

@@ -18,7 +18,7 @@ from references import reference
 from warner import CutoffResponse, RandomizedResponse, SquareWave, Tally, estimate, grid
 from warner.designs import design_from_dict
 from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.facts import Fuzzy, Prefixes
+from warner.designs.facts import Fuzzy, Nested, Prefixes
 from warner.designs.square_wave import best_width, mean_variance
 
 NUMBERS = reference("numbers")
@@ -130,6 +130,8 @@ def test_closed_forms_of_runs_are_those_of_written_scores(design: Any, target: s
         (None, [[answer] for answer in range(k)]),
         (Prefixes(k - 1), [range(end) for end in range(1, k)]),
         (Prefixes(k), [range(end) for end in range(1, k + 1)]),
+        (Nested(np.arange(k), np.array([1, k])), [range(1), range(k)]),
+        (Nested(np.arange(k)[::-1], np.array([1, k - 1])), [[k - 1], range(1, k)]),
     ):
         one, other = (design.readout(counts, n, sets, target=target) for sets in (closed, written))
         for name in ("count", "trials", "base", "gain", "exact", "error"):

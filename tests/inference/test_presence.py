@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import tracemalloc
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +21,7 @@ from tables import grouped, random_channel
 from warner import (
     Channel,
     RandomizedResponse,
+    SquareWave,
     SubsetSelection,
     Tally,
     estimate,
@@ -405,3 +407,14 @@ def test_weighted_reports_that_all_agree_have_the_p_value_of_so_many_effective_o
     effective = weights.sum(axis=1) ** 2 / (weights**2).sum(axis=1)
     assert_allclose(found.p_values[:, 0], 0.25**effective, rtol=1e-9)
     assert_array_equal(found.p_values[:, 1:], 1)
+
+
+def test_answers_of_a_fine_grid_are_looked_for_without_a_matrix() -> None:
+    design = SquareWave(3000, epsilon=1)
+    counts = design.simulate(np.full(3000, 1 / 3000), 10**5, rng=np.random.default_rng(1))
+    result = estimate(Tally(design, counts), method="inv")
+    tracemalloc.start()
+    result.present()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 100 * counts.nbytes  # the table of the channel has 3,000 times as many numbers

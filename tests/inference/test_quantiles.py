@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,23 @@ def test_what_cannot_be_is_refused() -> None:
     pool = Pool((survey(1), Tally(RandomizedResponse(WAVE.domain, odds=(9, 1)), np.full(20, 10))))
     with pytest.raises(ValueError, match="for one collection"):
         estimate(pool).median(method="smooth")
+
+
+def test_numbers_in_another_order_than_the_answers_make_no_difference_and_need_no_matrix() -> None:
+    k, rng = 4000, np.random.default_rng(1)
+    design = RandomizedResponse(k, epsilon=4)
+    shares = np.arange(k, 0, -1.0) ** 3
+    counts = design.simulate(shares / shares.sum(), 10**6, rng=rng)
+    place = rng.permutation(k)
+    rising, other = (estimate(Tally(design, c), method="inv") for c in (counts, counts[place]))
+    tracemalloc.start()
+    found = other.quantile(0.3, values=(place // 2).tolist())  # two answers for each number
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 100 * counts.nbytes  # all sets of answers would be 4,000 times as many numbers
+    expected = rising.quantile(0.3, values=[x // 2 for x in range(k)])
+    assert (found.value, found.low, found.high) == (expected.value, expected.low, expected.high)
+    assert expected.low < expected.high
 
 
 def test_clusters_are_refused_by_smooth() -> None:

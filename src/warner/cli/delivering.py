@@ -87,7 +87,7 @@ class Delivery(NamedTuple):
             name: [one.to_dict() for one in given] if isinstance(given, list) else given.to_dict()
             for name, given in self.besides.items()
         }
-        return as_json(self.result.document(**self.options) | answers)
+        return as_json(self.result.json_fields(**self.options) | answers)
 
     def csv(self) -> str:
         """Write its table as CSV."""

@@ -278,13 +278,13 @@ class CutoffResponse(OrderedDesign):
         ends = (total, square, -worth * (1 - expected), worth * expected)
         return StepSums(*(np.pad(part, [(0, 0)] * (part.ndim - 1) + [(1, 1)]) for part in ends))
 
-    def _binomial_runs(self, counts: Counts, ends: Integers) -> tuple[Array, ...]:
-        """Return the noes to the cut-off after each end, among all reports with it."""
-        noes = counts[:, 2 * (ends - 1)]
-        asked = noes + counts[:, 2 * (ends - 1) + 1]
-        middle = self.q + (self.p - self.q) * ends / self.k
+    def _binomial_runs(self, counts: Counts, sizes: Integers) -> tuple[Array, ...]:
+        """Return the noes to the cut-off after so many answers, among all reports with it."""
+        noes = counts[:, 2 * (sizes - 1)]
+        asked = noes + counts[:, 2 * (sizes - 1) + 1]
+        middle = self.q + (self.p - self.q) * sizes / self.k
         trials, count = np.where(asked > 0, asked, NOBODY), np.where(asked > 0, noes, NOBODY * middle)
-        return count, trials, np.full(ends.size, self.q), np.full(ends.size, self.p - self.q)
+        return count, trials, np.full(sizes.size, self.q), np.full(sizes.size, self.p - self.q)
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
         """Give all yeses where the memberships are those of the mean, from 0 to 1, or all noes if from 1 to 0."""

@@ -288,6 +288,25 @@ class Prefixes(Sequence[range]):
         return range(place + 1)
 
 
+class Nested(Sequence[Any]):
+    """Sets of which each contains the one before: the first answers of an order, so many for each set.
+
+    >>> list(Nested(np.array([2, 0, 1]), np.array([1, 3])))
+    [[2], [2, 0, 1]]
+    """
+
+    def __init__(self, order: Integers, sizes: Integers) -> None:
+        self.order, self.sizes = order, sizes
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return Nested(self.order, self.sizes[place])
+        return self.order[: self.sizes[place]].tolist()
+
+
 class Fuzzy(Sequence[Any]):
     r"""Fuzzy sets of answers: rows of memberships, from 0 for an answer outside to 1 for one inside.
 
@@ -309,6 +328,8 @@ def sizes_of(sets: Sets) -> Counts:
     """Give the number of answers in each set; of a fuzzy set, the sum of the memberships."""
     if isinstance(sets, Prefixes):
         return np.arange(1, len(sets) + 1)
+    if isinstance(sets, Nested):
+        return sets.sizes
     if isinstance(sets, Fuzzy):
         return np.asarray(sets.memberships.sum(axis=-1))
     return np.array([len(members) for members in sets], dtype=np.int64)
@@ -351,6 +372,8 @@ def summed(values: Counts, sets: Sets) -> Counts:
     """Add up values, of shape (groups, k), over sets of answers."""
     if isinstance(sets, Prefixes):
         return np.asarray(values.cumsum(axis=-1)[..., : len(sets)])
+    if isinstance(sets, Nested):
+        return np.asarray(values[..., sets.order].cumsum(axis=-1)[..., sets.sizes - 1])
     if isinstance(sets, Fuzzy):
         return np.asarray(values @ sets.memberships.T)
     return np.stack([values[:, list(members)].sum(axis=-1) for members in sets], axis=-1)

@@ -26,7 +26,7 @@ import numpy as np
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
-from warner.designs.facts import NOBODY, Fuzzy, Prefixes, Readout, memberships
+from warner.designs.facts import NOBODY, Fuzzy, Nested, Prefixes, Readout, memberships
 from warner.designs.grids import nearest, refuse_unordered
 from warner.designs.labels import canonical, grid_to_json
 from warner.designs.odds import FromOdds, refuse_odds
@@ -139,8 +139,8 @@ class OrderedDesign(FromOdds):
         """Whether the step scores of neighboring answers are nonzero for different reports."""
         return self.k > 2
 
-    def _binomial_runs(self, counts: Counts, ends: Integers) -> tuple[Array, ...] | None:
-        """Return count, trials, base and gain of the shares of the first answers up to `ends`; None if not binomial."""
+    def _binomial_runs(self, counts: Counts, sizes: Integers) -> tuple[Array, ...] | None:
+        """Return count, trials, base and gain of the shares of so many first answers; None if not binomial."""
         return None
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
@@ -233,8 +233,9 @@ class OrderedDesign(FromOdds):
     def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
         """Say how shares show: in a binomial count where there is one, else in the mean of scores."""
         sets, minus, target = estimand
-        if minus is None and (sets is None or isinstance(sets, Prefixes)) and self._steps_apart:
-            return self._runs(counts, n, sets, target)
+        sizes = None if sets is None else _run_sizes(sets)
+        if minus is None and (sets is None or sizes is not None) and self._steps_apart:
+            return self._runs(counts, n, sizes, target)
         parts = [
             self._part(counts, n, rows, sets, target, apart=minus is not None)
             for rows in self._differences(sets, minus)
@@ -244,42 +245,40 @@ class OrderedDesign(FromOdds):
         )
         return Readout(count, trials, base, gain, exact_, error, None if minus is not None else (least, most))
 
-    def _runs(self, counts: Counts, n: Array, sets: Prefixes | None, target: str) -> Readout:
-        """Say how the shares of single answers, or of all answers up to each, show: without a matrix of scores."""
-        scored = self._scored_runs(counts, n, sets)
+    def _runs(self, counts: Counts, n: Array, sizes: Integers | None, target: str) -> Readout:
+        """Say how the shares of single answers, or of so many first answers, show: without a matrix of scores."""
+        scored = self._scored_runs(counts, n, sizes)
         known = scored.mean**2
         if target != "population":
-            certain = np.arange(1, len(known[0]) + 1) == self.k if sets is not None else False  # all answers together
-            known = _squares_held(scored.mean, scored.mean, np.where(certain, 1.0, 0.0), 1.0)
+            certain = 0.0 if sizes is None else np.where(sizes == self.k, 1.0, 0.0)  # all answers together
+            known = _squares_held(scored.mean, scored.mean, certain, 1.0)
         error = np.sqrt(np.maximum(scored.square - known, 0) / n)
         count, trials = scored.total, np.broadcast_to(n, scored.total.shape).copy()
         base, gain, exact_ = (np.full(count.shape[1], value) for value in (0.0, 1.0, False))
-        # Single answers are the first one, and all but the others: the last one mirrors all before it.
-        ends = np.arange(1, self.k) if sets is not None else np.array([1, self.k - 1])
-        ends = ends[: count.shape[1]]
-        binomial = self._binomial_runs(counts, ends) if target == "population" else None
+        # Of single answers: the first one, and all but the last one, which mirrors it.
+        places = np.array([0, self.k - 1]) if sizes is None else np.flatnonzero(sizes < self.k)
+        before = np.array([1, self.k - 1]) if sizes is None else sizes[places]
+        binomial = self._binomial_runs(counts, before) if target == "population" else None
         if binomial is not None:
-            places = ends - 1 if sets is not None else np.array([0, self.k - 1])
             count[:, places], trials[:, places], base[places], gain[places] = binomial
             exact_[places] = True
-            if sets is None:
+            if sizes is None:
                 count[:, -1] = trials[:, -1] - count[:, -1]
                 base[-1] = 1 - base[-1] - gain[-1]
         return Readout(count, trials, base, gain, exact_, error, (scored.least, scored.most))
 
-    def _scored_runs(self, counts: Counts, n: Array, sets: Prefixes | None) -> Scored:
+    def _scored_runs(self, counts: Counts, n: Array, sizes: Integers | None) -> Scored:
         columns = counts.shape[-1]
         weights = np.vstack([counts, np.full((1, columns), 1 / columns)])
         steps = self._step_sums(weights)
-        if sets is None:
+        if sizes is None:
             level = np.full(self.k, 1 / self.k)
             total, square = np.diff(steps.total), steps.square[:, 1:] + steps.square[:, :-1]
             least = np.minimum(steps.least[1:], -steps.most[:-1])
             most = np.maximum(steps.most[1:], -steps.least[:-1])
         else:
-            some = slice(1, len(sets) + 1)
-            level = np.arange(1, len(sets) + 1) / self.k
-            total, square, least, most = (part[..., some] for part in steps)
+            level = sizes / self.k
+            total, square, least, most = (part[..., sizes] for part in steps)
         everybody = weights.sum(axis=1, keepdims=True)
         square = level**2 * everybody + 2 * level * total + square
         total = level * everybody + total
@@ -343,3 +342,12 @@ class OrderedDesign(FromOdds):
 def _squares_held(mean_square: Array, mean: Array, least: Array | float, most: Array | float) -> Array:
     """Return the mean square of memberships from `least` to `most`: at least that of their mean, and at most 1."""
     return np.clip(mean_square, np.minimum(np.clip(mean, least, most) ** 2, 1), 1)
+
+
+def _run_sizes(sets: Sets) -> Integers | None:
+    """Return the number of answers in each set, where all of them are the first answers; None for other sets."""
+    if isinstance(sets, Prefixes):
+        return np.arange(1, len(sets) + 1)
+    if isinstance(sets, Nested) and np.array_equal(sets.order, np.arange(len(sets.order))):
+        return sets.sizes
+    return None

@@ -397,9 +397,9 @@ class GroupEstimates(Result):
 
     def to_dict(self, *, level: float = 0.95, kind: str = "average") -> Document:
         """Give the estimates as what JSON can hold; options as for `table`."""
-        return listed(self.document(level=level, kind=kind))
+        return listed(self.json_fields(level=level, kind=kind))
 
-    def document(self, *, level: float = 0.95, kind: str = "average") -> Document:
+    def json_fields(self, *, level: float = 0.95, kind: str = "average") -> Document:
         tally = self.tally
         values = {name: column for name, column in self.table(level, kind=kind).items() if name not in tally.by}
         designs = [part.design.to_dict() for part in tally.parts]
@@ -426,7 +426,7 @@ class GroupEstimates(Result):
 
     def to_json(self, *, level: float = 0.95, kind: str = "average") -> str:
         """Write the estimates as JSON; options as for `table`."""
-        return as_json(self.document(level=level, kind=kind))
+        return as_json(self.json_fields(level=level, kind=kind))
 
     def to_frame(self, backend: str | None = None, *, level: float = 0.95, kind: str = "average") -> Any:
         """Give the table as a data frame of the library that the reports came in, or of `backend`."""

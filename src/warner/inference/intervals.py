@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.designs.facts import Prefixes, Readout, check_target, sizes_of
+from warner.designs.facts import Nested, Prefixes, Readout, check_target, sizes_of
 from warner.designs.labels import positions
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.anytime import anytime_interval, refuse_anytime
@@ -292,11 +292,12 @@ def _with_known(tally: Collected, confidence: Confidence, sets: Sets, whole: Mas
     methods: tuple[str, ...] = ("known",)
     if not whole.all():
         # Of all answers up to each, only the last set is all of them.
-        others = (
-            Prefixes(tally.k - 1)
-            if isinstance(sets, Prefixes)
-            else [s for s, all_ in zip(sets, whole, strict=True) if not all_]
-        )
+        if isinstance(sets, Prefixes):
+            others: Sets = Prefixes(tally.k - 1)
+        elif isinstance(sets, Nested):
+            others = sets[:-1]
+        else:
+            others = [s for s, all_ in zip(sets, whole, strict=True) if not all_]
         rest = limits(tally, confidence, sets=others, method=method)
         low[:, ~whole], high[:, ~whole], error[:, ~whole], methods = rest
     for ends in (low, high, error):

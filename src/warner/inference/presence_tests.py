@@ -130,9 +130,11 @@ def evidence(design: Design, places: Sequence[int], n: float, alpha: float, powe
 
     None of them where the table is too large to look for one.
     """
-    matrix = np.asarray(design.operator().forward(np.eye(design.k)))
-    if design.k * matrix.size > MOST_SEARCHED_CELLS:
+    operator = design.operator()
+    answers, kinds = operator.shape
+    if answers**2 * kinds > MOST_SEARCHED_CELLS:
         return [None] * len(places)
+    matrix = np.asarray(operator.forward(np.eye(answers)))
     inverse, identified = design.inverse(), design.identified()
     tests: list[Evidence | None] = []
     for place in places:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
-from warner.designs.facts import Prefixes
+from warner.designs.facts import Nested, Prefixes
 from warner.estimators.methods import SMOOTHED
 from warner.estimators.smoothing import smoothed_distribution
 from warner.inference.intervals import Confidence, limits
@@ -161,8 +161,7 @@ def up_to_each(x: Array) -> tuple[Array, Sets]:
     if np.array_equal(place, np.arange(x.size)):
         return points, Prefixes(x.size)
     order: Integers = np.argsort(place, kind="stable")
-    ends = np.bincount(place).cumsum()
-    return points, [order[:end].tolist() for end in ends.tolist()]
+    return points, Nested(order, np.bincount(place).cumsum())
 
 
 def quantile_places(low: Array, high: Array, tau: float) -> tuple[int, int]:
