@@ -18,7 +18,7 @@ from matplotlib.patches import Rectangle
 from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, pool, surveys
-from warner.inference.two_answers import mirrored
+from warner.inference.two_answers import rows_mirrored
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -190,7 +190,7 @@ def test_a_dollar_in_an_answer_starts_no_formula() -> None:
 
 def test_two_readings_of_one_share_are_both_shown_the_first_one_first(tmp_path: Path) -> None:
     result = estimate(Tally(BOTH, [120, 150], n=360), method="inv")
-    assert not mirrored(result.table(), 2)
+    assert not rows_mirrored(result.table(), 2)
     assert [line.split()[0] for line in result.text().splitlines()[2:4]] == ["yes", "no"]
     text = words(page_of(result, tmp_path))
     assert f"For an estimated {100 * result.shares[0]:.2f} % of people, the true answer is yes (" in text
@@ -232,6 +232,6 @@ def test_rows_of_weighted_answers_are_mirror_images(odds: tuple[int, int], targe
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 table = estimate(collected).table(level, target=target)
-            assert mirrored(table, 2)
+            assert rows_mirrored(table, 2)
             assert_allclose(table["low"] + table["high"][::-1], 1, atol=1e-6)
             assert_allclose(table["se"][0], table["se"][1], rtol=1e-9)

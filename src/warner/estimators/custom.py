@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from warner.estimators import METHODS, Method, Solution, default_method
+from warner.estimators.methods import METHODS, Method, Solution, default_method
 
 if TYPE_CHECKING:
     from collections.abc import Callable

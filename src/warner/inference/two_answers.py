@@ -34,7 +34,7 @@ def answers_of_interest(k: int) -> range:
     return range(1 if k == 2 else k)
 
 
-def mirrored(table: Mapping[str, Counts], k: int) -> bool:
+def rows_mirrored(table: Mapping[str, Counts], k: int) -> bool:
     """Tell whether rows come in pairs, of which the second follows from the first: share and interval."""
     if k != 2:
         return False
@@ -52,7 +52,7 @@ def unmirrored(table: Mapping[str, Counts], k: int) -> dict[str, Counts]:
     >>> table["value"].tolist(), table["reports"].tolist()
     (['yes'], [40])
     """
-    return {name: column[::2] if mirrored(table, k) else column for name, column in table.items()}
+    return {name: column[::2] if rows_mirrored(table, k) else column for name, column in table.items()}
 
 
 def remainder(domain: Sequence[Label]) -> str:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from warner.inference.quantiles import Quantile
     from warner.reports.pools import Collected
 
-    Table = dict[str, Counts]
 
 HEADLINED_GROUPS, HEADLINED_TREND = 12, 4  # groups with a headline of their own, and those of a trend that have
 
@@ -34,7 +33,7 @@ def warnings(estimate: Estimate) -> str:
     return "".join(said)
 
 
-def headline(estimate: Estimate, table: Table, confidence: Confidence, interval: str) -> str:
+def headline(estimate: Estimate, table: dict[str, Counts], confidence: Confidence, interval: str) -> str:
     """Say which answer leads; of two answers, how common the first is; in each of the first groups.
 
     Of a trend, in the first and in the last group. Of ordered numbers, say mean and median.
@@ -88,7 +87,7 @@ def _headlined(tally: Collected) -> list[int]:
     return [answered[0], answered[-1]] if len(answered) > 1 else answered
 
 
-def _leader(table: Table, rows: NDArray[np.intp], interval: str, style: str, start: str = "") -> str:
+def _leader(table: dict[str, Counts], rows: NDArray[np.intp], interval: str, style: str, start: str = "") -> str:
     shares = table["share"][rows]
     if np.isnan(shares).any():
         return f"<p class='{style}'>{start}no reports.</p>"
@@ -104,7 +103,7 @@ def _leader(table: Table, rows: NDArray[np.intp], interval: str, style: str, sta
     return f"{lead}<p class='note'>Next comes {_with_interval(table, second, interval)}.{order}</p>"
 
 
-def _first_of_two(table: Table, rows: NDArray[np.intp], interval: str, style: str, start: str = "") -> str:
+def _first_of_two(table: dict[str, Counts], rows: NDArray[np.intp], interval: str, style: str, start: str = "") -> str:
     """Lead with the answer of interest, be it common or rare."""
     first, *others = rows
     if np.isnan(table["share"][first]):
@@ -117,7 +116,7 @@ def _first_of_two(table: Table, rows: NDArray[np.intp], interval: str, style: st
     return f"<p class='{style}'>{start}{said}</p>{note}"
 
 
-def _rest(tally: Collected, table: Table) -> str:
+def _rest(tally: Collected, table: dict[str, Counts]) -> str:
     """Name the second of two answers; an estimate outside of 0 to 100 % leaves nothing to be said of it."""
     others = 1 - float(table["share"][0])
     if not 0 <= others <= 1:
@@ -126,17 +125,17 @@ def _rest(tally: Collected, table: Table) -> str:
     return f"<p class='note'>For the other {percent_tight(others)}, it is <q>{label}</q>.</p>"
 
 
-def _in_group(table: Table, row: int, start: str) -> str:
+def _in_group(table: dict[str, Counts], row: int, start: str) -> str:
     share = table["share"][row]
     found = "no reports" if np.isnan(share) else f"{percent_tight(share)} ({_limits(table, row)})"
     return f"<p class='group'>{start}{found}</p>"
 
 
-def _with_interval(table: Table, row: int, interval: str) -> str:
+def _with_interval(table: dict[str, Counts], row: int, interval: str) -> str:
     share, label = percent_tight(table["share"][row]), escape(str(table["value"][row]))
     return f"<q>{label}</q> with an estimated {share} of people ({interval}: {_limits(table, row)})"
 
 
-def _limits(table: Table, row: int) -> str:
+def _limits(table: dict[str, Counts], row: int) -> str:
     low, high = (percent_tight(table[name][row]) for name in ("low", "high"))
     return f"{low} to {high}{', see * below' if table['outside'][row] else ''}"

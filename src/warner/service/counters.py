@@ -22,7 +22,7 @@ from warner.reports.tallies import Tally
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers
     from warner.designs import Design
-    from warner.reports.tallies import Group
+    from warner.reports.tallies import Group as GroupOfReports
 
 SKIPPED = -1  # what is said in the place of a report by whoever skips a question
 
@@ -93,7 +93,7 @@ class Layout:
             reports = counted.sum(axis=-1)
         return np.asarray(reports + skipped)
 
-    def tally(self, cells: Counts, by: tuple[str, ...] = (), groups: tuple[Group, ...] = ()) -> Tally:
+    def tally(self, cells: Counts, by: tuple[str, ...] = (), groups: tuple[GroupOfReports, ...] = ()) -> Tally:
         """Give the tally of counters of shape (width,), or (groups, width)."""
         end = self._columns + self._types
         missing = cells[..., -1] if self.optional else np.zeros(cells.shape[:-1], dtype=np.int64)

@@ -26,7 +26,7 @@ from warner.inference.checking import check
 from warner.inference.fake_reports import influence_text
 from warner.inference.intervals import Confidence, limits
 from warner.inference.ranking import answer_columns
-from warner.inference.two_answers import mirrored
+from warner.inference.two_answers import rows_mirrored
 from warner.output.pages import INTERVAL_METHODS
 from warner.results import formulas_in, plain
 from warner.service.expected_precision import PROSPECT_LEVEL, anytime, doubts, needed, of_numbers, prospects, unkept
@@ -275,7 +275,7 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
     numbers = result.mean_and_median(wanted) or ()
     ranges = _ranges(question, tally.k) if numbers else []
     table = _table(result, ranges, wanted)
-    one = not ranges and mirrored(table, tally.k)
+    one = not ranges and rows_mirrored(table, tally.k)
     rows = np.arange(1) if one else np.arange(len(ranges)) if ranges else _rows_shown(table["share"])
     groups = collected.survey.groups if closed else ()
     return {
