@@ -107,7 +107,7 @@ def grouped_counts(counts: Any, n: Any) -> Binomial:
 
 @pytest.mark.parametrize("case", reference("agreement")["homogeneity"], ids=lambda case: str(case["count"]))
 def test_the_conditional_p_value_is_that_of_all_tables(case: dict[str, Any]) -> None:
-    test = conditional_test(grouped_counts(case["count"], case["n"]), np.random.default_rng(1))
+    test = conditional_test(grouped_counts(case["count"], case["n"]))
     assert test is not None
     assert_allclose(test.statistic, case["likelihood_ratio"])
     p = case["p_likelihood_ratio"]
@@ -119,11 +119,22 @@ def test_the_size_of_the_exact_test_by_enumeration() -> None:
     # Doubled, the size is at most about half of the level; draws add 0.005 to a p-value of 0.05.
     n = np.array([1, 2, 2, 8])
     tables = np.array(list(itertools.product(*(range(size + 1) for size in n))))
-    p = np.array([conditional_test(grouped_counts(row, n), np.random.default_rng(0)).p_value for row in tables])  # type: ignore[union-attr]
+    p = np.array([conditional_test(grouped_counts(row, n)).p_value for row in tables])  # type: ignore[union-attr]
     for f in (0.01, 0.05, 0.2, 0.5, 0.9):
         law = binom.pmf(tables, n, f).prod(axis=1)
         for level in (0.05, 0.1, 0.2):
             assert law[p <= level].sum() <= 0.6 * level
+
+
+@pytest.mark.parametrize("size", [12, 150])  # groups: all draws, and draws that end early
+def test_the_order_of_groups_or_answers_does_not_change_the_p_value(size: int) -> None:
+    rng = np.random.default_rng(9)
+    n = rng.integers(10, 60, size)
+    counts = rng.binomial(n, np.clip(0.4 + 0.04 * rng.standard_normal(size), 0, 1))
+    other = rng.permutation(size)
+    tallies = [np.stack([rows, people - rows], axis=1) for rows, people in ((counts, n), (counts[other], n[other]))]
+    tests = [estimate_groups(tally_of(COIN, rows, rows.sum(axis=1))).test() for rows in (*tallies, tallies[0][:, ::-1])]
+    assert len({test.p_value for test in tests}) == 1
 
 
 def tiny_and_large(rows: Any) -> Any:
@@ -154,7 +165,7 @@ def test_the_size_where_most_groups_are_tiny() -> None:
     share = float(RandomizedResponse(["yes", "no"], epsilon=8).reported(np.array([0.005, 0.995]))[0])
     p = []
     for _ in range(400):
-        test = conditional_test(grouped_counts(rng.binomial(n, share), n), rng)
+        test = conditional_test(grouped_counts(rng.binomial(n, share), n))
         assert test is not None
         p.append(test.p_value)
     assert np.mean(np.array(p) <= 0.05) <= 0.06
@@ -203,15 +214,15 @@ def test_many_groups_stop_early_and_draw_less() -> None:
     rng = np.random.default_rng(6)
     n = np.full(400, 30)
     counts = rng.binomial(n, 0.4)
-    test = conditional_test(grouped_counts(counts, n), np.random.default_rng(1))
+    test = conditional_test(grouped_counts(counts, n))
     assert test is not None
     draws = 20 / test.one_sided  # the twentieth exceedance ended them
     assert draws == pytest.approx(round(draws))
     assert 20 <= draws < 1999
-    again = conditional_test(grouped_counts(counts, n), np.random.default_rng(1))
+    again = conditional_test(grouped_counts(counts, n))
     assert again is not None
     assert again.one_sided == test.one_sided
-    apart = conditional_test(grouped_counts(np.where(np.arange(400) < 200, 2, 28), n), np.random.default_rng(1))
+    apart = conditional_test(grouped_counts(np.where(np.arange(400) < 200, 2, 28), n))
     assert apart is not None
     assert apart.one_sided == 1 / 2000
     estimates = estimate_groups(tally_of(COIN, np.stack([counts[:150], 30 - counts[:150]], axis=1), n[:150]))

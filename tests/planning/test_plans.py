@@ -731,6 +731,13 @@ def test_a_design_effect_divides_the_sample_size(options: dict[str, Any]) -> Non
         assert "Design effect: 1.5 (as given)" in many.text()
 
 
+@pytest.mark.parametrize("effect", [1e300, 1.1e6, 9e-7, 1e-300])
+def test_a_design_effect_out_of_all_proportion_is_refused(effect: float) -> None:
+    for known in ({"half_width": 0.05}, {"people": 1000}):
+        with pytest.raises(ValueError, match="design_effect must be a positive number, such as 1.5, from 1e-06 to 1,000"):
+            plan(RandomizedResponse(3, epsilon=2), design_effect=effect, **known)  # type: ignore[arg-type]
+
+
 def test_a_design_effect_in_plans_of_numbers() -> None:
     design = RandomizedResponse(range(5), epsilon=2)
     for quantity in ("mean", "median"):

@@ -44,6 +44,7 @@ from warner.reports.pools import Pool
 from warner.reports.tallies import Tally
 from warner.results import Result
 from warner.searching import bisected
+from warner.simulate import seeded_by
 from warner.special import deviance
 from warner.typesetting import Printed, cells, p_value_cells
 from warner.words import p_value
@@ -185,18 +186,21 @@ class GroupTest(Result):
         return f"That all groups are alike: {p_value(self.p_value)} ({statistic}, one-sided {one_sided})"
 
 
-def conditional_test(counts: Binomial, rng: np.random.Generator) -> GroupTest | None:
+def conditional_test(counts: Binomial) -> GroupTest | None:
     """Test by draws given the total that counts of groups have one probability; None if they have different designs.
 
-    Groups without reports have NaN.
+    Groups without reports have NaN. The counts seed the draws, so that the p-value is the same whatever the order of
+    the groups and whichever of the two answers is counted.
     """
     answered = counts.n >= 1
     n, base, gain = (np.asarray(part)[answered] for part in counts[1:])
     if n.size < 2 or np.ptp(base) > 0 or np.ptp(gain) > 0 or n.sum() >= MOST_DRAWN_FROM:
         return None
     people, named = np.rint(n).astype(np.int64), np.rint(np.asarray(counts.count)[answered]).astype(np.int64)
+    ordered = min(sorted(zip(people.tolist(), one.tolist(), strict=True)) for one in (named, people - named))
+    people, named = np.array(ordered, dtype=np.int64).T
     statistic = float(_likelihood_ratio(named, people))
-    one_sided = _conditional_p_value(named, people, rng)
+    one_sided = _conditional_p_value(named, people, seeded_by(named))
     method = "conditional likelihood ratio"
     return GroupTest(statistic, n.size - 1, min(1.0, 2 * one_sided), one_sided, method, approximate=False)
 

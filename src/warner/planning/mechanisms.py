@@ -504,13 +504,16 @@ class Mechanisms(Result):
         better = [
             (number, one)
             for number, one in zip(numbers, self.candidates, strict=True)
-            if number < own * (1 - 10.0**-DIGITS_COMPARED) and one.rank > recommended.rank
+            if number < own * (1 - 10.0**-DIGITS_COMPARED) and (one.in_question or one.rank > recommended.rank)
         ]
         if better:
-            _, one = min(better, key=operator.itemgetter(0))
-            column = "needs fewer people here" if asked == "people" else f"has a smaller {MEASURES[asked]} here"
+            number, one = min(better, key=operator.itemgetter(0))
+            needs = f"needs {number / own:.0%} of the people".replace("%", " %")
+            column = f"{needs} here" if asked == "people" else f"has a smaller {MEASURES[asked]} here"
             ratio = one.criterion / recommended.criterion
-            yield sentence(f"{one.name} {column}, but its {words.smallest} is {times_larger(ratio)}")
+            larger = f"its {words.smallest} is {times_larger(ratio)}"
+            reason = larger if one.rank > recommended.rank else f"its reports take {bits_text(one.bits)} bits"
+            yield sentence(f"{one.name} {column}, but {reason}")
 
     def _instead(self, words: ComparisonWords) -> Iterator[str]:
         """Sentence on what randomized response needs, if sets of answers are recommended instead."""
@@ -553,10 +556,11 @@ def mechanisms(
 ) -> Mechanisms:
     """Compare all mechanisms for these answers at this epsilon, and recommend one.
 
-    The rule: of the mechanisms whose variance is at most 5 % above the smallest, the one with the shortest reports. The
-    variance is that of a rare answer's share; of a mean or a distribution, what randomizing adds. Give a precision to
-    see how many people each needs, or a number of people to see how precise each would be; neither changes the
-    recommendation.
+    Mechanisms are ranked by the total squared error of the shares, by the variance of a `share` of the given size, or,
+    for a mean or a distribution, by the variance that randomizing adds. The recommended one is among those whose number
+    is at most 5 % above the smallest: with fewer than 20 answers the one with the shortest reports, with more the one
+    with the smallest number among reports of up to 64 bits. Give a precision to see how many people each needs, or a
+    number of people to see how precise each would be; neither changes the recommendation.
 
     Parameters
     ----------
@@ -570,8 +574,8 @@ def mechanisms(
         Instead of ``people``: the half-width that an interval may have, or the root-mean-square error of the unbiased
         shares, as for `plan`.
     share : float, optional
-        The true share that the half-width is for: 0 for a rare answer. If not given, the one with the widest interval
-        under each mechanism.
+        The true share that the half-width is for, and whose variance ranks the mechanisms: 0 for a rare answer. If not
+        given, half-widths are for the share with the widest interval under each mechanism.
     level, simultaneous
         As for `plan`.
     quantity : {"shares", "mean", "distribution", "median"} or float

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     Pilot = Estimate | Collected
     Population = str | tuple[str, float] | os.PathLike[str] | ArrayLike | Pilot
 
+LARGEST_EFFECT = 10**6  # design effect that may be given; the smallest is its inverse
 ROUNDED_SUM = 0.01  # how much the sum of rounded shares in a file may differ from 1
 
 
@@ -130,9 +131,11 @@ class DesignEffect:
 
 def given_effect(value: Any) -> DesignEffect:
     """Check a design effect."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
+    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not known or not 1 / LARGEST_EFFECT <= value <= LARGEST_EFFECT:
         raise ValueError(
-            f"design_effect must be a positive number, such as 1.5; 1 is a simple random sample, but got {value!r}"
+            f"design_effect must be a positive number, such as 1.5, from {1 / LARGEST_EFFECT:g} to "
+            f"{LARGEST_EFFECT:,}; 1 is a simple random sample, but got {value!r}"
         )
     return DesignEffect(float(value))
 
