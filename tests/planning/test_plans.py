@@ -731,6 +731,17 @@ def test_a_design_effect_divides_the_sample_size(options: dict[str, Any]) -> Non
         assert "Design effect: 1.5 (as given)" in many.text()
 
 
+@pytest.mark.parametrize(("odds", "named"), [((4, 1), 400), ((1, 0), 400), ((1, 0), 40)])  # 40: one in each cluster
+def test_a_pilot_without_variance_has_no_design_effect(odds: tuple[int, int], named: int) -> None:
+    design = RandomizedResponse(["yes", "no"], odds=odds)
+    data = {"y": ["yes"] * named + ["no"] * (400 - named), "c": np.arange(400) % 40}
+    pilot = warner.tally(data, design, column="y", clusters="c")
+    for known in ({"half_width": 0.05}, {"people": 1000}):
+        with pytest.raises(ValueError, match="pilot shows no variance of what is planned"):
+            plan(pilot=pilot, **known)  # type: ignore[arg-type]
+    assert plan(pilot=pilot, people=1000, design_effect=1.5).design_effect == 1.5
+
+
 @pytest.mark.parametrize("effect", [1e300, 1.1e6, 9e-7, 1e-300])
 def test_a_design_effect_out_of_all_proportion_is_refused(effect: float) -> None:
     for known in ({"half_width": 0.05}, {"people": 1000}):

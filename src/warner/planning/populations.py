@@ -166,7 +166,13 @@ def pilot_effect(pilot: Pilot, shares: Array, question: PlanningQuestion) -> Des
     )
     known = np.isfinite(simple) & (simple > 0)
     squared = np.maximum(np.square(found.error), np.minimum(device, simple))
-    return DesignEffect(float(squared[known].sum() / simple[known].sum()), reports.design, shares, sets)
+    value = float(squared[known].sum() / simple[known].sum()) if known.any() else 0.0
+    if value < 1 / LARGEST_EFFECT:
+        raise ValueError(
+            "pilot shows no variance of what is planned, so that its design effect is not known; give design_effect=, "
+            "which is 1 for a simple random sample"
+        )
+    return DesignEffect(value, reports.design, shares, sets)
 
 
 def _sets_asked(design: Design, shares: Array, question: PlanningQuestion) -> Sets | None:
