@@ -505,7 +505,7 @@ def test_simulations_take_lists_and_reject_what_is_no_distribution(design: Desig
         design.simulate(["a"] * design.k, 7, rng=rng)
     with pytest.raises(TypeError, match="rng must be"):
         design.simulate(equal, 7, rng=1)  # type: ignore[arg-type]
-    for n in (-1, 2.5, 10**30):
+    for n in (-1, 2.5, 10**30, True):
         with pytest.raises(ValueError, match=r"^n must be a whole number of respondents"):
             design.simulate(equal, n, rng=rng)  # type: ignore[arg-type]
     assert design.simulate_people([1] * design.k, rng=rng).shape == design.simulate(equal, 7, rng=rng).shape

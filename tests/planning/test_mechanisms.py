@@ -156,7 +156,9 @@ def test_a_smaller_number_in_another_row_is_explained() -> None:
     people = dict(zip(near.table()["mechanism"], near.table()["people"], strict=True))
     part = people["subset selection"] / people["randomized response"]
     assert near.recommended == "randomized response"
-    assert f"Subset selection needs {100 * part:.0f} % of the people here, but its reports take 2.6 bits." in near.reason
+    assert (
+        f"Subset selection needs {100 * part:.0f} % of the people here, but its reports take 2.6 bits." in near.reason
+    )
     # Reports of 835 bits are not worth 2.4 %, and a variant is no candidate.
     reason = mechanisms(1000, epsilon=1, half_width=0.01, share=0).reason
     assert "it needs 2.4 % more people than subset selection, whose reports take 835 bits." in reason

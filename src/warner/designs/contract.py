@@ -207,7 +207,7 @@ class Design(Device):
         """Draw counts of n respondents, a sample of a population with these shares; see `reports_of_population`."""
         theta = checked_shares(shares, self.k, complete=self.complete)
         _refuse_generator(rng)
-        if not isinstance(n, int | np.integer) or not 0 <= n <= LARGEST_TOTAL:
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 <= n <= LARGEST_TOTAL:
             raise ValueError(f"n must be a whole number of respondents, from 0 to 2^53, but got {n!r}")
         return self.draw_counts(theta, int(n), rng=rng, size=size)
 

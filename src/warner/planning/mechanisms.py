@@ -504,7 +504,8 @@ class Mechanisms(Result):
         better = [
             (number, one)
             for number, one in zip(numbers, self.candidates, strict=True)
-            if number < own * (1 - 10.0**-DIGITS_COMPARED) and (one.in_question or one.rank > recommended.rank)
+            if (number < own * (1 - 10.0**-DIGITS_COMPARED) and one.rank > recommended.rank)
+            or (number < own * WORTH_NAMING and one.in_question)
         ]
         if better:
             number, one = min(better, key=operator.itemgetter(0))
