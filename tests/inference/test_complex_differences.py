@@ -351,3 +351,12 @@ def test_groups_in_some_of_ten_clusters_are_covered_by_all_methods(
 ) -> None:
     least = 0.95 - 4 * np.sqrt(0.95 * 0.05 / 400)  # four standard errors: a false alarm in 30,000
     assert min(held(truth, inside, correlation, 400, replicates=how)) >= least
+
+
+@pytest.mark.parametrize("clusters", [[0] * 20 + [1, 2, 3] * 10, [0, 1] * 10 + [2, 3, 4] * 10])
+def test_standard_errors_do_not_depend_on_the_level(clusters: list[int]) -> None:
+    """Clusters of group a show no variance: its standard error is that of 20 respondents drawn alone."""
+    data = {"y": ["yes", "yes", "no", "no"] * 5 + ["yes", "no", "no"] * 10, "g": ["a"] * 20 + ["b"] * 30, "c": clusters}
+    found = warner.estimate(warner.tally(data, asked(0.9), column="y", by="g", clusters="c"))
+    for level in (0.5, 0.95, 0.999):
+        assert_allclose(found.table(level)["se"][0], np.sqrt(0.25 / 20) / 0.8)

@@ -40,10 +40,10 @@ def design_based_limits(readout: Readout, tail: float) -> tuple[Array, Array, Ar
     assert drawn is not None
     assert readout.error is not None
     error = np.array(readout.error)
-    binomial = _effective(readout, drawn.freedom, tail)
     counted = np.broadcast_to(readout.exact, error.shape) & (error == 0) & ~np.isinf(drawn.worth)
-    if counted.any():
-        error = np.where(counted, standard_error(binomial), error)
+    if counted.any():  # of a simple sample, at any level
+        simple = Binomial(readout.count, readout.trials, readout.base, readout.gain)
+        error = np.where(counted, standard_error(simple), error)
     low, high = cut_limits(readout, tail)
     used = methods_of(readout)
     names = [name for name in ("korn_graubard", "linear", RANDOMIZATION, ONE_CLUSTER) if (used == name).any()]
