@@ -528,7 +528,7 @@ def _finished(
     if not sample.cells:  # people of a finite population who were drawn alike and alone are in one stratum
         total = total._replace(groups=tuple((*key, 0) for key in total.groups))
     cells = total.tally(design, (*groups, *names), kept=kept, backend=library)
-    return sample.clustered(cells, total.people, total.by_kind, groups)
+    return sample.clustered(cells, total, groups)
 
 
 def _stored(parts: list[Rows], total: Subtotal, asked: Asked) -> StoredReports | None:

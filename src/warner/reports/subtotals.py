@@ -89,7 +89,8 @@ class Subtotal(NamedTuple):
 
     `bad` amounts are negative or missing, `roughly` is the sum of the others as a float, which does not overflow;
     `strange` are values that no report can have, and how often each is there. Of a complex sample with weights there
-    are also the number of `people` whose weight is above 0, and the sums of squared weights `by_kind` of report.
+    are also the number of `people` whose weight is above 0, those `without_weight`, and the sums of squared weights
+    `by_kind` of report.
     """
 
     groups: tuple[Group, ...]
@@ -103,6 +104,7 @@ class Subtotal(NamedTuple):
     strange: Mapping[str, int] = NOTHING
     people: Integers | None = None
     by_kind: Counts | None = None
+    without_weight: Integers | None = None
 
     def numbers(self) -> dict[Group, int]:
         """Give the number of each group."""
@@ -145,12 +147,13 @@ def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
 
 
 def _by_kind(design: Design, known: Rows, squares: Array) -> dict[str, Any]:
-    """Count respondents with a weight above 0, and squared weights for each kind of report."""
+    """Count respondents with a weight above 0, those without, and squared weights for each kind of report."""
     assert known.weight is not None
     positive = (known.weight > 0).astype(np.int64) if known.positive is None else known.positive
     counts = design.counted(known.reports, squares, group=known.place, groups=len(known.groups)).counts
     by_kind = counts[np.newaxis] if known.place is None else counts
-    return {"people": known.per_group(positive), "by_kind": by_kind}
+    people = known.per_group(positive)
+    return {"people": people, "by_kind": by_kind, "without_weight": known.per_group(known.number) - people}
 
 
 def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
@@ -173,13 +176,13 @@ def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
     arrays = {name: values[order] for name, values in arrays.items()}
     sums = Sums(arrays["counts"], arrays["n"], arrays.get("histogram"))
     left_out = arrays["missing"], arrays["unknown"]
-    more = arrays.get("people"), arrays.get("by_kind")
+    more = arrays.get("people"), arrays.get("by_kind"), arrays.get("without_weight")
     return Subtotal(groups, sums, *left_out, arrays.get("squares"), rows, bad, roughly, strange, *more)
 
 
 def _arrays(part: Subtotal) -> dict[str, Counts]:
     arrays = {**part.sums._asdict(), "missing": part.missing, "unknown": part.unknown, "squares": part.squares}
-    arrays |= {"people": part.people, "by_kind": part.by_kind}
+    arrays |= {"people": part.people, "by_kind": part.by_kind, "without_weight": part.without_weight}
     return {name: values for name, values in arrays.items() if values is not None}
 
 

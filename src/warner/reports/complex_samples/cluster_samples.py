@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.arrays import SMALLEST
+from warner.arrays import LARGEST_TOTAL, SMALLEST
 from warner.reports.complex_samples.linearisation import Deviations, Moments, Units
 from warner.reports.sampling import refuse_few_units, refuse_parts, refuse_split_clusters
 from warner.words import counted, plural
@@ -107,7 +107,7 @@ class ComplexSample(ABC):
     cells : Tally
         A tally by the names of groups and then by those of cells.
     people : ndarray of shape (cells,), or None
-        With weights, the number of reports in each cell.
+        With weights, the number of reports in each cell whose weight is above 0.
     """
 
     cells: Tally
@@ -171,7 +171,7 @@ class ComplexSample(ABC):
 
     @cached_property
     def reports(self) -> Counts:
-        """The number of reports of each cell, whatever their weights."""
+        """The number of reports of each cell that have a weight."""
         return np.asarray(self.cells.n if self.people is None else self.people)
 
     def people_of(self, groups: list[Group]) -> Array:
@@ -234,6 +234,8 @@ class ClusterSample(ComplexSample):
         Whether all people of every sampled cluster were asked.
     method : {"linearised", "jackknife"}
         How variances are computed.
+    without_weight : ndarray of shape (cells,), or None
+        The number of respondents in each cell whose weight is 0; None where there are none. They were sampled, too.
     """
 
     squares: Any = None
@@ -242,6 +244,7 @@ class ClusterSample(ComplexSample):
     sampled: tuple[float, ...] | None = None
     whole: bool = False
     method: str = "linearised"
+    without_weight: Any = None
 
     # Units
 
@@ -278,10 +281,10 @@ class ClusterSample(ComplexSample):
         """The units of all groups."""
         number = {key: place for place, key in enumerate(self.strata_keys)}
         stratum = np.array([number[stratum] for stratum, _ in self._keys], dtype=np.int64)
-        people = np.bincount(self._unit, self.reports.astype(np.float64), minlength=len(self._keys))
+        everybody = self.reports if self.without_weight is None else self.reports + self.without_weight
+        people = np.bincount(self._unit, everybody.astype(np.float64), minlength=len(self._keys))
         if self.clusters is None:
-            sizes = np.bincount(stratum, people)
-            refuse_few_units(sizes[sizes > 0], "people")
+            refuse_few_units(np.bincount(stratum, people), "people")
         else:
             strata_of = Counter(cluster for _, cluster in self._keys)
             refuse_split_clusters([name for name, times in strata_of.items() if times > 1])
@@ -470,7 +473,19 @@ class ClusterSample(ComplexSample):
             for one in (self, other)
         )
         people, squares = (None if a is None or b is None else a + b for a, b in zip(mine, theirs, strict=True))
-        return replace(self, cells=cells, people=people, squares=squares, sampled=self._sampled_together(other))
+        without = [
+            cells_in_order(one.without_weight, one.cells.groups, cells.groups)
+            for one in (self, other)
+            if one.without_weight is not None
+        ]
+        return replace(
+            self,
+            cells=cells,
+            people=people,
+            squares=squares,
+            sampled=self._sampled_together(other),
+            without_weight=sum(without) if without else None,
+        )
 
     def _sampled_together(self, other: ClusterSample) -> tuple[float, ...] | None:
         if self.sampled is None or other.sampled is None:
@@ -494,7 +509,8 @@ class ClusterSample(ComplexSample):
             "whole": self.whole,
             "variance": self.method,
             "cells": self._cells_document()
-            | ({} if self.squares is None else {"kind_squares": np.asarray(self.squares).tolist()}),
+            | ({} if self.squares is None else {"kind_squares": np.asarray(self.squares).tolist()})
+            | ({} if self.without_weight is None else {"without_weight": np.asarray(self.without_weight).tolist()}),
         }
 
     @classmethod
@@ -508,13 +524,25 @@ class ClusterSample(ComplexSample):
                 raise ValueError(f"{name} must be a name, or null, but is {fields[name]!r}")
         if method not in METHODS_OF_VARIANCE or not isinstance(fields["whole"], bool):
             raise ValueError("variance must be linearised or jackknife, and whole true or false")
-        sample = cls(cells, people, kinds, fields["strata"], fields["clusters"], None, fields["whole"], method)
+        names = fields["strata"], fields["clusters"]
+        sample = cls(cells, people, kinds, *names, None, fields["whole"], method, _without_weight(fields, cells))
         if sampled is None:
             return sample
         if not isinstance(sampled, list) or len(sampled) != len(sample.strata_keys):
             raise ValueError("sampled must be a list of numbers, one for each stratum")
         refuse_parts(sampled)
         return replace(sample, sampled=tuple(sampled))
+
+
+def _without_weight(fields: Document, cells: Tally) -> Integers | None:
+    """Read the numbers of respondents in cells whose weight is 0."""
+    given = fields["cells"].get("without_weight")
+    if given is None:
+        return None
+    numbers = numbers_of_cells("without_weight", given, (len(cells.groups),))
+    if not cells.weighted or (numbers != np.rint(numbers)).any() or (numbers > LARGEST_TOTAL).any():
+        raise ValueError("without_weight must be whole numbers, of cells with weights")
+    return numbers.astype(np.int64)
 
 
 def _named(number: int, name: str, one: str, several: str) -> str:

@@ -18,7 +18,7 @@ from warner.reports.sampling import parts_by_stratum, refuse_parts
 from warner.reports.tallies import Tally
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts, Integers
+    from warner.reports.subtotals import Subtotal
 
 JACKKNIFE = "jackknife"  # in the place of columns of replicate weights
 PART_SAMPLED = "(sampled)"  # the name of a column of parts sampled, apart from those of groups
@@ -110,8 +110,8 @@ class SampleAsked(NamedTuple):
 
     # Cells to samples
 
-    def clustered(self, cells: Tally, people: Integers | None, by_kind: Counts | None, by: tuple[str, ...]) -> Tally:
-        """Make the tally of groups from that of their cells, with people and squared weights by kind of report."""
+    def clustered(self, cells: Tally, total: Subtotal, by: tuple[str, ...]) -> Tally:
+        """Make the tally of groups from that of their cells, with the other counts of the cells."""
         for name, role in ((STRATUM, "strata"), (CLUSTER, "clusters")):
             _refuse_missing(cells, name, role)
         sampled = None
@@ -122,13 +122,14 @@ class SampleAsked(NamedTuple):
         weighted = cells.squares is not None
         sample = ClusterSample(
             cells,
-            people if weighted else None,
-            by_kind if weighted else None,
+            total.people if weighted else None,
+            total.by_kind if weighted else None,
             strata,
             clusters,
             None,
             bool(self.whole),
             method,
+            total.without_weight if weighted and np.any(total.without_weight) else None,
         )
         if _is_number(self.sampled):
             sampled = dict.fromkeys(sample.strata_keys, float(self.sampled))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CLUSTER_FIELDS = frozenset({"strata", "clusters", "sampled", "whole", "variance", "cells"})
 REPLICATE_FIELDS = frozenset({"replicates", "scale", "cells"})  # and replicate_clusters, if they are known
+CELL_FIELDS = frozenset({"people", "kind_squares", "without_weight"})  # that a tally does not have
 
 
 def sample_from_dict(fields: Document, read: Callable[[Document], Tally]) -> ComplexSample:
@@ -33,7 +34,7 @@ def sample_from_dict(fields: Document, read: Callable[[Document], Tally]) -> Com
     if not extra:
         extra = [name for name, told in ((STRATUM, given["strata"]), (CLUSTER, given["clusters"])) if told is not None]
         extra = extra or [STRATUM]
-    inside = {name: value for name, value in given["cells"].items() if name not in {"people", "kind_squares"}}
+    inside = {name: value for name, value in given["cells"].items() if name not in CELL_FIELDS}
     about = {name: fields[name] for name in ("format", "version", "design")}
     cells = read({**about, "squares": None, **inside, "by": [*fields["by"], *extra]})
     people = given["cells"].get("people")
