@@ -183,3 +183,25 @@ def test_a_number_with_clusters_is_that_of_the_estimate() -> None:
     fit = regress("answer ~ 1", data, THREE, model="linear", values=[0, 1, 5], **sample)
     expected = estimate(tally(data, THREE, column="answer", **sample), method="inv").mean([0, 1, 5])
     assert_allclose([fit.coefficients[0], fit.standard_errors[0]], [expected.value, expected.se], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("inside", "sampled", "known"), [([0, 1, 2, 4], 0.4, False), ([0], 0.4, True), ([4], 1.0, True)])
+def test_clusters_of_a_stratum_that_was_sampled_completely_do_not_count(
+    inside: list[int], sampled: float, known: bool
+) -> None:
+    """Four clusters are a stratum that was sampled completely: with one other cluster, a group lies in one cluster."""
+    cluster = np.arange(240) % 8
+    data = {
+        "y": np.random.default_rng(7).integers(0, 2, 240).tolist(),
+        "c": cluster.tolist(),
+        "h": (cluster < 4).astype(int).tolist(),
+        "f": np.where(cluster < 4, 1.0, sampled).tolist(),
+        "g": np.where(np.isin(cluster, inside), "a", "b").tolist(),
+    }
+    design = RandomizedResponse([0, 1], odds=(9, 1))
+    asked: dict[str, Any] = {"strata": "h", "clusters": "c", "sampled": "f"}
+    errors = np.array(regress("y ~ g", data, design, model="linear", **asked).table()["se"])
+    assert np.isfinite(errors).all() == known
+    found = estimate(tally(data, design, column="y", by="g", **asked))
+    assert (found.interval(1).methods == ("korn_graubard",)) == known
+    assert ("in one cluster" in found.compare(1, between=("a", "b")).text()) == (not known)

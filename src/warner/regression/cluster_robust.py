@@ -189,11 +189,20 @@ class ClusterRobust:
 
     @cached_property
     def _alone(self) -> Array:
-        """Directions that one cluster alone determines, as rows."""
+        """Directions that one cluster alone determines, as rows; clusters of fully sampled strata do not count."""
         if self.leverage is None:
             return np.zeros((0, self.effect.shape[1]))
-        values, vectors = self._spectrum
-        return np.asarray(vectors.swapaxes(1, 2)[values <= LEAST_INFORMATION_LEFT])
+        varies = np.flatnonzero(self._factors[:, 0] > 0)
+        if len(varies) == len(self.leverage):
+            values, vectors = self._spectrum
+            return np.asarray(vectors.swapaxes(1, 2)[values <= LEAST_INFORMATION_LEFT])
+        leverage = self.leverage[varies]
+        values, vectors = np.linalg.eigh(leverage.sum(axis=0))
+        seen = values > LEAST_INFORMATION_LEFT
+        scaled = vectors[:, seen] / np.sqrt(values[seen])  # in these units, parts of clusters add up to one
+        parts, turns = np.linalg.eigh(scaled.T @ leverage @ scaled)
+        found = turns.swapaxes(1, 2)[parts >= 1 - LEAST_INFORMATION_LEFT] @ scaled.T
+        return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
 
     @cached_property
     def _adjusted(self) -> Array:
