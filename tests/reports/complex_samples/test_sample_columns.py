@@ -226,6 +226,22 @@ def test_respondents_without_weight_were_sampled(engine: str, tmp_path: Path) ->
         assert "40 people in 2 strata" in found.text()
 
 
+def test_clusters_of_a_census_need_no_degrees_of_freedom() -> None:
+    """In a census of 8 clusters of 30, respondents of one or two clusters vary by the randomization alone."""
+    cluster = np.repeat(np.arange(8), 30)
+    data = {"y": (["yes"] * 11 + ["no"] * 19) * 8, "c": cluster.tolist()}
+    for inside in (1, 2):
+        data["g"] = np.where(cluster < inside, "a", "b").tolist()
+        asked: dict[str, Any] = {"column": "y", "by": "g", "clusters": "c", "sampled": 1.0, "whole": True}
+        found = warner.estimate(warner.tally(data, RandomizedResponse(["yes", "no"], truth="0.9"), **asked))
+        interval, n = found.interval("yes"), 30 * inside
+        width = interval.high[0] - interval.low[0]
+        noise, alone = (2 * 1.96 * np.sqrt(part / n) / 0.8 for part in (0.9 * 0.1, 11 / 30 * 19 / 30))
+        assert noise < width < 1.2 * alone  # that of n respondents drawn alone; it was the whole range
+        assert found.compare("yes", between=("a", "b")).p_value > 0.9
+        assert "one cluster" not in found.text()
+
+
 def test_sets_of_answers_are_counted_by_cluster_in_batches(tmp_path: Path) -> None:
     design = UnaryEncoding(5, epsilon=1)
     rng = np.random.default_rng(3)

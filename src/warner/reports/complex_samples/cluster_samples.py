@@ -354,7 +354,9 @@ class ClusterSample(ComplexSample):
         varying = np.where(sampled, weight, 0.0) if sampled.any() else weight
         part = varying / max(varying.sum(), SMALLEST)
         if not units.alone:
-            if (varying < weight).any():
+            if not sampled.any():  # respondents vary within their clusters alone
+                freedom = float(self.people_of([group])[0, 0]) - np.count_nonzero(reached)
+            elif (varying < weight).any():
                 freedom = units.leverage(part)[1]
             return Shown(freedom, 1.0, np.count_nonzero(sampled) == 1, certain)
         squares = self._squares(group)
