@@ -842,6 +842,13 @@ def test_pilots_whose_design_effect_is_not_known() -> None:
         plan(warner.OpenDomain(epsilon=1, bits=32), people=10**6, design_effect=2)
 
 
+def test_a_complex_pilot_whose_reports_are_all_alike_shows_no_design_effect() -> None:
+    design = RandomizedResponse(["yes", "no"], odds=(9, 1))
+    pilot = warner.tally({"y": ["yes"] * 15, "c": [0, 1, 2] * 5}, design, column="y", clusters="c")
+    with pytest.raises(ValueError, match="pilot must have different reports to show a design effect"):
+        warner.plan(design, pilot=pilot, half_width=0.05)
+
+
 def test_mechanisms_take_a_design_effect() -> None:
     compared = warner.mechanisms(10, epsilon=1, half_width=0.05, share=0.1, design_effect=2)
     alone = warner.mechanisms(10, epsilon=1, half_width=0.05, share=0.1)
