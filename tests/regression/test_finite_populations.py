@@ -185,7 +185,9 @@ def test_a_number_with_clusters_is_that_of_the_estimate() -> None:
     assert_allclose([fit.coefficients[0], fit.standard_errors[0]], [expected.value, expected.se], rtol=1e-9)
 
 
-@pytest.mark.parametrize(("inside", "sampled", "known"), [([0, 1, 2, 4], 0.4, False), ([0], 0.4, True), ([4], 1.0, True)])
+@pytest.mark.parametrize(
+    ("inside", "sampled", "known"), [([0, 1, 2, 4], 0.4, False), ([0], 0.4, True), ([4], 1.0, True)]
+)
 def test_clusters_of_a_stratum_that_was_sampled_completely_do_not_count(
     inside: list[int], sampled: float, known: bool
 ) -> None:
@@ -205,3 +207,12 @@ def test_clusters_of_a_stratum_that_was_sampled_completely_do_not_count(
     found = estimate(tally(data, design, column="y", by="g", **asked))
     assert (found.interval(1).methods == ("korn_graubard",)) == known
     assert ("in one cluster" in found.compare(1, between=("a", "b")).text()) == (not known)
+
+
+def test_reports_that_are_all_alike_leave_the_variance_of_the_randomization() -> None:
+    """Fifteen reports of "yes" in three clusters show no variance, but each has the noise p(1 - p)/(p - q)^2."""
+    data = {"y": ["yes"] * 15, "c": [0, 1, 2] * 5}
+    asked: dict[str, Any] = {"model": "linear", "clusters": "c"}
+    table = regress("y ~ 1", data, RandomizedResponse(["yes", "no"], odds=(9, 1)), **asked).table()
+    half = 1.959964 * np.sqrt(0.9 * 0.1 / 15) / 0.8
+    assert_allclose([table["low"][0], table["high"][0]], [1.125 - half, 1.125 + half])

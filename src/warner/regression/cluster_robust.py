@@ -401,7 +401,7 @@ def cluster_robust(
     if clusters.unit != RESPONDENT:
         about = about_clusters(clusters, rows.weight, scores) if deviations is None else deviations
         noise = np.zeros((scores.shape[1], scores.shape[1]))
-        if rows.sampling.whole and device is not None:
+        if device is not None:
             noise = not_negative(device(rows.square))
         floor = floor_of_clusters(rows, clusters, scores, about, noise)
         robust = replace(robust, floor=floor if robust.leverage is None else floor.turned(robust.unit))

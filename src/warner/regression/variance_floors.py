@@ -124,14 +124,15 @@ def floor_of_clusters(rows: Observations, clusters: Clusters, scores: Array, dev
     scores, deviations : arrays of shape (n, coefficients)
         The scores of one respondent of each row, unweighted; and without the mean of their cluster.
     noise : array of shape (coefficients, coefficients)
-        What the randomization adds, where all respondents of the sampled clusters were asked.
+        What the randomization adds; all that varies where all respondents of the sampled clusters were asked.
     """
     simple = simple_covariance(rows, scores)
     if rows.sampling.whole:
         return Floor(noise, simple)
     size = np.bincount(clusters.cluster, rows.people).astype(np.float64)
     within = np.where(size > 1, size / np.maximum(size - 1, 1), 0.0)[clusters.cluster]
-    return Floor((deviations.T * (within * rows.square)) @ deviations, simple)
+    scatter = (deviations.T * (within * rows.square)) @ deviations
+    return Floor(larger(scatter, noise) if noise.any() else scatter, simple)
 
 
 def simple_covariance(rows: Observations, scores: Array) -> Array:
