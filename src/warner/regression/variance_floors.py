@@ -124,7 +124,7 @@ def floor_of_clusters(rows: Observations, clusters: Clusters, scores: Array, dev
     scores, deviations : arrays of shape (n, coefficients)
         The scores of one respondent of each row, unweighted; and without the mean of their cluster.
     noise : array of shape (coefficients, coefficients)
-        What the randomization adds; all that varies where all respondents of the sampled clusters were asked.
+        What the randomization adds, where all respondents of the sampled clusters were asked or reports are all alike.
     """
     simple = simple_covariance(rows, scores)
     if rows.sampling.whole:
@@ -132,7 +132,8 @@ def floor_of_clusters(rows: Observations, clusters: Clusters, scores: Array, dev
     size = np.bincount(clusters.cluster, rows.people).astype(np.float64)
     within = np.where(size > 1, size / np.maximum(size - 1, 1), 0.0)[clusters.cluster]
     scatter = (deviations.T * (within * rows.square)) @ deviations
-    return Floor(larger(scatter, noise) if noise.any() else scatter, simple)
+    shown = np.diagonal(scatter).max() > ROUNDING_OF_VARIANCE * np.diagonal(noise).max()
+    return Floor(scatter if shown else noise, simple)  # reports that are all alike show none
 
 
 def simple_covariance(rows: Observations, scores: Array) -> Array:
