@@ -50,8 +50,6 @@ import numpy as np
 from warner.regression.likelihood import Expansion, Likelihood
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from warner.arrays import Array, Integers
     from warner.regression.data import Observations
     from warner.regression.families import Family
@@ -62,7 +60,7 @@ MODE_STEPS, HALVINGS = 100, 20
 MODE_TOLERANCE = 1e-7  # of the standard normal effect
 WORSE = 1e-12  # by rounding alone
 ROUNDING_PER_GROUP = 1e-8  # nats by which the sum over nodes may be off from what its derivatives, of the integral, say
-ROWS_AT_ONCE = 2**13  # rows of whole groups that are worked on at a time
+POINTS_AT_ONCE = 2**15  # rows of whole groups, times nodes, that are worked on at a time
 SPREAD_TO_BEGIN = 0.5  # standard deviation that coefficients are given where nothing is known of it
 
 
@@ -158,14 +156,14 @@ class RandomIntercepts(Likelihood):
 
     @cached_property
     def _blocks(self) -> list[_Block]:
-        """All groups with their rows, some thousand rows at a time."""
+        """All groups with their rows, some thousand rows and nodes at a time."""
         assert self.mapping is not None
         order = np.argsort(self.group, kind="stable")
         numbers = self.group[order]
         begins = np.flatnonzero(np.diff(numbers, prepend=-1))
         cuts = [0]
         for begin in begins.tolist():
-            if begin - cuts[-1] >= ROWS_AT_ONCE:
+            if (begin - cuts[-1]) * self.nodes >= POINTS_AT_ONCE:
                 cuts.append(begin)
         parts = zip(cuts, [*cuts[1:], len(order)], strict=True)
         return [
@@ -214,16 +212,20 @@ def _rows_of_block(rows: Observations, which: Integers) -> Observations:
     return replace(rows, **parts, design=rows.design[which], report=rows.report[which])
 
 
-class _Node(NamedTuple):
-    """A node of every group: its position, the log-likelihood of the group with its weight, and the rows there.
+class _Nodes(NamedTuple):
+    """All nodes of every group: positions and log-likelihoods with weights, (nodes, groups), and the rows there.
 
-    `score` is (f, n) and `curvature` (f, f, n).
+    `score` is (f, nodes, n) and `curvature` (f, f, nodes, n).
     """
 
     position: Array
     log_term: Array
     score: Array
     curvature: Array
+
+    def chances(self) -> Array:
+        """Return the probabilities of the nodes after the reports, (nodes, groups)."""
+        return np.asarray(np.exp(self.log_term - np.logaddexp.reduce(self.log_term, axis=0)))
 
 
 class _Block:
@@ -282,29 +284,37 @@ class _Block:
         information = self.summed(self.weight * self._information(eta + self._shift(spread, effect)))
         return effect, 1 / np.sqrt(spread**2 * information + 1)
 
-    def _nodes(self, b: Array) -> Iterator[_Node]:
-        """Go through the nodes of all groups."""
-        family, reports, spread = self.likelihood.family, self.likelihood.reports, float(b[-1])
+    @cached_property
+    def _repeated_reports(self) -> Array:
+        """The reports once for each node, (k, nodes n)."""
+        return np.tile(self.likelihood.reports, (1, len(self.hermite[0])))
+
+    def _nodes(self, b: Array) -> _Nodes:
+        """Evaluate all rows at all nodes of their groups."""
+        family, spread = self.likelihood.family, float(b[-1])
         eta = self.likelihood.predictors(b)
         mode, scale = self.modes(eta, spread)
-        for t, log_weight in zip(*self.hermite, strict=True):
-            position = mode + scale * t
-            point = family.at(eta + self._shift(spread, position), reports)
-            weighed = self.summed(self.weight * point.log_likelihood) - position**2 / 2
-            log_term = weighed + log_weight + np.log(scale) - np.log(2 * np.pi) / 2
-            yield _Node(position, log_term, family.latent_sign * point.score, point.curvature)
+        t, log_weight = self.hermite
+        position = mode + scale * t[:, np.newaxis]
+        moved = eta[:, np.newaxis] + family.latent_sign * spread * position[:, self.group]
+        point = family.at(moved.reshape(len(eta), -1), self._repeated_reports)
+        shape = moved.shape[1:]
+        weighted = self.summed(self.weight * point.log_likelihood.reshape(shape)) - position**2 / 2
+        log_term = weighted + log_weight[:, np.newaxis] + np.log(scale) - np.log(2 * np.pi) / 2
+        score = family.latent_sign * point.score.reshape(len(eta), *shape)
+        return _Nodes(position, log_term, score, point.curvature.reshape(len(eta), len(eta), *shape))
 
     def log_likelihoods(self, b: Array) -> Array:
-        """Give the log-likelihood of each group."""
-        return np.asarray(np.logaddexp.reduce(np.array([node.log_term for node in self._nodes(b)]), axis=0))
+        """Return the log-likelihood of each group."""
+        return np.asarray(np.logaddexp.reduce(self._nodes(b).log_term, axis=0))
 
-    def _scores(self, node: _Node) -> Array:
-        """Give the derivatives of h in z at a node, (coefficients, groups)."""
+    def _scores(self, nodes: _Nodes) -> Array:
+        """Compute the derivatives of h in z at the nodes, (coefficients, nodes, groups)."""
         rows, sign = self.likelihood.rows, self.likelihood.family.latent_sign
-        weighted = self.weight * node.score
-        columns = [self.summed((sign * part) * rows.x.T) for part in weighted]
-        result = np.asarray(self._mapping.T @ np.concatenate(columns))
-        result[-1] = node.position * self.summed(weighted.sum(axis=0))
+        weighted = self.weight * nodes.score
+        columns = [self.summed((sign * part) * rows.x.T[:, np.newaxis]) for part in weighted]
+        result = np.asarray(np.tensordot(self._mapping.T, np.concatenate(columns), axes=1))
+        result[-1] = nodes.position * self.summed(weighted.sum(axis=0))
         return result
 
     @property
@@ -313,40 +323,29 @@ class _Block:
         return self.likelihood.mapping
 
     def at(self, b: Array) -> Expansion:
-        """Give the log-likelihood, its gradient and the observed information."""
-        nodes = list(self._nodes(b))
-        terms = np.array([node.log_term for node in nodes])
-        totals = np.logaddexp.reduce(terms, axis=0)
-        chances = np.exp(terms - totals)  # of the nodes, after the reports
-        size = len(b)
-        mean, square = np.zeros((size, len(totals))), np.zeros((size, size))
-        curvature = np.zeros_like(nodes[0].curvature)
-        along, twice = np.zeros_like(nodes[0].score), 0.0
-        for node, chance in zip(nodes, chances, strict=True):
-            score = self._scores(node)
-            mean += chance * score
-            square += (chance * score) @ score.T
-            likely = chance[self.group] * self.weight * node.curvature
-            curvature += likely
-            moved = node.position[self.group] * likely.sum(axis=1)
-            along += moved
-            twice += float(moved.sum(axis=0) @ node.position[self.group])
-        information = self.likelihood.assembled(curvature) - square + mean @ mean.T
-        cross = self.likelihood.family.latent_sign * self.likelihood.reduced(along @ self.likelihood.rows.x)
+        """Return the log-likelihood, its gradient and the observed information."""
+        nodes = self._nodes(b)
+        totals, chances, size = np.logaddexp.reduce(nodes.log_term, axis=0), nodes.chances(), len(b)
+        scores = self._scores(nodes)
+        likely = chances * scores
+        mean = likely.sum(axis=1)
+        square = likely.reshape(size, -1) @ scores.reshape(size, -1).T
+        curvature = (chances[:, self.group] * self.weight) * nodes.curvature
+        position = nodes.position[:, self.group]
+        moved = position * curvature.sum(axis=1)
+        information = self.likelihood.assembled(curvature.sum(axis=2)) - square + mean @ mean.T
+        along = moved.sum(axis=1) @ self.likelihood.rows.x
+        cross = self.likelihood.family.latent_sign * self.likelihood.reduced(along)
         information[-1] += cross
         information[:, -1] += cross
-        information[-1, -1] += twice
+        information[-1, -1] += float((moved.sum(axis=0) * position).sum())
         return Expansion(float(totals.sum()), mean.sum(axis=1), information)
 
     def effects(self, b: Array) -> Effects:
         """Predict the effects of these groups."""
-        nodes = list(self._nodes(b))
-        terms = np.array([node.log_term for node in nodes])
-        chances = np.exp(terms - np.logaddexp.reduce(terms, axis=0))
-        positions = np.array([node.position for node in nodes])
-        mean = (chances * positions).sum(axis=0)
-        variance = (chances * (positions - mean) ** 2).sum(axis=0)
-        slopes = sum(
-            chance * (node.position - mean) * self._scores(node) for node, chance in zip(nodes, chances, strict=True)
-        )
-        return Effects(mean, variance, np.asarray(slopes)[:-1].T)
+        nodes = self._nodes(b)
+        chances = nodes.chances()
+        mean = (chances * nodes.position).sum(axis=0)
+        off = chances * (nodes.position - mean)
+        slopes = (off * self._scores(nodes)).sum(axis=1)
+        return Effects(mean, (off * (nodes.position - mean)).sum(axis=0), slopes[:-1].T)

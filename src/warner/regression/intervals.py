@@ -79,12 +79,15 @@ def profile_start(fit: Regression, threshold: float, better: Array | None = None
     more than that, its branch of the profile may be the higher one there, and all starts are tried.
     """
     assert fit.log_likelihood is not None
-    likelihood = fit.likelihood
+    likelihood = fit.profile_likelihood
     rivals = [one for one in fit.optima[1:] if fit.log_likelihood - one.log_likelihood < threshold / 2]
     count = None if rivals or better is not None else STARTS_PER_LIMIT
     starts = fit.profile_starts[:count]
-    if better is None:
+    if better is None and likelihood is fit.likelihood:
         return ProfileStart(likelihood, fit.finite_coefficients, fit.log_likelihood, fit.finite_covariance, starts)
+    if better is None:  # more nodes of quadrature move the maximum a little
+        near = newton_ascent(likelihood, fit.finite_coefficients)
+        return ProfileStart(likelihood, near.coefficients, near.value, fit.finite_covariance, starts)
     maximum = newton_ascent(likelihood, better)
     at_maximum = covariance(likelihood, maximum.coefficients, fit.errors, flat=True)
     starts = (*starts, fit.finite_coefficients)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from warner.regression.likelihood import Likelihood
     from warner.regression.specifications import Specification
 
-TILT_TOLERANCE = 1e-4  # part of the loss by which a tilt may miss: the limit is off by the square of that
+TILT_TOLERANCE = 1e-3  # part of the loss by which a tilt may miss: the limit is off by the square of that
 TILTS = 60  # for one limit
 FASTEST_TILT = 8.0  # times the tilt before
 STRONGEST_TILT = 1e9  # times the tilt of the standard error, beyond which nothing moves any more
@@ -226,7 +226,9 @@ class _TiltSearch:
             self._inside = here
         slope = (progress - before[1]) / (here[0] - before[0]) if here[0] != before[0] else 0.0
         low, high = self._inside[0], self._outside[0]
-        target = here[0] + (1 - progress) / slope if slope > 0 else np.inf
+        # Progress that does not rise is rounding, as by quadrature: then it is taken as proportional to the tilt.
+        step = (1 - progress) / slope if slope > 0 else here[0] * (1 / max(progress, 1 / FASTEST_TILT) - 1)
+        target = here[0] + step
         slow = abs(progress - 1) > abs(before[1] - 1) / 2
         if np.isinf(high):
             target = min(target, FASTEST_TILT * low)

@@ -3,6 +3,9 @@ r"""Newton's method on the observed information, to a maximum of the log-likelih
 The log-likelihood of randomized answers is not concave. Where the information has negative eigenvalues, their absolute
 values are taken, which turns a step towards a saddle into an ascent. At a maximum, half the Newton decrement,
 :math:`g'I^{-1}g/2`, is how much the log-likelihood can still gain there.
+
+Eigenvalues cost ten times as much as a Cholesky factor. They are computed only where the factor does not exist, where
+it is ill-conditioned, or where the last steps of an ascent depend on how flat the log-likelihood is.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ VANISHING_EIGENVALUE = 1e-8  # of the information of one person, below which the
 SMALLEST_EIGENVALUE = 1e-14  # that a step divides by
 FLAT_EIGENVALUE = 1e-5  # below which the log-likelihood may be flat
 POSITIVE_EIGENVALUE = 1e-10  # above which an eigenvalue is positive
+SMALLEST_PIVOT = 1e-6  # of the information of one person, below which eigenvalues decide
 KNOWN_MAXIMUM_NATS = 0.01  # to a known maximum, within which an ascent is sure to end there
 KNOWN_MAXIMUM_DISTANCE = 0.01  # the same in predictors
 REPEATED_STEP = 0.2  # part of a step by which the next may differ to count as the same
@@ -111,22 +115,27 @@ def newton_ascent(
     if not len(b):  # nothing is free, as in the profile of the only coefficient
         return LocalMaximum(b, here.value, 0.0, converged=True)
     for _ in range(NEWTON_STEPS):
-        # The Newton step, by absolute eigenvalues, and half its decrement.
-        values, vectors = eigensystem(here.information, likelihood)
-        along = vectors @ here.gradient / likelihood.total_weight
-        step = (along / np.maximum(np.abs(values), SMALLEST_EIGENVALUE)) @ vectors
-        gain = float(here.gradient @ step) / 2
-        # Whether that is the end: at a maximum, at a saddle, which is left along the steepest way, or near a known one.
-        flat = abs(values[0]) < VANISHING_EIGENVALUE
-        stationary = gain < (max(gap, CONVERGED_GAIN_IF_FLAT) if flat else gap)
-        if stationary and values[0] < -POSITIVE_EIGENVALUE:
-            step = _step_off_a_saddle(likelihood, b, vectors[0])
-        elif stationary:
+        # The Newton step and half its decrement. Whether that is the end: at a maximum, at a saddle, which is left along
+        # the steepest way, or near a known one.
+        factored = _step_by_factor(likelihood, here)
+        if factored is not None:
+            step, gain = factored
+            stationary = gain < gap
+        if factored is None or gap <= gain < CONVERGED_GAIN_IF_FLAT:
+            values, vectors = eigensystem(here.information, likelihood)
+            along = vectors @ here.gradient / likelihood.total_weight
+            step = (along / np.maximum(np.abs(values), SMALLEST_EIGENVALUE)) @ vectors
+            gain = float(here.gradient @ step) / 2
+            flat = abs(values[0]) < VANISHING_EIGENVALUE
+            stationary = gain < (max(gap, CONVERGED_GAIN_IF_FLAT) if flat else gap)
+            if stationary and values[0] < -POSITIVE_EIGENVALUE:
+                step, stationary = _step_off_a_saddle(likelihood, b, vectors[0]), False
+        if stationary:
             return _after_last_step(likelihood, b, here.value, step, gain)
-        if gain < KNOWN_MAXIMUM_NATS and values[0] > POSITIVE_EIGENVALUE:
+        if gain < KNOWN_MAXIMUM_NATS:
             for maximum in known:
                 near = abs(here.value + gain - maximum.value) < KNOWN_MAXIMUM_NATS
-                if near and _close(likelihood, b + step, maximum.coefficients):
+                if near and _close(likelihood, b + step, maximum.coefficients) and _is_concave(likelihood, here):
                     return maximum
         # Where a share goes to 0 by a logit, the log-likelihood is an exponential in its predictor, and all steps are
         # the same: then ever longer ones are taken.
@@ -138,11 +147,29 @@ def newton_ascent(
         last_step = step
         # On the way to infinity all steps are as long as allowed: then ever longer ones are.
         longest_step = 2 * longest_step if length == longest < 1 else likelihood.longest_step
-        if length == 0:  # rounding: nothing more can be gained
+        # Rounding hides what may be left to gain. A shortened step that does not rise would lead to a walk in short steps.
+        if length == 0 or (length < longest and there.value <= here.value):
             least = max(1e-6, 1e-13 * abs(here.value), 10 * likelihood.rounding)
             return LocalMaximum(b, here.value, gain, converged=gain < least)
         b, here = b + length * step, there
     return LocalMaximum(b, here.value, gain, converged=False)
+
+
+def _step_by_factor(likelihood: Objective, here: Expansion) -> tuple[Array, float] | None:
+    """Compute the Newton step and half its decrement by a Cholesky factor; None where eigenvalues must decide."""
+    diagonal = np.diagonal(here.information)
+    if (diagonal <= SMALLEST_PIVOT * likelihood.total_weight * likelihood.scale**2).any():
+        return None
+    size = np.sqrt(diagonal)
+    information = here.information / np.outer(size, size)
+    try:
+        pivots = np.diagonal(np.linalg.cholesky(information)) * size / likelihood.scale
+    except np.linalg.LinAlgError:
+        return None
+    if pivots.min() ** 2 < SMALLEST_PIVOT * likelihood.total_weight:
+        return None
+    step = np.linalg.solve(information, here.gradient / size) / size
+    return step, float(here.gradient @ step) / 2
 
 
 def _largest_change(likelihood: Objective, direction: Array) -> float:
@@ -152,6 +179,10 @@ def _largest_change(likelihood: Objective, direction: Array) -> float:
 
 def _close(likelihood: Objective, first: Array, second: Array) -> bool:
     return _largest_change(likelihood, first - second) < KNOWN_MAXIMUM_DISTANCE
+
+
+def _is_concave(likelihood: Objective, here: Expansion) -> bool:
+    return bool(eigensystem(here.information, likelihood).values[0] > POSITIVE_EIGENVALUE)
 
 
 def _step_off_a_saddle(likelihood: Objective, b: Array, direction: Array) -> Array:

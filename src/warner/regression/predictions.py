@@ -383,7 +383,7 @@ def _odds(fit: Regression, x: Array, answer: int) -> _Odds | None:
     """Give what the share of an answer is a function of; None for answers between others in an order, and for means."""
     specification = fit.specification
     family, size = specification.family, len(fit.finite_coefficients)
-    same = Coordinates(fit.likelihood, np.eye(size))
+    same = Coordinates(fit.profile_likelihood, np.eye(size))
     if specification.effects is not None and len(specification.effects.positions) > 1:  # a mean over groups
         return None
     if isinstance(family, Softmax):

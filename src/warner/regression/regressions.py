@@ -25,7 +25,14 @@ from warner.regression.least_squares import least_squares
 from warner.regression.likelihood import Likelihood
 from warner.regression.margins import marginal_effects
 from warner.regression.maxima import maximum_likelihood
-from warner.regression.mixed_models import group_notes, mixed_covariance, mixed_maximum, refuse_mixed, with_effects
+from warner.regression.mixed_models import (
+    LARGEST_SPREAD,
+    group_notes,
+    mixed_covariance,
+    mixed_maximum,
+    refuse_mixed,
+    with_effects,
+)
 from warner.regression.model_checks import check_model
 from warner.regression.model_tests import criteria, nested_model_test, term_tests
 from warner.regression.predictions import predict_shares
@@ -149,6 +156,13 @@ class Regression(Result):
             return Likelihood(rows, family, mapping)
         assert mapping is not None
         return RandomIntercepts(rows, family, mapping[:, :-1], self.model_data.groups.of_row, self.nodes)
+
+    @cached_property
+    def profile_likelihood(self) -> Likelihood:
+        """The likelihood that profiles follow: its quadrature has the nodes that the largest likely spread needs."""
+        if not isinstance(self.likelihood, RandomIntercepts):
+            return self.likelihood
+        return self.likelihood.for_spread(min(self.spread().high, LARGEST_SPREAD))
 
     @cached_property
     def effective(self) -> float | None:
