@@ -1,14 +1,15 @@
 """Global maximum of the likelihood: Newton's method from several starts, and all local maxima that they lead to.
 
 The log-likelihood of randomized answers is not concave and can have several maxima. After all starts, further ones
-about the best maximum follow, as long as a better one turns up. Of ordered answers, maxima may also lie where two
-cutpoints meet: if nobody seems to hold an answer in the middle, the most likely cutpoints on both sides of it are the
-same. That is no maximum in which they differ, but one of the model without that answer.
+about the best maximum follow, as long as a better one turns up.
+
+Cutpoints of ordered answers may not fall. Where the reports show no respondent with an answer in the middle, the most
+likely cutpoints on both sides of the answer are the same. An ascent therefore keeps a set of pairs of cutpoints that
+have met, and moves these together. A pair separates again where that raises the likelihood (an active-set method).
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,22 +19,25 @@ from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Likelihood
 from warner.regression.newton import SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
 from warner.regression.specifications import joined
+from warner.regression.starts import Start, steeper
 from warner.regression.starts import starts as all_starts
-from warner.regression.starts import steeper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from warner.arrays import Array
+    from warner.arrays import Array, Mask
     from warner.regression.data import Observations
     from warner.regression.infinite_estimates import Infinity
     from warner.regression.newton import Objective
     from warner.regression.specifications import Specification
-    from warner.regression.starts import Start
 
 START_ROUNDS = 6  # of starts about the best maximum so far
-BETTER_MAXIMUM_NATS = 1e-4  # by which a maximum must be better for another round
+MAXIMA_EXPLORED = 3  # the best ones, about which further starts are tried
 DIFFERENT_PREDICTORS = 0.05  # between two maxima that are not the same
+CUTPOINTS_MEET = 0.01  # between cutpoints at which an ascent ended, below which they have met
+CHANGES_PER_CUTPOINT = 4  # of the set of pairs that have met, in one ascent
+SEPARATING_GAIN = 1e-6  # nats that a pair gains, per unit of its cutpoints, above which it separates
+SEPARATIONS = tuple(0.1 * 2.0**-halvings for halvings in range(17))  # of a pair, the first that raises the likelihood
 LARGEST_FINITE_PREDICTOR = 12.0  # beyond which a predictor is as good as infinite
 
 
@@ -56,11 +60,6 @@ class Maximum(NamedTuple):
     infinity: Infinity | None
     tried: int
 
-    @property
-    def all_converged(self) -> bool:
-        """Whether all ascents ended at a maximum."""
-        return sum(optimum.starts for optimum in self.optima) == self.tried
-
 
 class ModelMaximum(NamedTuple):
     """The maximum, the model that has it, as asked for or with cutpoints that meet, and where ascents began."""
@@ -74,52 +73,157 @@ class ModelMaximum(NamedTuple):
 def maximum_likelihood(
     rows: Observations, specification: Specification, at_random: int | None = None, more: Sequence[Start] = ()
 ) -> ModelMaximum:
-    """Maximise the likelihood of a model from all starts, and from some more.
-
-    Where ordered answers kept an ascent from converging, each pair of cutpoints is also joined.
-    """
+    """Maximize the likelihood of a model from all starts, and from some more; cutpoints may meet."""
     likelihood = Likelihood(rows, specification.family, specification.mapping)
     starts = tuple(all_starts(likelihood, at_random=at_random))
     refuse_unidentified(likelihood, starts[0].coefficients, [str(name) for name in specification.coefficients])
-    further = partial(steeper, likelihood, at_random=at_random)
-    results: list[ModelMaximum] = []
-    failure: NoMaximumError | None = None
-    try:
-        maximum = maximise(likelihood, [*starts, *more], further)
-        results.append(ModelMaximum(specification, likelihood, maximum, tuple(start.coefficients for start in starts)))
-    except NoMaximumError as error:
-        failure = error
-    if not (results and results[0].maximum.all_converged):
-        for cut in range(specification.cuts - 1):
-            try:
-                results.append(maximum_likelihood(rows, joined(specification, cut), at_random))
-            except NoMaximumError as error:
-                failure = error
-    if not results:
-        assert failure is not None
-        raise failure
-    # In doubt the model with all answers: max takes the first of equals.
-    return max(results, key=lambda result: round(result.maximum.best.value, 6))
+    cutpoints = Cutpoints(likelihood, specification.cuts)
+    maximum = cutpoints.maximum([*starts, *more], at_random)
+    met = cutpoints.met(maximum.best.coefficients)
+    for cut in np.flatnonzero(met)[::-1].tolist():
+        specification = joined(specification, cut)
+    begins = tuple(start.coefficients for start in starts)
+    if not met.any():
+        return ModelMaximum(specification, likelihood, maximum, begins)
+    within, best = cutpoints.face(met), cutpoints.on_face(maximum.best, met)
+    reduced = tuple(cutpoints.reduced(b, met) for b in begins)
+    return ModelMaximum(specification, within, _with_infinity(within, maximum._replace(best=best)), reduced)
+
+
+class Cutpoints:
+    """The likelihood of a model whose first coefficients are cutpoints, which may meet but not fall.
+
+    Pairs of neighboring cutpoints that have met are a mask, (cuts - 1,), and the coefficients with these pairs equal a
+    face. Without cutpoints, all is as for any other model.
+    """
+
+    def __init__(self, likelihood: Likelihood, cuts: int) -> None:
+        self.likelihood, self.cuts = likelihood, cuts
+        self._faces: dict[bytes, Likelihood] = {}
+
+    def met(self, b: Array) -> Mask:
+        """Return the mask of pairs that are equal."""
+        return np.asarray(np.diff(b[: self.cuts]) == 0)
+
+    def maximum(self, starts: Sequence[Start], at_random: int | None = None) -> Maximum:
+        """Maximize from some starts, and from further ones about the best maximum."""
+
+        places = [start.coefficients for start in starts]
+
+        def further(peak: Array) -> Iterator[Start]:
+            yield from steeper(self.likelihood, peak, at_random=at_random)
+            met = self.met(peak)
+            begins = [peak, *places] if met.any() else [peak]
+            places.clear() if met.any() else None
+            for pair in range(self.cuts - 1):  # the faces of single pairs, and the neighbors
+                for b in begins:
+                    to = (self.met(b) if b is not peak else met) | (np.arange(self.cuts - 1) == pair)
+                    if b is not peak or not met[pair]:
+                        yield Start("met", self._spread(self.reduced(b, to), to))
+
+        return maximise(self.likelihood, starts, further, self.ascent if self.cuts > 1 else newton_ascent)
+
+    def ascent(self, likelihood: Objective, start: Array, *, known: Sequence[LocalMaximum]) -> LocalMaximum:
+        """Ascend to a maximum at which no pair of cutpoints that have met gains by separating."""
+        del likelihood  # its faces take its place
+        b, met, best = start, self.met(start), None
+        for _ in range(CHANGES_PER_CUTPOINT * self.cuts):
+            there = [self.on_face(one, met) for one in known if (self.met(one.coefficients) == met).all()]
+            maximum = newton_ascent(self.face(met), self.reduced(b, met), known=there)
+            maximum = maximum._replace(coefficients=self._spread(maximum.coefficients, met))
+            b = maximum.coefficients
+            if maximum.converged:
+                best = maximum
+                if (pair := self._separating(best, met)) is None:
+                    return best
+                met = met & (np.arange(self.cuts - 1) != pair)
+                b = self._separated(best, met)
+                if b is None:
+                    return best
+            else:
+                gaps = np.where(met, np.inf, np.diff(b[: self.cuts]))
+                if not gaps.min() < CUTPOINTS_MEET:
+                    break
+                met = met | (gaps == gaps.min())
+        return best or maximum
+
+    def face(self, met: Mask) -> Likelihood:
+        """Return the likelihood of the coefficients of a face, in which cutpoints that have met are one."""
+        if not met.any():
+            return self.likelihood
+        if met.tobytes() not in self._faces:
+            self._faces[met.tobytes()] = self.likelihood.within(self._inside(met))
+        return self._faces[met.tobytes()]
+
+    def _inside(self, met: Mask) -> Array:
+        """Return T, with T a all coefficients of those of a face."""
+        group = np.append(0, np.cumsum(~met))
+        places = np.append(group, group[-1] + 1 + np.arange(self.likelihood.size - self.cuts))
+        return np.eye(int(places[-1]) + 1)[places]
+
+    def reduced(self, b: Array, met: Mask) -> Array:
+        """Return the coefficients of a face that are nearest to some: of cutpoints that have met, the mean."""
+        if not met.any():
+            return b
+        inside = self._inside(met)
+        return np.asarray(b @ inside / inside.sum(axis=0))
+
+    def _spread(self, a: Array, met: Mask) -> Array:
+        return self._inside(met) @ a if met.any() else a
+
+    def on_face(self, maximum: LocalMaximum, met: Mask) -> LocalMaximum:
+        """Return a maximum in the coefficients of a face."""
+        return maximum._replace(coefficients=self.reduced(maximum.coefficients, met))
+
+    def _separating(self, maximum: LocalMaximum, met: Mask) -> int | None:
+        """Return the pair that gains most by separating: the cutpoints below it gain by falling, those above by rising.
+
+        The gradients of cutpoints that move together sum to 0 at a maximum.
+        """
+        if not met.any():
+            return None
+        gradient = self.likelihood.at(maximum.coefficients).gradient[: self.cuts]
+        group = np.append(0, np.cumsum(~met))
+        below = np.cumsum(gradient) - np.append(0.0, np.cumsum(np.bincount(group, gradient)))[group]
+        gains = np.where(met, -below[:-1], 0.0)
+        return int(gains.argmax()) if gains.max() > SEPARATING_GAIN else None
+
+    def _separated(self, maximum: LocalMaximum, met: Mask) -> Array | None:
+        """Separate two sets of cutpoints a little, as far as that raises the likelihood."""
+        changed = np.flatnonzero(self.met(maximum.coefficients) & ~met)[0]
+        group = np.append(0, np.cumsum(~met))
+        side = np.where(group == group[changed], -1.0, np.where(group == group[changed + 1], 1.0, 0.0))
+        way = np.append(side, np.zeros(self.likelihood.size - self.cuts))
+        for size in SEPARATIONS:
+            if self.likelihood.value(maximum.coefficients + size * way) > maximum.value:
+                return maximum.coefficients + size * way
+        return None
 
 
 def maximise(
-    likelihood: Objective, starts: Iterable[Start], further: Callable[[Array], Iterable[Start]] | None = None
+    likelihood: Objective,
+    starts: Iterable[Start],
+    further: Callable[[Array], Iterable[Start]] | None = None,
+    ascent: Callable[..., LocalMaximum] = newton_ascent,
 ) -> Maximum:
-    """Maximise from all starts, then from further ones about the best maximum as long as there is a better one."""
+    """Maximize from all starts, then from further ones about the best maximum as long as there is a better one."""
     maxima: list[tuple[LocalMaximum, int]] = []
-    tried, best_start, before = 0, -np.inf, -np.inf
+    tried, best_start = 0, -np.inf
+    explored: list[LocalMaximum] = []
     for _ in range(START_ROUNDS):
         for start in starts:
             tried += 1
-            maximum = newton_ascent(likelihood, start.coefficients, known=[one for one, _ in maxima])
+            maximum = ascent(likelihood, start.coefficients, known=[one for one, _ in maxima])
             if maximum.converged:  # no lower than its start
                 _add(likelihood, maxima, maximum)
             else:
                 best_start = max(best_start, likelihood.value(start.coefficients))
-        highest = max((one for one, _ in maxima), key=lambda one: one.value, default=None)
-        if further is None or highest is None or highest.value < before + BETTER_MAXIMUM_NATS:
+        highest = sorted((one for one, _ in maxima), key=lambda one: -one.value)[:MAXIMA_EXPLORED]
+        new = [one for one in highest if not any(_same(likelihood, one, other) for other in explored)]
+        if further is None or not new:
             break
-        starts, before = further(highest.coefficients), highest.value
+        starts = [start for one in new for start in further(one.coefficients)]
+        explored += new
     # Where the likelihood is flat below a start, there is no maximum.
     if not maxima or max(one.value for one, _ in maxima) < best_start - SAME_MAXIMUM_NATS:
         raise NoMaximumError(
@@ -127,12 +231,17 @@ def maximise(
             "coefficients; leave terms out, or use another link"
         )
     maxima.sort(key=lambda item: -item[0].value)
-    best = maxima[0][0]
     optima = tuple(Optimum(one.value, count) for one, count in maxima)
+    return _with_infinity(likelihood, Maximum(maxima[0][0], optima, None, tried))
+
+
+def _with_infinity(likelihood: Objective, maximum: Maximum) -> Maximum:
+    """Find out what lies at infinity, and take a best maximum that is no farther out than it must be."""
+    best = maximum.best
     endless = infinity(likelihood, best)
     if endless is not None and endless.near.value > best.value - SAME_MAXIMUM_NATS:
         best = endless.near._replace(value=max(best.value, endless.near.value))
-    return Maximum(best, optima, endless, tried)
+    return maximum._replace(best=best, infinity=endless)
 
 
 def _add(likelihood: Objective, maxima: list[tuple[LocalMaximum, int]], maximum: LocalMaximum) -> None:

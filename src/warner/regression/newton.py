@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NEWTON_STEPS = 200
 CONVERGED_GAIN = 1e-10  # nats that the log-likelihood may still gain when an ascent ends
+CONVERGED_GAIN_AT_LAST = 1e-5  # the same after all steps, on the way to infinity
 CONVERGED_GAIN_IF_FLAT = 1e-8  # the same where it becomes flat, and an ascent would walk outwards for ever
 VANISHING_EIGENVALUE = 1e-8  # of the information of one person, below which the log-likelihood is flat
 SMALLEST_EIGENVALUE = 1e-14  # that a step divides by
@@ -33,6 +34,7 @@ KNOWN_MAXIMUM_DISTANCE = 0.01  # the same in predictors
 REPEATED_STEP = 0.2  # part of a step by which the next may differ to count as the same
 ARMIJO_FRACTION = 1e-4  # part of the gain to first order that a step must reach
 SHORTEST_STEP = 1e-10  # part of a Newton step
+BLOCKED_CHANGE = 1e-3  # of a predictor, below which a step that bounds shorten ends an ascent
 SAME_MAXIMUM_NATS = 1e-6  # within which two ascents have reached one maximum
 
 
@@ -115,8 +117,8 @@ def newton_ascent(
     if not len(b):  # nothing is free, as in the profile of the only coefficient
         return LocalMaximum(b, here.value, 0.0, converged=True)
     for _ in range(NEWTON_STEPS):
-        # The Newton step and half its decrement. Whether that is the end: at a maximum, at a saddle, which is left along
-        # the steepest way, or near a known one.
+        # The Newton step and half its decrement, and whether that is the end: at a maximum or near a known one. A saddle
+        # is left along the steepest way.
         factored = _step_by_factor(likelihood, here)
         if factored is not None:
             step, gain = factored
@@ -144,15 +146,17 @@ def newton_ascent(
         factor = 2 * factor if repeated else 1.0
         longest = min(factor, longest_step / max(moved, 1e-300))
         length, there = _line_search(likelihood, b, here, step, 2 * gain, longest)
+        if length * moved < BLOCKED_CHANGE and length < longest and likelihood.value(b + 2 * length * step) == -np.inf:
+            return LocalMaximum(b + length * step, there.value, gain, converged=False)
         last_step = step
         # On the way to infinity all steps are as long as allowed: then ever longer ones are.
         longest_step = 2 * longest_step if length == longest < 1 else likelihood.longest_step
-        # Rounding hides what may be left to gain. A shortened step that does not rise would lead to a walk in short steps.
+        # Rounding hides what may be left to gain. Without this rule, an ascent would go on in ever shorter steps.
         if length == 0 or (length < longest and there.value <= here.value):
             least = max(1e-6, 1e-13 * abs(here.value), 10 * likelihood.rounding)
             return LocalMaximum(b, here.value, gain, converged=gain < least)
         b, here = b + length * step, there
-    return LocalMaximum(b, here.value, gain, converged=False)
+    return LocalMaximum(b, here.value, gain, converged=gain < CONVERGED_GAIN_AT_LAST)
 
 
 def _step_by_factor(likelihood: Objective, here: Expansion) -> tuple[Array, float] | None:

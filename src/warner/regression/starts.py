@@ -79,8 +79,11 @@ def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[
             yield start
     count = (0 if many else RANDOM_STARTS) if at_random is None else at_random
     rng = np.random.default_rng(START_SEED)
+    # Where all predictors rise together, as those of ordered answers, random slopes are common: cutpoints do not fall.
+    rises = likelihood.family.rises()
+    ways = rises if len(rises) == 1 else np.eye(len(flat))
     for number in range(count):
-        slopes = STEEP_SLOPE * rng.standard_normal(flat.shape) * (deviation > 0)
+        slopes = STEEP_SLOPE * (ways.T @ rng.standard_normal((len(ways), flat.shape[1]))) * (deviation > 0)
         yield Start(
             f"random {number + 1}", likelihood.coefficients(_with_slopes(likelihood, flat, slopes, mean, deviation))
         )
