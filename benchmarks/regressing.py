@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +17,9 @@ from warner.regression.data import Observations
 from warner.regression.families import Binary, Softmax
 from warner.regression.likelihood import Likelihood
 from warner.regression.links import LINKS
-from warner.regression.maxima import maximise
+from warner.regression.maxima import global_maximum
 from warner.regression.regressions import regress
 from warner.regression.standard_errors import covariance
-from warner.regression.starts import starts, steeper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,8 +65,7 @@ def against_statsmodels(n: int, columns: int, k: int) -> Iterator[Line]:
 
     def ours(at_random: int | None) -> Any:
         likelihood = Likelihood(rows, family)
-        further = partial(steeper, likelihood, at_random=at_random)
-        peak = maximise(likelihood, starts(likelihood, at_random=at_random), further).best
+        peak = global_maximum(likelihood, at_random=at_random).best
         return covariance(likelihood, peak.coefficients, "observed")
 
     name = f"regression, n = {n:,}, {columns} columns, K = {k}"

@@ -22,6 +22,7 @@ from warner.regression.maxima import Optimum
 from warner.regression.newton import newton_ascent
 from warner.regression.profiles import Combination, ConstrainedLikelihood, LogOdds
 from warner.regression.regressions import Regression, regress
+from warner.regression.starts import starts
 
 COLUMNS = ["term", "answer", "estimate", "se", "statistic", "p", "low", "high"]
 QUANTILE = chi2.ppf(0.95, 1)
@@ -221,6 +222,7 @@ def test_a_false_optimum_is_met_on_a_profile_and_said() -> None:
         peak.gap,
         (Optimum(peak.value, 2), Optimum(peak.value - 5, 1)),
         3,
+        tuple(start.coefficients for start in starts(false)),
     )
     with pytest.warns(UserWarning, match=r"higher by 3.03 were found.*fit.better\(\)"):
         table = fit.table(level=0.9999)

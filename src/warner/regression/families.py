@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -150,7 +151,7 @@ class Softmax(Family):
         """One for each answer but the reference."""
         return self.k - 1
 
-    @property
+    @cached_property
     def free(self) -> Integers:
         """The answers that have a predictor."""
         return np.delete(np.arange(self.k), self.reference)
@@ -160,7 +161,9 @@ class Softmax(Family):
         return np.concatenate([np.eye(self.predictors), -np.ones((1, self.predictors))])
 
     def _all(self, eta: Array) -> Array:
-        return np.insert(eta, self.reference, 0.0, axis=0)
+        every = np.zeros((self.k, eta.shape[1]))
+        every[self.free] = eta
+        return every
 
     def shares(self, eta: Array) -> Array:
         every = self._all(eta)
@@ -193,7 +196,7 @@ class Softmax(Family):
             posterior, value = joint / probability, np.log(probability)
         else:
             posterior, value = self._posterior(eta, likelihood)
-        theta, r = np.delete(shares, self.reference, axis=0), np.delete(posterior, self.reference, axis=0)
+        theta, r = shares[self.free], posterior[self.free]
         curvature = r[:, np.newaxis] * r - theta[:, np.newaxis] * theta
         diagonal = np.arange(self.k - 1)
         curvature[diagonal, diagonal] += theta - r

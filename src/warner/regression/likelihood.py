@@ -160,12 +160,10 @@ class Likelihood:
         return [slice(start, start + step) for start in range(0, len(self.rows.x), step)]
 
     def _add(self, information: Array, curvature: Array, part: slice) -> None:
-        for k in range(self.family.predictors):
-            for m in range(k, self.family.predictors):
-                block = (self.columns[:, part] * curvature[k, m]) @ self.rows.x[part]
-                information[k, :, m] += block
-                if m != k:
-                    information[m, :, k] += block.T
+        for k in range(self.family.predictors):  # with itself and all later ones at once
+            blocks = (self.columns[:, part] * curvature[k, k:, np.newaxis]) @ self.rows.x[part]
+            information[k, :, k:] += blocks.transpose(1, 0, 2)
+            information[k + 1 :, :, k] += blocks[1:].transpose(0, 2, 1)
 
     def _squared(self, information: Array) -> Array:
         return self._squared_of(information.reshape(2 * (information.shape[0] * information.shape[1],)))

@@ -13,7 +13,6 @@ compared with F, whose degrees of freedom are those of V in these contrasts (`cl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,10 +22,10 @@ from warner.arrays import objects
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
 from warner.regression.cluster_robust import NORMAL_FREEDOM, ROUGH_FREEDOM
-from warner.regression.maxima import maximise
+from warner.regression.maxima import global_maximum, maximise
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.small_samples import coefficient_notes
-from warner.regression.starts import Start, starts, steeper
+from warner.regression.starts import Start
 from warner.regression.terms import INTERCEPT
 from warner.regression.variance_floors import floor_notes
 from warner.results import Result, plain
@@ -157,7 +156,8 @@ def term_tests(fit: Regression) -> ModelTests:
     if not groups:
         raise ValueError(f"the model must have terms besides the intercept, but is {fit.model_data.formula!r}")
     every = np.arange(len(fit.finite_coefficients))
-    results = [_tested(fit, np.eye(len(every))[:, np.delete(every, group)]) for group in groups.values()]
+    cuts = fit.specification.cuts
+    results = [_tested(fit, np.eye(len(every))[:, np.delete(every, group)], cuts) for group in groups.values()]
     tested = sorted(place for group in groups.values() for place in group)
     return ModelTests(
         fit.model_data.formula, tuple(groups), tuple(results), fit.people, tuple(coefficient_notes(fit, tested))
@@ -168,24 +168,25 @@ def nested_model_test(fit: Regression, smaller: Regression) -> ModelTests:
     """Test a smaller model within a larger one; see `Regression.compare`."""
     inside = _embedding(fit, smaller)
     name = f"to {smaller.model_data.formula}"
-    result = _tested(fit, inside, None if smaller.log_likelihood is None else smaller.finite_coefficients)
+    known = None if smaller.log_likelihood is None else smaller.finite_coefficients
+    result = _tested(fit, inside, smaller.specification.cuts, known)
     return ModelTests(fit.model_data.formula, (name,), (result,), fit.people, tuple(coefficient_notes(fit)))
 
 
-def _tested(fit: Regression, inside: Array, known: Array | None = None) -> ModelTest:
-    """Test whether the coefficients are of the form T a; `known` is an a that was found before."""
+def _tested(fit: Regression, inside: Array, cuts: int, known: Array | None = None) -> ModelTest:
+    """Test whether the coefficients are of the form T a, the first of them cutpoints; `known` is an a found before."""
     if fit.penalty is not None:
         raise ValueError("models must be fitted without a penalty to be compared: it has point estimates only")
     if _needs_wald(fit):
         return _wald(fit, inside)
-    return _likelihood_ratio(fit, inside, known)
+    return _likelihood_ratio(fit, inside, cuts, known)
 
 
 def _needs_wald(fit: Regression) -> bool:
     return fit.log_likelihood is None or not fit.model_data.observations.sampling.simple or fit.errors == "robust"
 
 
-def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> ModelTest:
+def _likelihood_ratio(fit: Regression, inside: Array, cuts: int, known: Array | None) -> ModelTest:
     assert fit.log_likelihood is not None
     full = fit.likelihood
     small = full.within(inside)
@@ -193,7 +194,7 @@ def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Mo
     further = [_nearest(inside, fit.finite_coefficients)]
     if known is not None:
         further.append(Start("smaller model", known))
-    null = _null(fit, small, inside, further)
+    null = _null(fit, small, inside, cuts, further)
     top, note = fit.log_likelihood, ""
     if null.value > top + SAME_MAXIMUM_NATS:
         top = newton_ascent(full, inside @ null.coefficients).value
@@ -208,10 +209,10 @@ def _likelihood_ratio(fit: Regression, inside: Array, known: Array | None) -> Mo
     return ModelTest(RATIO, statistic, freedom, float(chdtrc(freedom, statistic)), note)
 
 
-def _null(fit: Regression, small: Likelihood, inside: Array, further: Sequence[Start]) -> LocalMaximum:
-    """Maximise the likelihood of the smaller model from all starts; with random intercepts, from the larger's."""
+def _null(fit: Regression, small: Likelihood, inside: Array, cuts: int, further: Sequence[Start]) -> LocalMaximum:
+    """Maximize the likelihood of the smaller model from all starts; with random intercepts, from the larger's."""
     if fit.model_data.groups is None:
-        return maximise(small, [*starts(small), *further], partial(steeper, small)).best
+        return global_maximum(small, cuts, more=further).best
     nearest = [_nearest(inside, b) for b in fit.starts]
     return maximise(small, [*further, *nearest]).best
 

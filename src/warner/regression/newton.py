@@ -117,8 +117,8 @@ def newton_ascent(
     if not len(b):  # nothing is free, as in the profile of the only coefficient
         return LocalMaximum(b, here.value, 0.0, converged=True)
     for _ in range(NEWTON_STEPS):
-        # The Newton step and half its decrement, and whether that is the end: at a maximum or near a known one. A saddle
-        # is left along the steepest way.
+        # The Newton step, half its decrement, and whether that is the end: at a maximum or near a known one. An ascent
+        # leaves a saddle along the steepest way.
         factored = _step_by_factor(likelihood, here)
         if factored is not None:
             step, gain = factored
@@ -137,7 +137,8 @@ def newton_ascent(
         if gain < KNOWN_MAXIMUM_NATS:
             for maximum in known:
                 near = abs(here.value + gain - maximum.value) < KNOWN_MAXIMUM_NATS
-                if near and _close(likelihood, b + step, maximum.coefficients) and _is_concave(likelihood, here):
+                concave = factored is not None or _is_concave(likelihood, here)
+                if near and concave and _close(likelihood, b + step, maximum.coefficients):
                     return maximum
         # Where a share goes to 0 by a logit, the log-likelihood is an exponential in its predictor, and all steps are
         # the same: then ever longer ones are taken.

@@ -34,6 +34,7 @@ PROFILE_EVALUATIONS = 100  # for one limit
 FLAT_FROM_PREDICTOR = 60.0  # change of a predictor beyond which a profile that does not change has no limit
 FARTHEST_PREDICTOR = 1e6  # change of a predictor beyond which it has none in any case
 FLAT_LOSS = 1e-6  # change of twice the loss below which a profile does not change
+ROUGH_GAIN, CLEARLY_LOWER = 1e-4, 0.01  # nats that an ascent may still gain, and by which it is then given up
 BRANCH_CHANGES = 4  # how often a limit may turn out to lie on a lower branch
 
 
@@ -151,7 +152,12 @@ class ConstrainedLikelihood(ModifiedLikelihood):
         here = self.likelihood.at(every)
         pivot, at_pivot = self.quantity.pivot, self._gradient_at_pivot(every)
         self._jacobian[pivot] = -self.quantity.gradient(every)[self.free] / at_pivot
-        information = self._jacobian.T @ here.information @ self._jacobian
+        # J is the identity but for the pivot's row: J'IJ differs from the free block by products with this row.
+        free, slope = self.free, self._jacobian[pivot]
+        information = here.information[np.ix_(free, free)]
+        if slope.any():
+            cross = np.outer(here.information[free, pivot] + here.information[pivot, pivot] / 2 * slope, slope)
+            information += cross + cross.T
         second = self.quantity.curvature(every)
         if second is not None:
             information += here.gradient[pivot] / at_pivot * second[np.ix_(self.free, self.free)]
@@ -306,12 +312,19 @@ class Profile:
         return _ProfilePoint(self.constrained.target, b, loss, -2 * self.constrained.profile_derivative(b))
 
     def _on_best_branch(self, here: _ProfilePoint) -> _ProfilePoint:
-        """Maximise from other starts with the same value of the quantity, and give the highest maximum."""
+        """Maximize from other starts with the same value of the quantity, and return the highest maximum.
+
+        An ascent that is nearly at its end and clearly lower than the present maximum is not finished.
+        """
         self.constrained.target = here.target
         for start in self._starts:
-            if np.isfinite(self.constrained.value(start)):
-                known = LocalMaximum(here.free, self.log_likelihood - here.loss / 2, 0.0, converged=True)
-                other = self._maximised(start, [known])
+            if not np.isfinite(self.constrained.value(start)):
+                continue
+            value = self.log_likelihood - here.loss / 2
+            known = [LocalMaximum(here.free, value, 0.0, converged=True)]
+            rough = newton_ascent(self.constrained, start, gap=ROUGH_GAIN, known=known)
+            if rough.value > value - CLEARLY_LOWER:
+                other = self._maximised(rough.coefficients, known)
                 if other.loss < here.loss - 2 * SAME_MAXIMUM_NATS:
                     here = other
         return here

@@ -72,6 +72,7 @@ def _evidence(fit: Regression) -> Document:
         "gap": plain(fit.gap),
         "optima": [optimum._asdict() for optimum in fit.optima],
         "starts": fit.tried,
+        "search": fit.search if fit.optima else None,
         "errors": fit.errors,
         "penalty": fit.penalty,
         "clusters": None if fit.clustered is None else fit.clustered.clusters.number,

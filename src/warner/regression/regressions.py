@@ -109,6 +109,11 @@ class Regression(Result):
         Where people are clustered, how errors and degrees of freedom follow from the clusters.
     floor : Floor or None
         The least covariances of the coefficients in strata of respondents who were drawn alone.
+    rivals : tuple of array
+        The coefficients of the other maxima, the best first.
+    search : str
+        How much was tried: "proven" if no other coefficients have a higher likelihood, by proof; "first" if the first
+        starts agreed; else "all".
     starts : tuple of array
         The coefficients that Newton's method began at; empty if other starts than the usual ones were asked for.
     without_effects : float or None
@@ -130,6 +135,8 @@ class Regression(Result):
     gap: float = 0.0
     optima: tuple[Optimum, ...] = ()
     tried: int = 0
+    rivals: tuple[Array, ...] = ()
+    search: str = "all"
     infinity: Infinity | None = None
     clustered: ClusterRobust | None = None
     floor: Floor | None = None
@@ -660,6 +667,8 @@ def fitted(
         gap=maximum.best.gap,
         optima=maximum.optima,
         tried=maximum.tried,
+        rivals=maximum.rivals,
+        search=maximum.search,
         infinity=infinity,
         clustered=robust,
         floor=floor_of_strata(likelihood, b, flat=infinity is not None),
@@ -686,6 +695,8 @@ def fitted_mixed(
         gap=maximum.best.gap,
         optima=maximum.optima,
         tried=maximum.tried,
+        rivals=maximum.rivals,
+        search=maximum.search,
         starts=starts,
         without_effects=without,
         nodes=likelihood.nodes,

@@ -23,7 +23,7 @@ from warner.regression.likelihood import Likelihood
 from warner.regression.newton import newton_ascent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from warner.arrays import Array
     from warner.regression.data import Observations
@@ -55,7 +55,7 @@ def overall_shares(rows: Observations) -> Array:
 
 
 def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[Start]:
-    """Give the places to begin: null, corrected score, steep slopes, and some at random.
+    """Yield starting points: null, corrected score, steep slopes, and some at random.
 
     Parameters
     ----------
@@ -71,10 +71,9 @@ def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[
         return
     if (b := corrected(likelihood, shares)) is not None:
         yield Start("corrected score", b)
-    many = len(likelihood.rows.x) * likelihood.size > ROWS_TIMES_COEFFICIENTS
+    many = _many(likelihood)
     mean, deviation = _standardized(likelihood)
-    steep = _steep(likelihood, flat, mean, deviation)
-    for number, start in enumerate(steep):
+    for number, start in enumerate(_steep(likelihood, flat, mean, deviation)):
         if not many or number < 2:
             yield start
     count = (0 if many else RANDOM_STARTS) if at_random is None else at_random
@@ -89,13 +88,21 @@ def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[
         )
 
 
+def staged(likelihood: Likelihood, every: Sequence[Start]) -> tuple[list[Start], list[Start]]:
+    """Return the first starts, and those with steep slopes, which are left out if the first ones agree."""
+    if _many(likelihood):
+        return list(every), []
+    steep = [start for start in every if start.name.startswith("steep")]
+    return [start for start in every if not start.name.startswith("steep")], steep
+
+
+def _many(likelihood: Likelihood) -> bool:
+    return len(likelihood.rows.x) * likelihood.size > ROWS_TIMES_COEFFICIENTS
+
+
 def steeper(likelihood: Likelihood, peak: Array, *, at_random: int | None = None) -> Iterator[Start]:
     """Give places to begin that are steeper than a maximum, in its direction and, at random, near it."""
-    if (
-        at_random == 0
-        or len(likelihood.rows.x) * likelihood.size > ROWS_TIMES_COEFFICIENTS
-        or likelihood.offset is not None
-    ):
+    if at_random == 0 or _many(likelihood) or likelihood.offset is not None:
         return
     for times in STEEPER_FACTORS:
         yield Start("steeper", times * peak)
