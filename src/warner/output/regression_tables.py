@@ -388,6 +388,8 @@ def _optimum(fit: Regression) -> list[str]:
     said = f"{kind} {fit.log_likelihood:.3f}{nodes}."
     if not fit.optima:
         return [said]
+    if fit.search == "proven":
+        return [f"{said} It is proven that no other coefficients have a higher one."]
     best, *others = fit.optima
     nowhere = fit.tried - sum(optimum.starts for optimum in fit.optima)
     which = f"the best of {len(fit.optima)} that were found" if others else "the only one that was found"
