@@ -27,7 +27,7 @@ TEXTS = {module: path.read_text(encoding="utf-8") for module, path in MODULES.it
 ARROW = (
     {"arrays", "lazy"},
     {"words"},
-    {"documents", "memory", "searching", "special"},
+    {"documents", "memory", "progress", "searching", "special"},
     {"typesetting"},
     {"results"},
     {"designs"},

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import logging
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cli.shell import ESTIMATE
+from warner import progress
 from warner.cli import messages as telling
 
 if TYPE_CHECKING:
@@ -62,6 +64,24 @@ def test_long_work_shows_on_a_terminal(
     finally:
         telling.set_quiet(False)
     assert ("counting reports" in screen.getvalue()) == shown
+
+
+def test_the_line_on_a_terminal_says_how_far_work_is_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr(telling, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.0)
+    logger = logging.getLogger(progress.LOGGER)
+    with telling.working("computing intervals"):
+        patience = time.monotonic() + 10
+        while "coefficients: " not in screen.getvalue() and time.monotonic() < patience:
+            list(progress.steps(range(3), "coefficients"))
+            time.sleep(0.01)
+    assert "computing intervals; coefficients: " in screen.getvalue()
+    assert screen.getvalue().endswith("\x1b[2K")  # the line is erased
+    assert not logger.handlers
+    assert logger.level == logging.NOTSET
 
 
 def test_nothing_is_shown_where_nobody_watches(

@@ -113,7 +113,7 @@ def test_blocks_of_groups_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     z = np.array([-0.4, 0.7, 0.9])
     whole = small()[0].at(z)
     monkeypatch.setattr(
-        adaptive_quadrature, "POINTS_AT_ONCE", 9 * adaptive_quadrature.NODES
+        adaptive_quadrature, "ROW_NODES_AT_ONCE", 9 * adaptive_quadrature.NODES
     )  # two groups of eight rows each
     model, *_ = small()
     assert len(model._blocks) == 3

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from warner.progress import LOGGER
 from warner.words import bounded, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 QUIET_HELP = "Print only the result and errors: no progress, no warnings, no messages about written files."
 PATIENCE_SECONDS = 2.0  # before long work says that it goes on
@@ -58,7 +59,7 @@ def warnings_in_one_line(in_shell_words: Mapping[str, str] | None = None) -> Ite
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on standard error that long work goes on, if that is a terminal, and nothing before it is long."""
+    """Show on standard error that long work goes on and how far it is, if that is a terminal and work is long."""
     if is_quiet() or sys.stderr is None or not sys.stderr.isatty():
         yield
         return
@@ -70,9 +71,9 @@ def working(what: str) -> Iterator[None]:
 
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
         bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        bar.add_task(what, total=None)
+        task = bar.add_task(what, total=None)
         bar.start()
-        shown.append(bar)
+        shown.extend([bar.stop, _following(lambda message: bar.update(task, description=f"{what}; {message}"))])
 
     timer = Timer(PATIENCE_SECONDS, show)
     timer.daemon = True
@@ -82,5 +83,25 @@ def working(what: str) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        for bar in shown:
-            bar.stop()
+        for end in shown:
+            end()
+
+
+def _following(show: Callable[[str], None]) -> Callable[[], None]:
+    """Show the messages of long computations from now on; return what ends it."""
+    import logging
+
+    class Follower(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            show(record.getMessage())
+
+    logger, follower = logging.getLogger(LOGGER), Follower()
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(follower)
+
+    def end() -> None:
+        logger.removeHandler(follower)
+        logger.setLevel(level)
+
+    return end

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from warner.cli.delivering import Delivery, TableForms, refuse_overwriting
-from warner.cli.messages import warn, warnings_in_one_line
+from warner.cli.messages import warn, warnings_in_one_line, working
 from warner.cli.numbers import values_from_text
 from warner.cli.options import (
     Clusters,
@@ -186,11 +186,12 @@ def regress(
     confidence: Document = {"level": level, "interval": interval, "odds": odds}
     with warnings_in_one_line({"take fit.better()": "give more --starts"}):
         besides: dict[str, Result | list[Result]] = {}
-        if predict:
-            besides["predictions"] = fit.predict(_profiles(fit, predict), level=level, effects=effects)
-        if group_effects:
-            besides["group_effects"] = fit.effects(level)
-        text = table.written(Delivery(fit, confidence, besides))
+        with working("computing intervals"):
+            if predict:
+                besides["predictions"] = fit.predict(_profiles(fit, predict), level=level, effects=effects)
+            if group_effects:
+                besides["group_effects"] = fit.effects(level)
+            text = table.written(Delivery(fit, confidence, besides))
         if ".csv" in table.forms:
             for said in filter(None, [formulas_in(fit.table(**confidence))]):
                 warn(said)
@@ -202,7 +203,8 @@ def regress(
 def _fitted(formula: str, data: Any, design: Design | Mapping[str, Design] | None, **options: Any) -> Regression:
     from warner.regression.regressions import regress as regressed
 
-    return regressed(formula, data, design, **options)
+    with working("fitting"):
+        return regressed(formula, data, design, **options)
 
 
 def _refuse_contradictions(formula: str, on: str | None, plot: Path | None, against: str | None) -> None:

@@ -12,6 +12,7 @@ from warner.estimators.likelihood import Fit, Parts, closed_form
 from warner.estimators.newton import most_likely
 from warner.estimators.postprocessing import REPAIRS
 from warner.estimators.projections import clipped, least_squares, projected, variance_of_one_report, within_one
+from warner.progress import steps
 from warner.reports.pools import holds_every_answer
 
 if TYPE_CHECKING:
@@ -241,7 +242,10 @@ def _smoothed(parts: Parts) -> Solution:
 
 def _group_by_group(parts: Parts, solver: Callable[[Parts], Fit]) -> Solution:
     groups = range(len(parts[0][1].n))
-    fits = [solver([(design, histograms.row(group)) for design, histograms in parts]) for group in groups]
+    fits = [
+        solver([(design, histograms.row(group)) for design, histograms in parts])
+        for group in steps(groups, "estimates of groups")
+    ]
     return Solution(np.array([fit.shares for fit in fits]), fits)
 
 

@@ -60,7 +60,7 @@ MODE_STEPS, HALVINGS = 100, 20
 MODE_TOLERANCE = 1e-7  # of the standard normal effect
 WORSE = 1e-12  # by rounding alone
 ROUNDING_PER_GROUP = 1e-8  # nats by which the sum over nodes may be off from what its derivatives, of the integral, say
-POINTS_AT_ONCE = 2**15  # rows of whole groups, times nodes, that are worked on at a time
+ROW_NODES_AT_ONCE = 2**15  # rows of whole groups, times nodes, that are worked on at a time
 SPREAD_TO_BEGIN = 0.5  # standard deviation that coefficients are given where nothing is known of it
 
 
@@ -163,7 +163,7 @@ class RandomIntercepts(Likelihood):
         begins = np.flatnonzero(np.diff(numbers, prepend=-1))
         cuts = [0]
         for begin in begins.tolist():
-            if (begin - cuts[-1]) * self.nodes >= POINTS_AT_ONCE:
+            if (begin - cuts[-1]) * self.nodes >= ROW_NODES_AT_ONCE:
                 cuts.append(begin)
         parts = zip(cuts, [*cuts[1:], len(order)], strict=True)
         return [

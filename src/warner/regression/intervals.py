@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.progress import steps
 from warner.regression.newton import newton_ascent
 from warner.regression.profiles import Combination, FalseOptimumError, Profile
 from warner.regression.standard_errors import covariance
@@ -233,7 +234,7 @@ def _profile_each(
     fit: Regression, start: ProfileStart, threshold: float, limits: CoefficientLimits, which: Sequence[int]
 ) -> None:
     """Put the limits of the profiles in their places, and the signed roots of the likelihood ratios against 0."""
-    for i in which:
+    for i in steps(which, "confidence intervals"):
         estimate = fit.coefficients[i]
         if np.isnan(estimate):
             continue

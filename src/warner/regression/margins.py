@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.inference.two_answers import answers_of_interest
+from warner.progress import steps
 from warner.regression.intervals import interval_method
 from warner.regression.mean_shares import (
     at_the_boundary,
@@ -181,7 +182,10 @@ def marginal_effects(
         )
     effects = [effect for name in wanted for effect in _effects(fit, name)]
     method = interval if interval_method(fit, interval) != "none" else "none"
-    found = [mean_limits(fit, mean, target, method, level, _around, tested=True) for _, mean in effects]
+    found = [
+        mean_limits(fit, mean, target, method, level, _around, tested=True)
+        for _, mean in steps(effects, "marginal effects")
+    ]
     errors, low, high, methods, statistic, freedoms, floored = zip(*found, strict=True)
     freedom = None if fit.clustered is None else np.array(freedoms)
     return Margins(
@@ -245,8 +249,8 @@ def _derivative(fit: Regression, name: str) -> MeanShares:
     moved = float(np.abs(fit.specification.matrix(fit.finite_coefficients) @ (ahead - here).T).max())
     stride *= min(1.0, LONGEST_STRIDE / moved) if moved > 0 else 1.0
     total = None
-    for steps, weight in DIFFERENCE_WEIGHTS.items():
-        mean = mean_of_columns(fit, columns | {name: values + steps * stride})
+    for strides, weight in DIFFERENCE_WEIGHTS.items():
+        mean = mean_of_columns(fit, columns | {name: values + strides * stride})
         total = mean.scaled(weight / stride) if total is None else total.plus(weight / stride, mean)
     assert total is not None
     return total

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.progress import steps
 from warner.regression.identification import refuse_unidentified
 from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Likelihood
@@ -292,7 +293,7 @@ def maximise(
     tried, best_start, search = 0, -np.inf, "first"
     queue, rest = list(starts), list(rest)
     for _ in range(START_ROUNDS):
-        for start in queue:
+        for start in steps(queue, "starts"):
             tried += 1
             maximum = ascent(likelihood, start.coefficients, known=[one for one, _ in maxima])
             if maximum.converged:  # no lower than its start

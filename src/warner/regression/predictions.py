@@ -21,6 +21,7 @@ from scipy.special import expit, logit
 from warner.arrays import objects
 from warner.designs.facts import check_target
 from warner.inference.two_answers import answers_of_interest, remainder
+from warner.progress import steps
 from warner.regression.covariates import columns_of, number_of_rows
 from warner.regression.families import BOUNDARY_SHARE, Binary, Cumulative, Softmax
 from warner.regression.intervals import (
@@ -282,7 +283,9 @@ def means(fit: Regression, given: Columns, target: str, level: float, method: st
     """Give mean shares over people, with some variables set to each row of values in turn."""
     rows = range(number_of_rows(given))
     averages = [mean_over_people(fit, {name: column[row] for name, column in given.items()}) for row in rows]
-    limits = [mean_limits(fit, mean, target, method, level, partial(_wald, fit)) for mean in averages]
+    limits = [
+        mean_limits(fit, mean, target, method, level, partial(_wald, fit)) for mean in steps(averages, "predictions")
+    ]
     freedom = None if fit.clustered is None else np.array([one.freedom for one in limits])
     return PredictedShares(
         np.array([mean.shares for mean in averages]),
@@ -308,7 +311,8 @@ def for_profiles(fit: Regression, x: Array, level: float, method: str) -> Predic
     else:
         start = None if method == "wald" else profile_start(fit, float(critical_value(level)) ** 2)
         intervals = _ProfileIntervals(fit, start, level, wald_where_confirmed=method == "either")
-        limits = [intervals.limits(*row) for row in zip(x, low, high, strict=True)]
+        rows = list(zip(x, low, high, strict=True))
+        limits = [intervals.limits(*row) for row in steps(rows, "predictions")]
     return PredictedShares(shares, gradients[:, 0], accuracy, limits, bool(accuracy.floored(level).any()))
 
 
