@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from regression_cases import fit_of
-from warner import progress
+from cases import DICE
+from warner import progress, regress
 from warner.progress import steps
 
 if TYPE_CHECKING:
@@ -33,12 +33,13 @@ def test_regressions_log_their_starts_and_intervals(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.0)
+    data = {"answer": ["yes", "no", "no", "yes", "no"] * 20, "x": [1.0, 2.0, 3.0, 4.0, 5.5] * 20}
     with caplog.at_level(logging.INFO, progress.LOGGER):
-        fit = fit_of("A")
-        fit.table(level=0.9, interval="profile")
+        fit = regress("answer ~ x", data, DICE)
+        fit.table(interval="profile")
         fit.margins(["x"], interval="profile")
         fit.predict({"x": [0.0, 1.0]})
     assert "starts: 0 of 6" in caplog.messages
-    assert f"confidence intervals: 1 of {len(fit.coefficients)}" in caplog.messages
+    assert "confidence intervals: 1 of 2" in caplog.messages
     assert "marginal effects: 0 of 1" in caplog.messages
     assert "predictions: 1 of 2" in caplog.messages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,13 @@ from scipy.optimize import minimize
 import warner
 from cases import DICE
 from warner import RandomizedResponse, regress
+from warner.regression.data import model_data
+from warner.regression.intervals import profile_start
+from warner.regression.likelihood import Likelihood
+from warner.regression.maxima import NoMaximumError, maximise, maximum_likelihood, proven_gap
 from warner.regression.newton import newton_ascent
+from warner.regression.specifications import joined, specified
+from warner.regression.starts import starts, steeper
 
 SURVEY = warner.RandomizedResponse(["low", "mid", "high"], truth="2/3")
 
@@ -115,3 +122,177 @@ def test_an_estimate_at_infinity_is_not_farther_out_than_it_must_be() -> None:
     data = {"r": ["yes", "no"] * 2, "g": [0, 0, 1, 1], "n": [70, 130, 25, 175]}
     fit = regress("r", data, DICE, on=["g"], counts="n")
     assert np.abs(fit.likelihood.predictors(fit.finite_coefficients)).max() < 60
+
+
+# Cutpoints that meet
+
+
+def ordered_survey(rng: np.random.Generator, answers: tuple[int, ...] = (3, 4, 5)) -> tuple[str, dict[str, Any], Any]:
+    """Draw a small survey about ordered answers, some of them rare, with a number, four groups, or both."""
+    k, n, truth = int(rng.choice(answers)), int(rng.choice([60, 120, 250, 600])), rng.choice(["0.45", "0.6", "0.75"])
+    design = RandomizedResponse([f"a{i}" for i in range(k)], truth=str(truth))
+    data: dict[str, Any] = {}
+    terms = str(rng.choice(["x", "g", "x + g"]))
+    latent = rng.logistic(size=n)
+    if "x" in terms:
+        data["x"] = rng.standard_normal(n) if rng.random() < 0.7 else rng.exponential(size=n) ** 2
+        latent = latent + rng.choice([0.0, 0.5, 2.0]) * data["x"]
+    if "g" in terms:
+        group = rng.integers(0, 4, n)
+        data["g"] = np.array(list("abcd"))[group]
+        latent = latent + rng.choice([0.0, 0.5, 2.0]) * rng.normal(size=4)[group]
+    below = np.clip(rng.dirichlet(np.full(k, 0.6)).cumsum()[:-1], 1e-4, 1 - 1e-4)
+    codes = design.draw(np.digitize(latent, np.log(below / (1 - below))), rng.bytes)
+    data["answer"] = np.array(design.domain)[codes]
+    return f"answer ~ {terms}", data, design
+
+
+def exhaustive(rows: Any, specification: Any) -> tuple[float, int]:
+    """Search every model with merged cutpoints from all of its starts: the highest maximum, and how many there are."""
+    found: dict[Any, Any] = {}
+
+    def search(merged: Any) -> None:
+        if merged.empty in found:
+            return
+        likelihood = Likelihood(rows, merged.family, merged.mapping)
+        try:
+            found[merged.empty] = maximise(likelihood, list(starts(likelihood)), partial(steeper, likelihood))
+        except NoMaximumError:
+            found[merged.empty] = None
+        for cut in range(merged.cuts - 1):
+            search(joined(merged, cut))
+
+    search(specification)
+    maxima = [one for one in found.values() if one is not None]
+    return max((one.best.value for one in maxima), default=-np.inf), max(len(one.optima) for one in maxima)
+
+
+def against_the_exhaustive_search(
+    seed: int, surveys: int, answers: tuple[int, ...] = (3, 4, 5)
+) -> tuple[Any, int, int]:
+    """Return by how many nats the search is higher in each survey, how many merge cutpoints or have several maxima."""
+    rng = np.random.default_rng(seed)
+    gains, merged, several = [], 0, 0
+    for _ in range(surveys):
+        formula, data, design = ordered_survey(rng, answers)
+        read = model_data(formula, data, design)
+        specification = specified(read.terms, design.domain, "ordered", "logit", None)
+        oracle, maxima = exhaustive(read.observations, specification)
+        found = maximum_likelihood(read.observations, specification)
+        gains.append(found.maximum.best.value - oracle)
+        merged += bool(found.specification.empty)
+        several += maxima > 1
+    return np.array(gains), merged, several
+
+
+def test_cutpoints_meet_where_an_exhaustive_search_merges_them() -> None:
+    gains, merged, several = against_the_exhaustive_search(seed=14, surveys=4, answers=(3,))
+    assert np.abs(gains).max() < 1e-6
+    assert merged >= 1
+    assert several >= 2
+
+
+@pytest.mark.long
+def test_the_search_is_as_good_as_an_exhaustive_one() -> None:
+    # Neither search finds every maximum: in some of the smallest surveys, one of them ends at a lower one.
+    gains, merged, several = against_the_exhaustive_search(seed=2, surveys=320)
+    assert merged >= 50
+    assert several >= 100
+    assert (gains < -1e-4).sum() <= (gains > 1e-4).sum()
+    assert (gains < -1e-4).mean() < 0.02
+    assert gains[np.isfinite(gains)].sum() > 0
+
+
+def test_an_ordered_fit_takes_few_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 12 departments, 6 answers. A search in each of the 65 sequences of merged cutpoints took 28,283 evaluations.
+    rng = np.random.default_rng(0)
+    design = RandomizedResponse([f"a{i}" for i in range(6)], truth="3/4")
+    group = rng.integers(0, 12, 4736)
+    latent = 0.5 * rng.standard_normal(12)[group] + rng.logistic(size=4736)
+    codes = design.draw(np.digitize(latent, np.log(np.arange(1, 6) / np.arange(5, 0, -1))), rng.bytes)
+    data = {"answer": np.array(design.domain)[codes], "group": np.array([f"d{one}" for one in group])}
+    evaluations = counted_evaluations(monkeypatch, Likelihood)
+    fit = regress("answer ~ group", data, design, model="ordered")
+    fit.table()
+    assert fit.specification.empty == ()
+    assert sum(optimum.starts for optimum in fit.optima) == fit.tried
+    assert len(evaluations) < 2000
+
+
+def counted_evaluations(monkeypatch: pytest.MonkeyPatch, of: type) -> list[int]:
+    """Return a list that grows by each evaluation of a likelihood with its derivatives."""
+    evaluations: list[int] = []
+    at = of.at  # type: ignore[attr-defined]
+
+    def counted(likelihood: Any, b: Any) -> Any:
+        evaluations.append(1)
+        return at(likelihood, b)
+
+    monkeypatch.setattr(of, "at", counted)
+    return evaluations
+
+
+def test_terms_of_ordered_models_are_tested_where_cutpoints_of_the_smaller_model_meet() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        formula, data, design = ordered_survey(rng)
+    fit = regress(formula, data, design, model="ordered")
+    # Each smaller model is fitted anew, and no term is left out of it.
+    for name, test in zip(fit.terms().names, fit.terms().tests, strict=True):
+        kept = [term for term in ("x", "g") if term not in name]
+        small = regress("answer", data, design, on=kept, model="ordered")
+        assert test.statistic == pytest.approx(2 * (value_of(fit) - value_of(small)), abs=1e-5)
+
+
+# How much is tried
+
+
+GROUPS = {"answer": ["yes", "no"] * 3, "g": list("aabbcc"), "n": [40, 60, 55, 45, 70, 30]}
+
+
+def value_of(fit: Any) -> float:
+    return float(fit.log_likelihood)
+
+
+def test_one_start_is_enough_where_the_maximum_is_proven() -> None:
+    fit = regress("answer ~ g", GROUPS, DICE, counts="n")
+    assert (fit.search, fit.tried, fit.to_dict()["search"]) == ("proven", 1, "proven")
+    assert "proven that no other coefficients have a higher one" in " ".join(fit.text().split())
+    # Each group's share by hand: rates of yes are 1/6 + 3/4 of the share.
+    rates = np.array([0.40, 0.55, 0.70])
+    yes, no = np.array(GROUPS["n"]).reshape(3, 2).T
+    assert fit.log_likelihood == pytest.approx(yes @ np.log(rates) + no @ np.log(1 - rates), abs=1e-8)
+    assert len(regress("answer ~ g", GROUPS, DICE, counts="n", starts=4).optima[:1]) == 1
+
+
+def test_the_bound_of_the_proof_holds_at_any_coefficients() -> None:
+    fit = regress("answer ~ g", GROUPS, DICE, counts="n")
+    rng = np.random.default_rng(1)
+    assert abs(proven_gap(fit.likelihood, fit.finite_coefficients)) < 1e-6
+    for b in rng.normal(size=(20, 3)):
+        assert proven_gap(fit.likelihood, b) >= value_of(fit) - fit.likelihood.value(b)
+
+
+def test_steep_starts_are_left_out_where_the_first_ones_agree() -> None:
+    rng = np.random.default_rng(3)
+    age = rng.standard_normal(800)
+    codes = DICE.draw((rng.random(800) * (1 + np.exp(-age)) > 1).astype(np.int64), rng.bytes)
+    data = {"answer": np.array(["yes", "no"])[codes], "age": age}
+    few, many = regress("answer ~ age", data, DICE), regress("answer ~ age", data, DICE, starts=4)
+    assert (few.search, few.tried) == ("first", 12)
+    assert (many.search, many.tried) == ("all", 14)
+    assert few.log_likelihood == pytest.approx(value_of(many), abs=1e-9)
+
+
+def test_profiles_start_from_the_other_maxima() -> None:
+    # Up to 3 the share of yes falls, and at 12 it is high again: three maxima, the second 3.03 nats lower.
+    x = np.repeat([0, 1, 2, 3, 12], 2)
+    counts = [50, 10, 27, 33, 30, 30, 5, 55, 42, 18]
+    data = {"answer": ["yes", "no"] * 5, "x": x, "n": counts}
+    fit = regress("answer ~ x", data, RandomizedResponse(["yes", "no"], odds=(3, 1)), counts="n")
+    assert fit.search == "all"
+    assert len(fit.rivals) == len(fit.optima) - 1 >= 2
+    for rival, optimum in zip(fit.rivals, fit.optima[1:], strict=True):
+        assert fit.likelihood.value(rival) == pytest.approx(optimum.log_likelihood, abs=1e-6)
+    assert len(profile_start(fit, 3.84).starts) == 2
+    assert len(profile_start(fit, 6.63).starts) == 2 + len(fit.rivals)  # half of it is more than 3.03

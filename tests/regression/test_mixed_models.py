@@ -17,8 +17,10 @@ from scipy.stats import norm
 
 from references import reference
 from regression.test_adaptive_quadrature import sample
+from regression.test_maxima import counted_evaluations
 from warner import RandomizedResponse, Regression, regress, surveys, tally
 from warner.regression import mixed_models
+from warner.regression.adaptive_quadrature import RandomIntercepts
 
 REFERENCE = reference("random_intercepts")
 DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
@@ -168,6 +170,22 @@ def test_students_are_those_of_glmmrr() -> None:
     assert_allclose(value_of(students), expected["log_likelihood"], atol=2e-6)
     assert_allclose(students.coefficients, expected["coefficients"], atol=2e-3)  # of a flat likelihood
     assert_allclose(students.spread().value ** 2, expected["variance"], atol=1e-3)
+
+
+def test_a_large_spread_does_not_slow_profiles_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six groups of 60: rounding of the quadrature once led ascents on in steps of nothing, 24,700 evaluations."""
+    rng = np.random.default_rng(3)
+    design = RandomizedResponse(["yes", "no"], truth="3/4")
+    group, age = np.repeat(np.arange(6), 60), rng.standard_normal(360)
+    eta = -0.5 + 0.5 * age + 0.8 * rng.standard_normal(6)[group]
+    answers = (rng.random(360) * (1 + np.exp(-eta)) > 1).astype(int)
+    data = {"y": np.array(["yes", "no"])[design.draw(answers, rng.bytes)], "age": age, "g": group}
+    fit = regress("y ~ age + (1 | g)", data, design)
+    evaluations = counted_evaluations(monkeypatch, RandomIntercepts)
+    table = fit.table()
+    assert len(evaluations) < 500
+    # The limits of the coefficients at 150 nodes.
+    assert_allclose([*table["low"], *table["high"]], [-3.0554, -0.3750, 0.1833, 0.9797], atol=3e-3)
 
 
 # Shares

@@ -17,6 +17,7 @@ have met, and moves these together. A pair separates again where that raises the
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -146,7 +147,7 @@ def _may_be_proven(likelihood: Likelihood) -> bool:
     if likelihood.mapping is not None or likelihood.offset is not None:
         return False
     x = likelihood.rows.x
-    return len(np.unique(x[: 10 * x.shape[1]], axis=0)) <= x.shape[1] >= len(np.unique(x, axis=0))
+    return all(len(np.unique(rows, axis=0)) <= x.shape[1] for rows in (x[: 10 * x.shape[1]], x))
 
 
 class Cutpoints:
@@ -168,26 +169,29 @@ class Cutpoints:
         """Maximize from the usual starts and some more, and from further ones about the best maxima."""
         likelihood = self.likelihood
         if at_random is None and _may_be_proven(likelihood):
-            maximum = maximise(likelihood, every[:1])
-            if abs(proven_gap(likelihood, maximum.best.coefficients)) < PROVEN_NATS:
-                return maximum._replace(search="proven")
+            with suppress(NoMaximumError):
+                maximum = maximise(likelihood, every[:1])
+                if abs(proven_gap(likelihood, maximum.best.coefficients)) < PROVEN_NATS:
+                    return maximum._replace(search="proven")
         first, rest = staged(likelihood, every) if at_random is None else (every, [])
-        starts = [*more, *every]
-        places = [start.coefficients for start in starts]
+        others = [start.coefficients for start in (*more, *every)]
 
         def further(peak: Array) -> Iterator[Start]:
-            yield from steeper(self.likelihood, peak, at_random=at_random)
+            """Yield steeper starts, the neighboring faces and, if a face has a maximum, all starts on all faces."""
+            yield from steeper(likelihood, peak, at_random=at_random)
             met = self.met(peak)
-            begins = [peak, *places] if met.any() else [peak]
-            places.clear() if met.any() else None
-            for pair in range(self.cuts - 1):  # the faces of single pairs, and the neighbors
-                for b in begins:
-                    to = (self.met(b) if b is not peak else met) | (np.arange(self.cuts - 1) == pair)
-                    if b is not peak or not met[pair]:
-                        yield Start("met", self._spread(self.reduced(b, to), to))
+            yield from (self._joined(peak, pair) for pair in np.flatnonzero(~met).tolist())
+            if met.any():
+                yield from (self._joined(b, pair) for pair in range(self.cuts - 1) for b in others)
+                others.clear()
 
         ascent = self.ascent if self.cuts > 1 else None
-        return maximise(likelihood, [*first, *more], further, rest=rest, ascent=ascent)
+        return maximise(likelihood, [*first, *more], None if at_random == 0 else further, rest=rest, ascent=ascent)
+
+    def _joined(self, b: Array, pair: int) -> Start:
+        """Return a start at which one more pair of cutpoints has met."""
+        met = self.met(b) | (np.arange(self.cuts - 1) == pair)
+        return Start("met", self._spread(self.reduced(b, met), met))
 
     def ascent(self, likelihood: Objective, start: Array, *, known: Sequence[LocalMaximum]) -> LocalMaximum:
         """Ascend to a maximum at which no pair of cutpoints that have met gains by separating."""
@@ -203,9 +207,9 @@ class Cutpoints:
                 if (pair := self._separating(best, met)) is None:
                     return best
                 met = met & (np.arange(self.cuts - 1) != pair)
-                b = self._separated(best, met)
-                if b is None:
+                if (separated := self._separated(best, met)) is None:
                     return best
+                b = separated
             else:
                 gaps = np.where(met, np.inf, np.diff(b[: self.cuts]))
                 if not gaps.min() < CUTPOINTS_MEET:
@@ -225,7 +229,7 @@ class Cutpoints:
         """Return T, with T a all coefficients of those of a face."""
         group = np.append(0, np.cumsum(~met))
         places = np.append(group, group[-1] + 1 + np.arange(self.likelihood.size - self.cuts))
-        return np.eye(int(places[-1]) + 1)[places]
+        return np.asarray(np.eye(int(places[-1]) + 1)[places])
 
     def reduced(self, b: Array, met: Mask) -> Array:
         """Return the coefficients of a face that are nearest to some: of cutpoints that have met, the mean."""
