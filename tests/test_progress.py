@@ -33,7 +33,7 @@ def test_regressions_log_their_starts_and_intervals(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.0)
-    data = {"answer": ["yes", "no", "no", "yes", "no"] * 20, "x": [1.0, 2.0, 3.0, 4.0, 5.5] * 20}
+    data = {"answer": ["yes", "no", "no"] * 60, "x": [1.0, 2.0, 3.0, 4.0, 5.5] * 36}
     with caplog.at_level(logging.INFO, progress.LOGGER):
         fit = regress("answer ~ x", data, DICE)
         fit.table(interval="profile")
