@@ -203,3 +203,14 @@ def test_selections_from_the_operating_system_are_all_equally_common() -> None:
     assert len(sets) == 10
     assert max(abs(times - 2000) for times in sets.values()) < 5 * np.sqrt(1800)
     assert sum(selection(BYTES_AHEAD, 3 * BYTES_AHEAD, os.urandom)) == BYTES_AHEAD
+
+
+def test_a_member_that_is_decided_by_its_last_digit_takes_no_further_byte() -> None:
+    # 1/512 has the digits 0 and 128: the first member is not selected. The second is, with probability 1/511 > 0.
+    assert list(selection(1, 512, io.BytesIO(bytes([0, 128, 0, 0])).read))[:2] == [0, 1]
+
+
+def test_the_second_byte_of_a_member_decides_by_the_next_digit() -> None:
+    # 2/3 has the digits 170, 170: after 170, the byte 169 is below the digit and 171 above it.
+    for second, first_member in ((169, 1), (171, 0)):
+        assert selection(2, 3, io.BytesIO(bytes([170, second, 0, 0, 0])).read)[0] == first_member

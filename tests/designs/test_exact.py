@@ -18,6 +18,7 @@ from warner.designs.exact import (
     TOTAL_LIMIT,
     double_not_below,
     exact,
+    exponential_not_above,
     is_decimal,
     log_ratio,
     lowest_terms,
@@ -210,3 +211,20 @@ def test_a_whole_number_may_be_at_either_limit() -> None:
     for number in (1, 6, 2.5):
         with pytest.raises(ValueError, match="size must be a whole number from 2 to 5"):
             whole_number("size", number, 2, 5)
+
+
+@pytest.mark.parametrize("exponent", [Fraction(1, 10**9), Fraction(1, 3), Fraction(1), Fraction(7, 5), Fraction(40)])
+def test_the_exponential_is_rounded_down_to_56_digits(exponent: Fraction) -> None:
+    with mpmath.workdps(90):
+        exponential = mpmath.exp(mpmath.mpf(exponent.numerator) / exponent.denominator)
+        below = exponential_not_above(exponent)
+        missing = 1 - mpmath.mpf(below.numerator) / below.denominator / exponential
+    assert 0 <= missing < 1e-56
+
+
+def test_numbers_of_a_thousand_digits_are_the_largest() -> None:
+    assert exact("a", "1e999") == 10**999
+    assert exact("a", "1e-999") == Fraction(1, 10**999)
+    for beyond in ("1e1000", "1e-1000"):
+        with pytest.raises(ValueError, match="a must be a finite number"):
+            exact("a", beyond)

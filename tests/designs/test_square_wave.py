@@ -281,3 +281,16 @@ def test_the_best_width_of_a_tiny_epsilon_continues_the_formula() -> None:
     below, above = best_width(k, 0.9999e-3), best_width(k, 1.0001e-3)
     assert 0 <= below - above <= 2
     assert below == math.floor((0.5 - 0.9999e-3 / 3) * k)
+
+
+def test_scores_of_four_evenly_spaced_numbers_are_evenly_spaced() -> None:
+    # A step of 1/3 between answers is one of 1/3 * 15 / (3 * 3) = 5/9 between reports, around the mean 1/2.
+    design = SquareWave(4, odds=(4, 1), width=1)
+    scores = design._scores(np.array([[0, 1 / 3, 2 / 3, 1]]))
+    assert_allclose(scores[0], 0.5 + 5 / 9 * (np.arange(6) - 2.5))
+
+
+def test_the_sentences_have_the_largest_share_of_answers_near_a_report() -> None:
+    # Of ten answers, five are at most two steps away from a report in the middle: 5 * 3 / (5 * 3 + 5 * 1).
+    sentences = " ".join(SquareWave(10, odds=(3, 1), width=2).sentences())
+    assert "at most 75 % of those who make a report hold" in sentences

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -101,3 +102,17 @@ def test_a_saved_design_keeps_its_size(tmp_path: Path) -> None:
     assert (loaded, loaded.size) == (design, 1)
     assert warner.plan(loaded, half_width=0.01).design == design
     assert warner.plan(loaded, half_width=0.01, share=0.1).design == design
+
+
+def test_respondents_of_one_batch_have_sets_of_their_own() -> None:
+    design = SubsetSelection(5, odds=(1, 0), size=1)
+    for answers in ([3], [0, 3], [4, 0, 3]):
+        drawn = design.supports(design.draw(np.array(answers), np.random.default_rng(1).bytes))
+        assert np.nonzero(drawn)[1].tolist() == answers
+
+
+def test_odds_of_an_epsilon_are_as_fine_as_one_draw_allows() -> None:
+    # One draw is below 200 a + 200 b < 2^10 b, for odds below 4, so that b is 2^52; one of these needs its last bit.
+    for epsilon in ("0.9", "1", "1.1", "1.2", "1.3"):
+        odds = SubsetSelection(400, epsilon=epsilon, size=200).odds
+        assert Fraction(*odds) == Fraction(int(Decimal(epsilon).exp() * 2**52), 2**52)
