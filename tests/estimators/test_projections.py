@@ -16,7 +16,7 @@ from cases import FORCED, KUK
 from strategies import channels
 from tables import exact
 from warner import Channel, RandomizedResponse, SubsetSelection, inv, inv_n, inv_p, mle, simulate
-from warner.estimators.projections import clipped, projected, projected_within, variance_of_one_report
+from warner.estimators.projections import clipped, nearest_shares, projected, projected_within, variance_of_one_report
 
 
 def test_estimates_of_a_forced_response_by_hand() -> None:
@@ -211,3 +211,8 @@ def test_answers_with_one_share_are_projected_together(seed: int, k: int) -> Non
     together = projected(points, repeats=times.astype(np.float64), metric=metric)
     each = projected(np.repeat(points, times), metric=np.repeat(metric, times))
     assert_allclose(np.repeat(together, times), each, atol=1e-12)
+
+
+def test_shares_that_sum_to_less_than_one_lose_only_their_negative_parts() -> None:
+    shares = np.array([[0.5, 0.2, -0.1], [0.9, 0.3, -0.2]])
+    assert_allclose(nearest_shares(shares, complete=False), [[0.5, 0.2, 0], [0.8, 0.2, 0]], atol=1e-15)

@@ -223,3 +223,8 @@ def test_the_error_of_the_mean_share_by_hand() -> None:
     nearest = 0.3 + 2 * error
     assert_allclose(largest_spread(direct, 0.3), np.sqrt(nearest * (1 - nearest)), rtol=1e-12)
     assert_allclose(largest_spread(direct, 0.45), 0.5, rtol=1e-12)
+
+
+def test_a_spread_of_zero_that_is_certain_keeps_its_weight() -> None:
+    assert fay_herriot.matched(np.array([1.0, 0.0]), np.array([0.0, 0.3])).tolist() == [1, 0]
+    assert_allclose(fay_herriot.matched(np.array([0.5, 0.3, 0.2]), np.array([0.0, 1.0, 2.0])), [0, 3 / 7, 4 / 7])

@@ -25,6 +25,7 @@ from warner.inference.binomial import (
     share_interval,
     smallest_share,
     standard_error,
+    wilson_limit,
 )
 from warner.inference.intervals import Confidence
 
@@ -399,3 +400,15 @@ def test_a_count_of_a_thousand_among_very_many_has_its_interval() -> None:
     counts[:2] = 1000, 1001
     counts[-1] += 10**9 - counts.sum()
     assert_array_equal(np.flatnonzero(estimate(Tally(survey, counts)).commonest(1).certain), [9999])
+
+
+def test_wilson_limits_of_four_in_ten_are_those_of_r() -> None:
+    # The score interval without continuity correction, by prop.test
+    directly = Binomial(np.array([4.0]), np.array([10.0]), np.array([0.0]), np.array([1.0]))
+    assert_allclose([wilson_limit(directly, 0.025, side)[0] for side in (-1, 1)], [0.1681803, 0.6873262], rtol=1e-6)
+
+
+def test_logarithms_of_probabilities_are_those_of_scipy() -> None:
+    x = np.arange(-1.0, 14)
+    for p in (1e-6, 0.2, 0.5, 0.97):
+        assert_allclose(log_binomial(x, 12, p), binom.logpmf(x, 12, p), rtol=1e-11, atol=1e-11)

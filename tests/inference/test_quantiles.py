@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from warner import Pool, RandomizedResponse, SquareWave, Tally, estimate, grid, smooth, tally
 from warner.estimators.smoothing import smoothed_distribution
 from warner.inference.intervals import Confidence, limits
-from warner.inference.quantiles import check_tau, quantile_places
+from warner.inference.quantiles import check_tau, place_of, quantile_places
 
 WAVE = SquareWave(grid(0, 190, 10), epsilon=1)
 SHARES = np.exp(-0.5 * ((np.arange(20) - 8) / 3.5) ** 2)
@@ -134,3 +134,16 @@ def test_an_any_time_quantile_has_half_of_the_level_at_either_end() -> None:
 
     assert (shown.low, shown.high) == places(0.95)
     assert places(0.9) != places(0.95) != places(1.9 / 3)  # so that the test can see another level
+
+
+def test_a_share_that_reaches_the_level_up_to_rounding_reaches_it() -> None:
+    x = np.arange(4.0)
+    assert place_of(np.array([0.5, 0.5, 0, 0]), x, x, 0.5) == 0
+    assert place_of(np.array([0.7, 0.1, 0.1, 0.1]), x, x, 0.8) == 1  # 0.7 + 0.1 is 0.7999999999999999
+    assert place_of(np.array([0.2, 0.2, 0.1, 0.1]), x, x, 0.8) == 3  # never reached
+
+
+@pytest.mark.parametrize(("low", "places"), [([0.1, 0.3, 0.6, 1.0], (1, 2)), ([0.6, 0.7, 0.8, 1.0], (0, 0))])
+def test_a_quantile_is_between_the_first_and_last_number_that_it_can_be(low: Any, places: tuple[int, int]) -> None:
+    high = np.array([0.3, 0.6, 0.9, 1.0]) if low[0] < 0.5 else np.ones(4)
+    assert quantile_places(np.array(low), high, 0.5) == places
