@@ -228,3 +228,12 @@ def test_the_error_of_the_mean_share_by_hand() -> None:
 def test_a_spread_of_zero_that_is_certain_keeps_its_weight() -> None:
     assert fay_herriot.matched(np.array([1.0, 0.0]), np.array([0.0, 0.3])).tolist() == [1, 0]
     assert_allclose(fay_herriot.matched(np.array([0.5, 0.3, 0.2]), np.array([0.0, 1.0, 2.0])), [0, 3 / 7, 4 / 7])
+
+
+def test_an_answer_that_all_respondents_have_is_pooled_as_its_complement() -> None:
+    trials = np.array([40, 60, 80, 100])
+    table = np.stack([trials - [0, 1, 0, 2], [0, 1, 0, 2]], axis=1)
+    direct = direct_estimates(Tally(DIRECT, table, by=("g",), groups=((0,), (1,), (2,), (3,))), [[0], [1]])
+    all_of_them, none = fay_herriot.all_partially_pooled(direct, ones(direct[0]), np.array([1.0, 0.0]))
+    assert_allclose(all_of_them.spreads, none.spreads, rtol=1e-9)
+    assert_allclose(all_of_them.share, 1 - none.share, atol=1e-9)

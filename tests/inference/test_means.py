@@ -787,3 +787,9 @@ def test_linear_means_hold_about_their_level(design: Design, n: int, least: floa
     held = float(((mean.low <= truth) & (truth <= mean.high)).mean())
     # Four binomial standard errors below the level: one false alarm in thirty thousand, if the level holds
     assert held >= least - 4 * math.sqrt(0.95 * 0.05 / times)
+
+
+def test_a_standard_deviation_is_about_a_mean_within_the_numbers() -> None:
+    # Unbiased shares 0.15, -0.4 and 1.25 have the mean 2.1, which is above 2. About 2 the mean square is 0.6 - 0.4.
+    found = estimated(Tally(RandomizedResponse([0, 1, 2], odds=(3, 1)), [26, 4, 70])).standard_deviation()
+    assert_allclose(found.value, math.sqrt(0.2))

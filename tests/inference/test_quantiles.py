@@ -147,3 +147,13 @@ def test_a_share_that_reaches_the_level_up_to_rounding_reaches_it() -> None:
 def test_a_quantile_is_between_the_first_and_last_number_that_it_can_be(low: Any, places: tuple[int, int]) -> None:
     high = np.array([0.3, 0.6, 0.9, 1.0]) if low[0] < 0.5 else np.ones(4)
     assert quantile_places(np.array(low), high, 0.5) == places
+
+
+def test_the_largest_number_can_be_a_smooth_quantile() -> None:
+    design = SquareWave(grid(0, 50, 1), epsilon=4)
+    shares = np.full(design.k, 0.1 / (design.k - 1))
+    shares[-1] = 0.9
+    found = estimate(Tally(design, design.simulate(shares, 20_000, rng=np.random.default_rng(1)))).quantile(
+        0.99, method="smooth"
+    )
+    assert found.high == max(design.domain)

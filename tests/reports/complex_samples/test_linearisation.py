@@ -25,7 +25,7 @@ from warner.designs.open.values import WholeNumbers
 from warner.inference.complex_differences import domains_apart
 from warner.inference.intervals import Confidence, limits
 from warner.reports.complex_samples.linear_scores import LinearScores
-from warner.reports.complex_samples.linearisation import Units, fewer_people
+from warner.reports.complex_samples.linearisation import Deviations, Units, fewer_people
 from warner.surveys import crosswise
 
 if TYPE_CHECKING:
@@ -592,3 +592,21 @@ def test_certainty_strata_do_not_lend_degrees_of_freedom() -> None:
     noisy = warner.tally(data, PUPILS, column="y", strata="h", sampled="part").readout().freedom
     assert noisy is not None
     assert 3 < noisy[0, 0] <= 43  # the noise of the forty is known
+
+
+def test_deviations_of_scaled_estimates_have_scaled_variances() -> None:
+    rng = np.random.default_rng(4)
+    units = Units(np.repeat([0, 1], 4), np.full(8, 3.0), alone=False, sampled=np.array([0.25, 0.5]))
+    centred, sums, squares, device = rng.random((4, 8, 2))
+    deviations = Deviations(centred, sums, squares, device)
+    factor = np.array([2.0, -3.0])
+    assert_allclose(units.variance(deviations.scaled(factor)), factor**2 * units.variance(deviations))
+
+
+def test_pairs_of_respondents_in_a_cluster_vary_within_it() -> None:
+    # Of two respondents with the scores 1 and 3, the sum is 4 and the squares are 10: 2 (10 - 16 / 2) = 4, times the
+    # part sampled. Of one respondent, the noise of the device counts.
+    units = Units(np.zeros(3, dtype=int), np.array([2.0, 2.0, 1.0]), alone=False, sampled=np.array([0.5]))
+    sums, squares, device = np.array([[4.0], [4.0], [1.0]]), np.array([[10.0], [10.0], [1.0]]), np.full((3, 1), 0.25)
+    found = units.variance(Deviations(np.zeros((3, 1)), sums, squares, device))
+    assert_allclose(found, 0.5 * (4 + 4 + 0.25))
