@@ -176,3 +176,24 @@ def test_where_no_more_prefixes_are_kept_a_new_one_must_take_the_place_of_anothe
     assert result.kept == (4,)
     assert result.critical[0] == sorted(counts)[-4] + 1
     assert discover(tally).smallest_share > 1 / 8
+
+
+def test_a_value_that_has_ended_is_extended_by_its_end_alone_and_once() -> None:
+    design = OpenDomain(epsilon=6, letters="abc", length=6, step=2)
+    levels = drawn(design, np.array(["a"] * 3000, dtype=object), np.random.default_rng(4)).levels
+    blocks = np.asarray(design.values.encoded(["a"]).blocks)
+    first = prefix_search._Kept(blocks[:, :1], np.array([True]), np.ones(1))
+    second, _ = prefix_search._extended(design, 1, levels[1], first)
+    assert second.prefixes.tolist() == blocks[:, :2].tolist()
+    assert second.ended.tolist() == [True]
+
+
+def test_an_expected_value_can_be_found_by_the_smaller_critical_count_of_its_prefix() -> None:
+    # The search tests 256 values for each prefix that is kept, and the list has 20,000.
+    design = OpenDomain(epsilon=4, bits=16, step=8)
+    levels = drawn(design, np.full(3000, 0xABCD), np.random.default_rng(4)).levels
+    expected = design.values.encoded(np.append(np.arange(19_999), 0xABCD)).blocks
+    result = search(design, levels, 0.05, above=0.0, expected=expected)
+    assert result.expected_critical is not None
+    assert result.easiest_expected is not None
+    assert result.easiest_expected < result.expected_critical

@@ -420,3 +420,12 @@ def test_a_column_far_from_zero_has_the_errors_that_it_has_near_zero(model: str)
     assert near.freedom is not None
     assert far.freedom is not None
     assert_allclose(far.freedom[1], near.freedom[1], rtol=1e-3)
+
+
+def test_a_contrast_of_nothing_does_not_rest_on_one_cluster() -> None:
+    rng = np.random.default_rng(6)
+    roots = rng.normal(size=(12, 3, 3))
+    information = roots @ roots.swapaxes(1, 2)
+    clusters = Clusters(np.arange(12), np.zeros(12, dtype=int))
+    robust = of_sums(clusters, rng.normal(size=(12, 3)), information, np.linalg.inv(information.sum(axis=0)))
+    assert robust.unknown(np.zeros((2, 3))).tolist() == [False, False]

@@ -25,7 +25,7 @@ from warner.designs.open.values import WholeNumbers
 from warner.inference.complex_differences import domains_apart
 from warner.inference.intervals import Confidence, limits
 from warner.reports.complex_samples.linear_scores import LinearScores
-from warner.reports.complex_samples.linearisation import Deviations, Units, fewer_people
+from warner.reports.complex_samples.linearisation import Deviations, Moments, Units, fewer_people
 from warner.surveys import crosswise
 
 if TYPE_CHECKING:
@@ -610,3 +610,16 @@ def test_pairs_of_respondents_in_a_cluster_vary_within_it() -> None:
     sums, squares, device = np.array([[4.0], [4.0], [1.0]]), np.array([[10.0], [10.0], [1.0]]), np.full((3, 1), 0.25)
     found = units.variance(Deviations(np.zeros((3, 1)), sums, squares, device))
     assert_allclose(found, 0.5 * (4 + 4 + 0.25))
+
+
+def test_deviations_of_unequal_clusters_are_enlarged_by_their_leverage() -> None:
+    weight = np.array([400.0, 50, 60, 70, 80, 90])
+    scores = np.array([120.0, 30, 20, 50, 10, 40])
+    stratum = np.zeros(6, dtype=int)
+    root, _ = leverage_by_matrices(weight / weight.sum(), stratum)
+    assert root.max() > 1.1
+    moments = Moments(scores[:, np.newaxis], weight[:, np.newaxis], weight)
+    frequency = scores.sum() / weight.sum()
+    found, _ = Units(stratum, weight, alone=False).deviations(moments, np.array([frequency]))
+    expected = (scores - frequency * weight) / weight.sum()  # these sum to zero
+    assert_allclose(found.centred[:, 0], root * expected, rtol=1e-9)
