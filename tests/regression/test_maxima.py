@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 import warner
 from cases import DICE
 from warner import RandomizedResponse, regress
+from warner.regression import intervals
 from warner.regression.data import model_data
 from warner.regression.intervals import profile_start
 from warner.regression.likelihood import Likelihood
@@ -284,7 +285,7 @@ def test_steep_starts_are_left_out_where_the_first_ones_agree() -> None:
     assert few.log_likelihood == pytest.approx(value_of(many), abs=1e-9)
 
 
-def test_profiles_start_from_the_other_maxima() -> None:
+def test_profiles_start_from_the_other_maxima(monkeypatch: pytest.MonkeyPatch) -> None:
     # Up to 3 the share of yes falls, and at 12 it is high again: three maxima, the second 3.03 nats lower.
     x = np.repeat([0, 1, 2, 3, 12], 2)
     counts = [50, 10, 27, 33, 30, 30, 5, 55, 42, 18]
@@ -295,4 +296,7 @@ def test_profiles_start_from_the_other_maxima() -> None:
     for rival, optimum in zip(fit.rivals, fit.optima[1:], strict=True):
         assert fit.likelihood.value(rival) == pytest.approx(optimum.log_likelihood, abs=1e-6)
     assert len(profile_start(fit, 3.84).starts) == 2
-    assert len(profile_start(fit, 6.63).starts) == 2 + len(fit.rivals)  # half of it is more than 3.03
+    # Half of this threshold is more than 3.03.
+    assert len(profile_start(fit, 6.63).starts) == len(fit.profile_starts) + len(fit.rivals)
+    monkeypatch.setattr(intervals, "FEW_STARTS", 1)
+    assert len(profile_start(fit, 6.63).starts) == 2 + len(fit.rivals)

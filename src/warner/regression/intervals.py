@@ -38,6 +38,7 @@ COEFFICIENT_INTERVALS = ("auto", "profile", "wald")
 ANSWERS_FOR_WALD = 2000.0  # direct answers that would tell as much, beyond which a confirmed Wald interval is taken
 WALD_TOLERANCE = 0.05  # part of the way from the estimate to a limit by which two intervals that agree may differ
 STARTS_PER_LIMIT = 2  # null and corrected score
+FEW_STARTS = 40  # more starts, up to which profiles try all of them, if another maximum is near
 MOST_RIVALS = 10  # other maxima that profiles start from, if one of them is near
 BETTER_OPTIMA = 5  # how often a profile may lead to a higher maximum
 FAR_PREDICTOR = 100.0  # change of a predictor that shows whether a quantity goes along
@@ -78,14 +79,16 @@ def profile_start(fit: Regression, threshold: float, better: Array | None = None
     """Give the maximum of a fit, or the one that an ascent from `better` leads to.
 
     At a confidence limit twice the loss of log-likelihood is the threshold. If another maximum is known that loses no
-    more than that, its branch of the profile may be the higher one there, and the best other maxima are tried as well.
+    more than that, its branch of the profile may be the higher one there. Then the best other maxima are tried as well,
+    and the other starts of the fit, unless there are many.
     """
     assert fit.log_likelihood is not None
     likelihood = fit.profile_likelihood
     rivals = [one for one in fit.optima[1:] if fit.log_likelihood - one.log_likelihood < threshold / 2]
     starts = fit.profile_starts[:STARTS_PER_LIMIT]
     if rivals or better is not None:
-        starts = (*starts, *fit.rivals[:MOST_RIVALS])
+        others = fit.profile_starts[STARTS_PER_LIMIT:]
+        starts = (*starts, *fit.rivals[:MOST_RIVALS], *(others if len(others) <= FEW_STARTS else ()))
     if better is None and likelihood is fit.likelihood:
         return ProfileStart(likelihood, fit.finite_coefficients, fit.log_likelihood, fit.finite_covariance, starts)
     if better is None:  # more nodes of quadrature move the maximum a little
