@@ -8,8 +8,7 @@ import numpy as np
 
 from measuring import Line, faster, slower
 from warner import HadamardResponse, LocalHashing, ProjectiveGeometry, SubsetSelection, UnaryEncoding, inv_p, simulate
-from warner.estimators.newton import _Search
-from warner.estimators.projected_gradients import Blocks, projected_gradients
+from warner.estimators.maximum_likelihood import Blocks, _Search, projected_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

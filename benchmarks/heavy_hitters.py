@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner import OpenDomain, OpenTally, discover
-from warner.designs.open.support_counts import ExtensionCounter
+from warner.designs.support_counts import ExtensionCounter
 
 if TYPE_CHECKING:
     from warner.arrays import Integers

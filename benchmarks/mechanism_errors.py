@@ -22,7 +22,7 @@ from warner.inference.intervals import Confidence
 from warner.metrics import squared_error_sum
 from warner.planning.mechanisms import candidates
 from warner.planning.precision import PlanningQuestion, Precision
-from warner.reports.stored import ReportBlock, StoredReports
+from warner.reports.subtotals import ReportBlock, StoredReports
 from warner.simulate import zipf
 
 if TYPE_CHECKING:

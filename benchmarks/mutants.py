@@ -37,7 +37,7 @@ PACKAGES = (
     "discovery",
     "planning",
     "regression",
-    "reports/complex_samples",
+    "reports",
 )
 SECONDS = 900  # after which a test run counts as failed: some mutants never end
 OPERATORS: dict[type[ast.operator], type[ast.operator]] = {

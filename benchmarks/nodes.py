@@ -15,7 +15,7 @@ from warner import LocalHashing, OpenDomain, RandomizedResponse, UnaryEncoding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warner.designs.device import Device
+    from warner.designs.contract import Device
 
 WEB = Path(warner.__file__).parent / "service" / "web"
 ROUNDS = 9

@@ -16,9 +16,8 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 from measuring import Line, slower
 from warner import RandomizedResponse, tally
 from warner.regression.data import Observations
-from warner.regression.families import Binary, Softmax
+from warner.regression.families import LINKS, Binary, Softmax
 from warner.regression.likelihood import Likelihood
-from warner.regression.links import LINKS
 from warner.regression.maxima import global_maximum
 from warner.regression.regressions import regress
 from warner.regression.standard_errors import covariance

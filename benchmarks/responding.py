@@ -175,9 +175,8 @@ def page_requests(port: int) -> Line:
 
 def echo(survey: Survey) -> None:
     """Serve an endpoint that does everything but keep."""
-    from warner.service.app import survey_app
+    from warner.service.app import Rate, survey_app
     from warner.service.connections import ConnectionLimits, Listener
-    from warner.service.rate_limit import Rate
     from warner.service.server import Address, loop_factory
     from warner.service.stores.contract import Outcome
 

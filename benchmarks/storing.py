@@ -99,9 +99,8 @@ def durable_and_not(folder: Path) -> list[tuple[float, float]]:
 
 def serve(survey: Survey, place: str, synchronous: str) -> None:
     """Serve a survey whose database waits for the disk, or does not."""
-    from warner.service.app import survey_app
+    from warner.service.app import Rate, survey_app
     from warner.service.connections import ConnectionLimits, Listener
-    from warner.service.rate_limit import Rate
     from warner.service.server import Address, loop_factory
 
     store = SqliteStore.opened(place, survey)

@@ -18,7 +18,7 @@ from scipy.stats import beta, norm
 
 import warner
 from warner.estimators.smoothing import smoothed_distribution
-from warner.inference.quantiles import quantile_places
+from warner.inference.means import quantile_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import numpy as np
 
 from warner import Channel, RandomizedResponse, Tally, metrics
 from warner.inference.binomial import Binomial, share_interval
-from warner.reports.stored import ReportBlock, StoredReports
+from warner.reports.subtotals import ReportBlock, StoredReports
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -45,7 +45,7 @@ ARROW = (
 # The conveniences that point right, inside a function: `design.randomize`, `Estimate.text`, `.plot`, `Plan.plot` ...
 CONVENIENCES = {
     ("designs/contract", "reports"),
-    ("designs/repeated/memoized", "reports"),
+    ("designs/memoized", "reports"),
     ("reports/tallies", "reports"),
     ("reports/counting", "service"),
     ("estimation", "output"),

@@ -17,7 +17,7 @@ import warner
 from cases import COIN, DIRECT
 from regression_cases import fit_of, people_of
 from warner import RandomizedResponse, Tally, estimate, plan, surveys
-from warner.inference.quantiles import quantile_name
+from warner.inference.means import quantile_name
 from warner.inference.quantities import Quantities
 from warner.noncompliance import cheating_detection, sensitivity
 from warner.noncompliance.trait_regressions import unrelated_question_regression

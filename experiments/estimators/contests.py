@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from experiments.estimators.scale import Scale
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.estimators.custom import OwnEstimator
+    from warner.estimators.methods import OwnEstimator
 
 Columns: TypeAlias = "dict[str, Counts]"
 Errors: TypeAlias = "dict[str, dict[str, Array]]"  # by estimator, then by measure; an entry for each seed

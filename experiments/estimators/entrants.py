@@ -1,6 +1,6 @@
 """The estimators that are compared: every one of the library, and those that a user brings along.
 
-A user's own estimator (`warner.estimators.custom`) is named on the command line as ``module:function``; the module may
+A user's own estimator (`warner.estimators.methods`) is named on the command line as ``module:function``; the module may
 be a file in the folder that one is in.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warner.estimators import METHODS
-from warner.estimators.custom import METHOD_NAME, OwnEstimator
+from warner.estimators.methods import METHOD_NAME, OwnEstimator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

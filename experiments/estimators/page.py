@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from experiments.estimators.numeric_contests import NumericOutcomes
     from experiments.estimators.ratios import Outcomes
     from experiments.estimators.scale import Scale
-    from warner.estimators.custom import OwnEstimator
+    from warner.estimators.methods import OwnEstimator
 
 COMPARISON_TITLE = "How close the estimates are: all estimators compared"
 TOY_COMPARISON_NOTE = (

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from experiments.estimators.ratios import Outcomes
     from experiments.estimators.scale import Scale
     from experiments.pinzon2026.run import Say, Tell
-    from warner.estimators.custom import OwnEstimator
+    from warner.estimators.methods import OwnEstimator
 
 FORMAT = "warner estimator results"
 

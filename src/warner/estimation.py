@@ -10,20 +10,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.arrays import objects
-from warner.designs.grids import is_numeric
 from warner.designs.labels import all_labels
+from warner.designs.ordered import is_numeric
 from warner.estimators import UNBIASED, Certificate, Method, fitted, refuse_silent
 from warner.estimators.auto import SQUARED_ERROR_ROUNDING, Choice, choices
-from warner.estimators.custom import AUTO, described, method_asked
 from warner.estimators.likelihood import CERTIFICATE_FIELDS, shortfall
+from warner.estimators.methods import AUTO, described, method_asked
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.checking import doubt
-from warner.inference.intervals import Confidence, interval, limits
-from warner.inference.korn_graubard import ONE_CLUSTER, RANDOMIZATION, in_one_cluster, methods_of
-from warner.inference.two_answers import unmirrored
-from warner.reports.complex_samples.cluster_samples import RESULT_COLUMN
-from warner.reports.complex_samples.design_based import LEAST_CLUSTERS, few_clusters, sample_freedom
-from warner.reports.pools import Pool, holds_every_answer, refuse_uncounted
+from warner.inference.comparisons import unmirrored
+from warner.inference.intervals import (
+    ONE_CLUSTER,
+    RANDOMIZATION,
+    Confidence,
+    in_one_cluster,
+    interval,
+    limits,
+    methods_of,
+)
+from warner.reports.design_based import LEAST_CLUSTERS, few_clusters, sample_freedom
+from warner.reports.linearization import RESULT_COLUMN
+from warner.reports.tallies import Pool, holds_every_answer, refuse_uncounted
 from warner.results import Result, TableRows, as_frame, as_json, group_column, listed
 from warner.words import counted, printable
 
@@ -36,15 +43,14 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, PerGroup
     from warner.designs.contract import Design
     from warner.documents import Document
-    from warner.estimators.custom import MethodAsked
+    from warner.estimators.methods import MethodAsked
     from warner.inference.comparisons import Comparison
     from warner.inference.intervals import Interval, Limits
-    from warner.inference.means import Mean, MeanComparison
+    from warner.inference.means import Mean, MeanComparison, Quantile
     from warner.inference.presence import Presence
-    from warner.inference.quantiles import Quantile
     from warner.inference.ranking import Ranking
     from warner.inference.totals import Totals
-    from warner.reports.pools import Collected
+    from warner.reports.tallies import Collected
     from warner.typesetting import Printed
 
 ANSWERS_DRAWN = 30  # with a name each
@@ -281,7 +287,7 @@ class Estimate(Result):
         if above is not None or below is not None or within is not None:
             if answers is not None or cumulative or method is not None:
                 raise TypeError("give answers, cumulative or method, or one of above, below and within, not both")
-            from warner.inference.shares_beyond import share_beyond
+            from warner.inference.totals import share_beyond
 
             return share_beyond(
                 self.tally, self.shares, confidence, above=above, below=below, within=within, values=values
@@ -366,7 +372,7 @@ class Estimate(Result):
         <90 % quantile 3, 3 to 3, 95 % interval (population), clopper_pearson>
         """
         confidence = Confidence(level, target, anytime=anytime)
-        from warner.inference.quantiles import quantile
+        from warner.inference.means import quantile
 
         return quantile(self.tally, self.shares, tau, values, confidence, method=method)
 
@@ -392,8 +398,7 @@ class Estimate(Result):
         if not (self.ordered and is_numeric(self.tally.domain)):
             return None
         single = replace(confidence, simultaneous=False)
-        from warner.inference.means import mean
-        from warner.inference.quantiles import quantile
+        from warner.inference.means import mean, quantile
 
         return mean(self.tally, None, single), quantile(self.tally, self.shares, 0.5, None, single)
 

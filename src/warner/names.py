@@ -2,8 +2,7 @@
 
 from warner import metrics, noncompliance, simulate, surveys
 from warner.association.associations import Association, associate
-from warner.auditing.audits import audit
-from warner.auditing.findings import Audit
+from warner.auditing.audits import Audit, audit
 from warner.designs import (
     BitFlips,
     Channel,
@@ -30,20 +29,15 @@ from warner.estimators.shrinkage import shrink
 from warner.estimators.smoothing import smooth
 from warner.explanation.explanations import Explanation, explain
 from warner.groups.group_estimates import GroupEstimates, estimate_groups
-from warner.inference.check_results import Check
+from warner.inference.check_results import Check, OpenCheck
 from warner.inference.checking import check
-from warner.inference.comparisons import Comparison
-from warner.inference.open_checks import OpenCheck
-from warner.inference.sample_comparisons import compare_samples
+from warner.inference.comparisons import Comparison, compare_samples
 from warner.planning.mechanisms import Mechanisms, mechanisms
-from warner.planning.number_plans import NumberPlan
-from warner.planning.open_plans import OpenPlan
-from warner.planning.plans import Plan, plan
+from warner.planning.plans import NumberPlan, OpenPlan, Plan, plan
 from warner.regression.regressions import Regression, regress
 from warner.reports.counting import tally
 from warner.reports.open_tallies import OpenTally
-from warner.reports.pools import Pool, pool
-from warner.reports.tallies import Tally
+from warner.reports.tallies import Pool, Tally, pool
 
 # The public names, by step of the walk: what happens to an answer; reports and counts; shares; how sure; before and
 # around a survey.

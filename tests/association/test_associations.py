@@ -1,6 +1,6 @@
 """Whether the answers to several questions go together: tests, joint shares, correlations, costs and every door.
 
-It tests association/correlations.py, association/crosstables.py and association/pairs.py as well.
+It tests association/independence.py, association/associations.py and association/independence.py as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engines import ENGINES, in_engine
 from references import reference
 from warner import Channel, RandomizedResponse, UnaryEncoding, channel_mle, inv, surveys
 from warner.association.associations import Association, associate
-from warner.association.correlations import Scores, _jackknife, correlation
+from warner.association.independence import Scores, _jackknife, correlation
 from warner.designs import Product
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def test_costs_are_those_of_the_formula() -> None:
     # One answer of six with a share of 0.2, replaced with probability 1/4: standard errors against a direct survey.
     design = RandomizedResponse(6, redraw="1/4")
     shares = np.array([0.2, *[0.16] * 5])
-    from warner.association.pairs import costs_of
+    from warner.association.independence import costs_of
 
     costs = costs_of(Product([design] * 6), [shares] * 6, 1000)
     assert_allclose([cost.times for cost in costs], [1.31, 1.60, 1.99, 2.49, 3.12, 3.92], atol=0.005)

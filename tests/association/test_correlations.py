@@ -22,7 +22,7 @@ from warner import (
     explain,
     surveys,
 )
-from warner.association.correlations import Scores, correlation
+from warner.association.independence import Scores, correlation
 from warner.designs import design_from_dict
 from warner.regression.scores import report_scores
 

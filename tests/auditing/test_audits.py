@@ -1,7 +1,7 @@
 """The bound on what a client spends: exact by enumeration, above the claim for published leaks, and only then.
 
 The leaks are behaviours of clients that other projects shipped, each written down anew in a few lines. What is counted
-in reports (`statistics`), which event is judged (`events`) and what is said of it (`findings`) show in the results.
+in reports (`statistics`), which event is judged (`statistics`) and what is said of it (`audits`) show in the results.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ import warner
 from cases import COIN, SETS
 from warner import Audit, ProjectiveGeometry, RandomizedResponse, SubsetSelection, audit
 from warner.auditing.audits import bounded, chance_of_repeating, epsilon_at_least
-from warner.auditing.events import Event, Observed, Statistic
-from warner.auditing.statistics import statistics_of
+from warner.auditing.statistics import Event, Observed, Statistic, statistics_of
 from warner.designs import MECHANISMS, Design
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from warner import OpenDomain, audit
-from warner.auditing.open_statistics import answers_tried, open_statistics
+from warner.auditing.statistics import answers_tried, open_statistics
 
 SURE = 1 - 1e-6  # a level at which an honest client is accused in one of a million audits, at most
 WORDS = OpenDomain(epsilon=1, letters="a-z", length=8, step=4)

@@ -59,7 +59,7 @@ def test_folders_that_link_to_themselves_are_gone_through_once(prompt: Prompt) -
 
 
 def test_a_whole_disk_is_not_searched(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.reports.paths.NAMES_SEARCHED", 50)
+    monkeypatch.setattr("warner.reports.files.NAMES_SEARCHED", 50)
     deep = prompt.folder / "disk"
     for name in ("a", "b", "c"):
         (deep / name).mkdir(parents=True)

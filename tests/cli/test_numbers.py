@@ -1,6 +1,6 @@
 """Numbers in the shell: a grid, rounding, means, quantiles and shares beyond a number, as the library has them.
 
-Tables of them are those of inference/quantities.py, shares those of inference/shares_beyond.py.
+Tables of them are those of inference/quantities.py, shares those of inference/totals.py.
 """
 
 from __future__ import annotations

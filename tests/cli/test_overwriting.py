@@ -14,7 +14,7 @@ import pytest
 from cli.shell import COUNTS, SURVEY, fails, succeeds
 from collecting_cases import open_survey
 from warner import Tally
-from warner.service.stores.contents import Contents, save
+from warner.service.stores.contract import Contents, save
 from warner.service.survey import load_survey
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What every mechanism must hold to: each of `MECHANISMS` faces the same tests, exactly, and none is named here.
 
-It tests designs/device.py, designs/report_forms.py and designs/symmetric.py as well.
+It tests designs/contract.py, designs/report_forms.py and designs/symmetric.py as well.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.facts import Fuzzy, Prefixes
 from warner.inference.binomial import smallest_share
 from warner.inference.intervals import readout_limits
+from warner.inference.means import quantile_places
 from warner.inference.presence import absence_p_values
-from warner.inference.quantiles import quantile_places
 
 NUMBERS = reference("numbers")
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from warner import CutoffResponse, RandomizedResponse, SquareWave, grid
-from warner.designs.grids import nearest
 from warner.designs.labels import canonical, grid_to_json, labels_from_json
+from warner.designs.ordered import nearest
 
 
 def test_grids_are_exact() -> None:

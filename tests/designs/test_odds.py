@@ -12,8 +12,8 @@ import pytest
 
 from warner import Tally, estimate
 from warner.designs import MECHANISMS, Symmetry
-from warner.designs.odds import Budget, NumberReader, OddsDesign, refuse_odds
-from warner.designs.structured.affine import AffineHashing
+from warner.designs.hashing import AffineHashing
+from warner.designs.symmetric import Budget, NumberReader, OddsDesign, refuse_odds
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask

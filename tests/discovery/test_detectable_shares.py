@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from references import reference
 from warner import OpenDomain
-from warner.discovery.detectable_shares import critical_count, fewest_crafted, lower_bound, planned_share
+from warner.discovery.prefix_search import critical_count, fewest_crafted, lower_bound, planned_share
 
 PLANS = reference("open_domains")["plans"]
 FIELDS = {1: 3, 2: 7, 4: 53}  # of the prototype's plans, which take the least variance

@@ -14,8 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import warner
 from warner import Discovery, OpenDomain, OpenTally, discover
-from warner.discovery.detectable_shares import fewest_crafted
-from warner.discovery.prefix_search import search
+from warner.discovery.prefix_search import fewest_crafted, search
 from warner.inference.binomial import at_least, binomial_limits
 
 WORDS = OpenDomain(epsilon=4, letters="a-z()", length=8, step=3)

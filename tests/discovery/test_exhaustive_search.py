@@ -11,14 +11,14 @@ from numpy.testing import assert_allclose
 
 import warner
 from warner import OpenDomain, OpenTally, discover
-from warner.designs.open.values import Texts, WholeNumbers
+from warner.designs.open_values import Texts, WholeNumbers
 from warner.discovery import prefix_search
 from warner.inference.binomial import at_least
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.designs.open.support_counts import LevelReports
+    from warner.designs.support_counts import LevelReports
 
 Row = tuple[int, ...]
 

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from warner import OpenDomain, OpenTally, discover
-from warner.designs.open.open_domain import OpenDomain as Design
-from warner.designs.open.support_counts import LevelReports
-from warner.designs.open.values import WholeNumbers
+from warner.designs.open_domain import OpenDomain as Design
+from warner.designs.open_values import WholeNumbers
+from warner.designs.support_counts import LevelReports
 from warner.discovery import prefix_search
-from warner.discovery.detectable_shares import critical_counts, planned_share
-from warner.discovery.prefix_search import search
+from warner.discovery.prefix_search import critical_counts, planned_share, search
 from warner.inference.binomial import at_least
 
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from references import reference
-from warner.discovery.selective_intervals import SelectedShares, conditional_tail, selective_intervals
+from warner.discovery.discoveries import SelectedShares, conditional_tail, selective_intervals
 from warner.inference.binomial import at_least, binomial_limits
 
 REFERENCE = reference("open_domains")

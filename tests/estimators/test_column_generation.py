@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from references import reference
 from warner import CutoffResponse, SquareWave, certificate, channel_mle
 from warner.designs.facts import ChannelOperator
-from warner.estimators.newton import newton
+from warner.estimators.maximum_likelihood import newton
 
 NUMBERS = reference("numbers")
 

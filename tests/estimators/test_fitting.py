@@ -1,4 +1,4 @@
-"""A tally to shares with their evidence (`fitting`), and tallies of which nothing can be estimated."""
+"""A tally to shares with their evidence (`methods`), and tallies of which nothing can be estimated."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ def test_a_common_answer_does_not_make_up_for_a_rest_that_no_prior_fits() -> Non
 
 
 def test_limits_are_those_of_the_definition() -> None:
-    from warner.estimators.limited_translation import CountedHistograms
+    from warner.estimators.shrinkage import CountedHistograms
 
     rng = np.random.default_rng(2)
     for design in (

@@ -1,4 +1,7 @@
-"""The most likely shares under any channel, by Newton's method."""
+"""The most likely shares under any channel, by Newton's method.
+
+It tests estimators/maximum_likelihood.py.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from warner import (
     mle,
     simulate,
 )
-from warner.estimators.newton import _polished
+from warner.estimators.maximum_likelihood import _polished
 
 CHANNELS = [case for case in reference("reference_values")["cases"] if case["kind"] == "channel"]
 SUPPORT = {case["name"]: case for case in reference("support")["estimates"]}

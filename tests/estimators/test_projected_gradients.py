@@ -33,8 +33,7 @@ from warner import (
     tally,
 )
 from warner.estimators.ibu import extrapolated
-from warner.estimators.newton import newton
-from warner.estimators.projected_gradients import Blocks, Point, projected_gradients
+from warner.estimators.maximum_likelihood import Blocks, Point, newton, projected_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -482,7 +481,7 @@ def test_channel_mle_gets_there_where_the_interior_point_goes_to_and_fro() -> No
 
 
 def test_many_answers_go_by_gradients_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("warner.estimators.newton._interior_point")  # not needed, then
+    monkeypatch.delattr("warner.estimators.maximum_likelihood._interior_point")  # not needed, then
     k = 500
     design = RandomizedResponse(k, epsilon=2)
     counts = simulate.reports_of_population(simulate.zipf(k, 1.3), 10**5, design, rng=np.random.default_rng(10))
@@ -530,7 +529,7 @@ def test_kept_reports_go_by_a_matrix_where_gradients_did_not_get_there(
     kept = tally(design.draw(rng.integers(3, size=200), rng.bytes), design, codes=True, keep=True)
     there = estimate(kept, method="mle")
     monkeypatch.setattr(
-        "warner.estimators.newton.projected_gradients", functools.partial(projected_gradients, passes=2)
+        "warner.estimators.maximum_likelihood.projected_gradients", functools.partial(projected_gradients, passes=2)
     )
     rescued = estimate(kept, method="mle")
     assert rescued.certificate is not None

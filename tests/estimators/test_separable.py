@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import warner
 from warner import Channel, RandomizedResponse, Tally, channel_mle, estimate, pool
-from warner.estimators.newton import most_likely
+from warner.estimators.maximum_likelihood import most_likely
 from warner.estimators.separable import separable_mle
 from warner.reports.counts import as_histograms
 

@@ -17,7 +17,7 @@ from scipy.optimize import approx_fprime
 from warner.explanation.corrected_score import Outcomes, solve_corrected_score
 from warner.explanation.joint_likelihood import JointLikelihood, maximise_joint_likelihood
 from warner.regression.data import Observations
-from warner.reports.sampling import Sampling
+from warner.reports.samples import Sampling
 
 ArrayT = np.ndarray[Any, Any]
 

@@ -1,6 +1,6 @@
 """explain: a randomized answer as predictor, from data to words, against references, other programs and brute force.
 
-It tests explanation/expanded_data.py and explanation/individual_data.py as well.
+It tests explanation/explanations.py and explanation/explanations.py as well.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from references import reference
 from warner import Channel, RandomizedResponse, SquareWave, UnaryEncoding, memory, surveys
 from warner.explanation.explanations import explain
 from warner.regression.data import Observations
-from warner.regression.debiased import debiased
+from warner.regression.scores import debiased
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from cases import COIN, KUK, NINE, PAIRS, THREE
 from warner import RandomizedResponse, Tally, estimate_groups, pool
 from warner.designs.facts import Fuzzy
-from warner.groups.direct_estimates import DirectEstimates, direct_estimates, direct_sum
+from warner.groups.fay_herriot import DirectEstimates, direct_estimates, direct_sum
 from warner.simulate import reports_of_population
 
 

@@ -13,9 +13,8 @@ from cases import COIN
 from groups.test_fay_herriot import direct_of, ones
 from references import reference
 from warner import Tally
-from warner.groups.direct_estimates import direct_estimates
-from warner.groups.fab_intervals import Prior, fab_limits, from_the_others
-from warner.groups.fay_herriot import fits, largest_spread
+from warner.groups.fay_herriot import direct_estimates, fits, largest_spread
+from warner.groups.group_intervals import Prior, fab_limits, from_the_others
 from warner.inference.binomial import Binomial
 
 

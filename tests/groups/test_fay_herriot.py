@@ -15,8 +15,9 @@ from cases import COIN, DIRECT
 from references import reference
 from warner import Tally
 from warner.groups import fay_herriot
-from warner.groups.direct_estimates import DirectEstimates, direct_estimates
 from warner.groups.fay_herriot import (
+    DirectEstimates,
+    direct_estimates,
     error_of_overall,
     fits,
     largest_spread,

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from cases import COIN, NINE
 from warner import Tally, estimate_groups, pool
-from warner.groups.group_covariates import group_covariates
+from warner.groups.random_walk import group_covariates
 
 COUNTS = [[38, 62], [45, 55], [52, 48], [41, 59], [60, 40]]
 REGIONS = Tally(COIN, COUNTS, by=("region",), groups=tuple((name,) for name in "ABCDE"))

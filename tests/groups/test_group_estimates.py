@@ -1,6 +1,6 @@
 """estimate_groups: every design, every door, every refusal; and that it is closer and honest.
 
-It tests groups/group_intervals.py, groups/group_means.py and groups/ranks.py as well.
+It tests groups/group_intervals.py, groups/group_intervals.py and groups/group_intervals.py as well.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from cases import COIN, PAIRS, THREE
 from groups.test_fay_herriot import bcg, direct_of, ones
 from references import reference
 from warner import RandomizedResponse, Tally, estimate_groups, pool
-from warner.groups.direct_estimates import direct_estimates
-from warner.groups.heterogeneity import (
+from warner.groups.fay_herriot import direct_estimates
+from warner.groups.group_intervals import (
     HETEROGENEITY_TOLERANCE,
     GroupTest,
     agreeing_interval,

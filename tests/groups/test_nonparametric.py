@@ -13,8 +13,8 @@ from scipy.stats import binom
 from cases import COIN, DIRECT
 from warner import RandomizedResponse, Tally, estimate_groups
 from warner.groups import group_estimates
+from warner.groups.fay_herriot import derivatives, likelihoods, log_likelihood, most_likely_law, values_with_weight
 from warner.groups.group_estimates import advice
-from warner.groups.nonparametric import derivatives, likelihoods, log_likelihood, most_likely_law, values_with_weight
 
 if TYPE_CHECKING:
     from pathlib import Path

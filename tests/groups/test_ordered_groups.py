@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from warner.groups.ordered_groups import axis_of_values
+from warner.groups.random_walk import axis_of_values
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from cases import COIN
 from references import reference
 from warner import Tally
-from warner.groups.direct_estimates import DirectEstimates, direct_estimates
+from warner.groups.fay_herriot import DirectEstimates, direct_estimates
 from warner.groups.random_walk import RandomWalks, ordered_series, smoothed
 
 

@@ -15,7 +15,7 @@ from references import reference
 from tables import grouped
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, check, compare_samples, estimate, pool, surveys
 from warner.inference.agreement import MOST_REPORTS_OF_GROUPS, agreement_evidence, agreement_test
-from warner.inference.exact_differences import MOST_REPORTS
+from warner.inference.exact_tests import MOST_REPORTS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,15 +13,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom, norm
 
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, estimate
-from warner.inference import binomial_sums as sums
+from warner.inference import binomial as sums
 from warner.inference.binomial import (
     Binomial,
+    binomial_law,
+    fewest_holders,
     realised_methods,
     score_interval_is_accurate,
     share_interval,
     variance_needed,
 )
-from warner.inference.binomial_sums import binomial_law, fewest_holders
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

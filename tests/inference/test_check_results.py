@@ -1,4 +1,4 @@
-"""Results of a check, in words, as a table and in JSON, and the influence of fakes (`fake_reports`)."""
+"""Results of a check, in words, as a table and in JSON, and the influence of fakes (`check_results`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from warner import (
     shrink,
     surveys,
 )
-from warner.inference.fake_reports import influence_text, moved_by
+from warner.inference.check_results import influence_text, moved_by
 
 
 def drawn(design: Any, rng: np.random.Generator, n: int = 300) -> Tally:

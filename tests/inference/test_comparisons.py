@@ -37,9 +37,9 @@ from warner.estimation import estimated
 from warner.inference.binomial import Binomial, share_interval
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.differences import difference, difference_between
-from warner.inference.exact_differences import barnard_test
+from warner.inference.exact_tests import barnard_test
 from warner.inference.intervals import Confidence
-from warner.reports.stored import ReportBlock, StoredReports
+from warner.reports.subtotals import ReportBlock, StoredReports
 
 YES = ["yes", "no"]
 FOUND = estimate(Tally(HALF, [400, 350, 250]))

@@ -1,6 +1,6 @@
 """Small domains of complex samples: shares and differences against a second implementation, and their coverage.
 
-Also tests `inference/korn_graubard.py`.
+Also tests `inference/intervals.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy.stats import binom
 import warner
 from references import reference
 from warner import RandomizedResponse, SquareWave
-from warner.inference.complex_differences import domains_apart
+from warner.inference.differences import domains_apart
 from warner.inference.intervals import Confidence, limits
 
 if TYPE_CHECKING:

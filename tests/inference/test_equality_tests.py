@@ -13,8 +13,7 @@ from scipy.stats import barnard_exact, binom
 
 from warner.inference.binomial import log_binomial
 from warner.inference.comparisons import MOST_BARNARD_PEOPLE
-from warner.inference.equality_tests import fisher_test, sign_test
-from warner.inference.exact_differences import barnard_test
+from warner.inference.exact_tests import barnard_test, fisher_test, sign_test
 
 TABLES = [(1, 7, (9, 12)), (12, 3, (20, 15)), (0, 5, (30, 8)), (17, 30, (40, 40)), (5, 5, (6, 25))]
 
@@ -69,7 +68,7 @@ def test_fishers_test_of_very_many_people_is_as_exact_by_an_integral_as_by_its_s
     for n, apart in itertools.product((10**8, 4 * 10**9), (1.0, 3.0, 12.0)):
         counts = round(0.3 * n), round(0.3 * n + apart * np.sqrt(2 * 0.21 * n))
         with monkeypatch.context() as patched:
-            patched.setattr("warner.inference.equality_tests.TERMS_SUMMED", 10**7)
+            patched.setattr("warner.inference.exact_tests.TERMS_SUMMED", 10**7)
             summed = fisher_test(*counts, (n, n))
         assert_allclose(fisher_test(*counts, (n, n)), summed, rtol=1e-8)
 

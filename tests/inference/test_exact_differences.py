@@ -1,4 +1,7 @@
-"""Exact limits of differences: every table of small samples is looked at, and what is not exact would show."""
+"""Exact limits of differences: every table of small samples is looked at, and what is not exact would show.
+
+It tests inference/exact_tests.py.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,7 @@ from tables import whole
 from warner import RandomizedResponse, Tally, compare_samples, estimate, surveys
 from warner.inference.binomial import Binomial
 from warner.inference.comparisons import compare, compare_groups
-from warner.inference.equality_tests import sign_test
-from warner.inference.exact_differences import (
+from warner.inference.exact_tests import (
     MOST_REPORTS,
     Line,
     TwoBinomials,
@@ -29,6 +31,7 @@ from warner.inference.exact_differences import (
     limits_between,
     limits_of_answers,
     limits_of_supports,
+    sign_test,
 )
 from warner.inference.intervals import Confidence
 

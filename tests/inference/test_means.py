@@ -1,6 +1,6 @@
 """Means, standard deviations and quantiles: by hand, by enumeration, against others' numbers, and their laws.
 
-It tests inference/quantiles.py, inference/numeric_results.py, inference/distribution_bands.py and
+It tests inference/means.py, inference/means.py, inference/intervals.py and
 inference/totals.py, too.
 """
 
@@ -35,8 +35,7 @@ from warner import (
 from warner.designs import MECHANISMS, Design
 from warner.estimation import estimated
 from warner.inference.intervals import mirrored
-from warner.inference.means import values_of
-from warner.inference.quantiles import quantile_places
+from warner.inference.means import quantile_places, values_of
 
 NUMBERS = reference("numbers")
 DESIGNS = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]

@@ -1,4 +1,4 @@
-"""The check of open reports: levels and directions, which no answer changes (designs/open/ancillary_counts.py too)."""
+"""The check of open reports: levels and directions, which no answer changes (designs/support_counts.py too)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 
 from warner import OpenDomain, OpenTally, check
-from warner.designs.open.ancillary_counts import ancillary_counts
-from warner.designs.open.values import WholeNumbers
+from warner.designs.open_values import WholeNumbers
+from warner.designs.support_counts import ancillary_counts
 
 WORDS = OpenDomain(epsilon=1, letters="a-z", length=8, step=4)
 

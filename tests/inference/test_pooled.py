@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 
 from warner import RandomizedResponse, Tally, estimate, pool
-from warner.inference import pooled
+from warner.inference import normal as pooled
 from warner.inference.binomial import Binomial, share_interval
-from warner.inference.pooled import crossing, pooled_limits
+from warner.inference.normal import crossing, pooled_limits
 
 YES = ["yes", "no"]
 # Numbers of reports, and base and gain of each collection: alike, unlike, turned around, without noise, three of them.

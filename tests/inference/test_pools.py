@@ -1,4 +1,4 @@
-"""Several collections under different designs, estimated together, and their readouts (`joint_readouts`)."""
+"""Several collections under different designs, estimated together, and their readouts (`normal`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detection of answers that somebody holds, and the tests of single answers (`presence_tests`, `multiple_testing`)."""
+"""Detection of answers that somebody holds, and the tests of single answers (`presence`, `presence`)."""
 
 from __future__ import annotations
 
@@ -32,11 +32,9 @@ from warner import (
     tally,
 )
 from warner.estimation import estimated
-from warner.inference import presence_tests as tests_of_absence
+from warner.inference import presence as tests_of_absence
 from warner.inference.binomial import at_least
-from warner.inference.multiple_testing import adjusted
-from warner.inference.presence import absence_p_values, presence
-from warner.inference.presence_tests import observed
+from warner.inference.presence import absence_p_values, adjusted, observed, presence
 
 REFERENCE = reference("reference_values")["cases"]
 RR_CASES = {case["id"]: case for case in REFERENCE if case["kind"] == "rr"}
@@ -285,7 +283,7 @@ def test_the_bound_on_a_sum_of_scores_holds_whatever_the_others_hold(seed: int) 
 
 
 def test_where_a_table_is_too_large_the_result_says_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.inference.presence_tests.MOST_SEARCHED_CELLS", 1)
+    monkeypatch.setattr("warner.inference.presence.MOST_SEARCHED_CELLS", 1)
     found = estimate(Tally(KUK, [300, 380, 320])).present()
     assert found.approximate
     assert found.to_dict()["approximate"]

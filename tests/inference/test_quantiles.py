@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from warner import Pool, RandomizedResponse, SquareWave, Tally, estimate, grid, smooth, tally
 from warner.estimators.smoothing import smoothed_distribution
 from warner.inference.intervals import Confidence, limits
-from warner.inference.quantiles import check_tau, place_of, quantile_places
+from warner.inference.means import check_tau, place_of, quantile_places
 
 WAVE = SquareWave(grid(0, 190, 10), epsilon=1)
 SHARES = np.exp(-0.5 * ((np.arange(20) - 8) / 3.5) ** 2)

@@ -1,4 +1,4 @@
-"""Two samples under two designs: Newcombe's interval (`newcombe`) and the test agree, and hold at their level."""
+"""Two samples under two designs: Newcombe's interval (`differences`) and the test agree, and hold at their level."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from scipy.stats import binom, norm
 
 from cases import DIRECT
 from warner import Tally, UnaryEncoding, pool, surveys
-from warner.inference.newcombe import Sample, joined, joined_test
+from warner.inference.comparisons import _sample, compare_samples
+from warner.inference.differences import Sample, joined, joined_test
 from warner.inference.normal import Sampled
-from warner.inference.sample_comparisons import _sample, compare_samples
 
 DICE = surveys.forced_response(truth="3/4", yes="1/6")
 CROSSWISE = surveys.crosswise("1/4")

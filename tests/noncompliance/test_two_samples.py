@@ -1,4 +1,4 @@
-"""Two-sample models (`two_samples`, `prevalence`): published results, coverage, the likeliest possible solutions."""
+"""Two-sample models (`two_samples`, `two_samples`): published results, coverage, the likeliest possible solutions."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from cases import DICE, DIRECT, THREE
 from warner import regress, surveys
 from warner.output.regression_plots import COEFFICIENTS_DRAWN
 from warner.output.regression_tables import abridged, decimals
-from warner.regression.terms import references
+from warner.regression.formulas import references
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 from cases import COIN
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate
-from warner.output.trend_plots import axis_of, pieces
+from warner.output.estimate_plots import axis_of, pieces
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,6 @@
 """Two answers are one share: every door for people tells that of the first, once; tables for programs keep both.
 
-It tests inference/two_answers.py.
+It tests inference/comparisons.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from matplotlib.patches import Rectangle
 from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, pool, surveys
-from warner.inference.two_answers import rows_mirrored
+from warner.inference.comparisons import rows_mirrored
 
 if TYPE_CHECKING:
     from pathlib import Path

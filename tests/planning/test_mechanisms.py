@@ -336,7 +336,8 @@ def test_the_picture_shows_every_mechanism_and_the_rule(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_every_example_can_be_planned_with_or_says_why_not(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.planning.solving.EPSILONS_TRIED", 50)  # enough to meet one that reaches the goal
+    # enough to meet one that reaches the goal
+    monkeypatch.setattr("warner.planning.number_precision.EPSILONS_TRIED", 50)
     for design in MECHANISMS[mechanism].examples():
         if design.epsilon == 0:
             with pytest.raises(ValueError, match="an epsilon above 0"):

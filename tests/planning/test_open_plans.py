@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import warner
 from references import reference
 from warner import OpenDomain
-from warner.discovery.detectable_shares import planned_share
+from warner.discovery.prefix_search import planned_share
 
 APPS = OpenDomain(epsilon=1, bits=48, step=16, field=3)
 

@@ -1,4 +1,4 @@
-"""Plans: sample size and epsilon (`solving`), expected populations (`populations`), their text (`wording`)."""
+"""Plans: sample size and epsilon (`number_precision`), expected populations (`precision`), their text (`wording`)."""
 
 from __future__ import annotations
 

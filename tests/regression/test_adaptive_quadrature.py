@@ -16,8 +16,7 @@ from warner import RandomizedResponse
 from warner.regression import adaptive_quadrature
 from warner.regression.adaptive_quadrature import RandomIntercepts
 from warner.regression.data import Observations
-from warner.regression.families import Binary, Cumulative
-from warner.regression.links import LINKS
+from warner.regression.families import LINKS, Binary, Cumulative
 
 REFERENCE = reference("random_intercepts")
 DIRECT = RandomizedResponse(["no", "yes"], odds=(1, 0))

@@ -1,6 +1,6 @@
 """Shares that are estimated as 0 or 1, or near it: intervals and p-values of coefficients, margins and mean shares.
 
-It tests regression/margins.py and regression/mean_profiles.py.
+It tests regression/predictions.py and regression/mean_shares.py.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from scipy.stats import binom, chi2, norm
 
 from cases import DICE, NINE
 from regression_cases import fit_of
-from warner.regression.intervals import profile_start
-from warner.regression.mean_profiles import MeanProfile, MeanShare
-from warner.regression.mean_shares import mean_over_people
+from warner.regression.mean_shares import MeanProfile, MeanShare, mean_over_people
+from warner.regression.profiles import profile_start
 from warner.regression.regressions import regress
 
 QUANTILE = float(chi2.ppf(0.95, 1))
@@ -189,7 +188,7 @@ def test_an_effect_is_profiled_by_holding_it(letter: str, model: str, name: str)
 
 def mean_of(fit: Any, name: str) -> Any:
     """Give the effect of a variable as a sum over rows."""
-    from warner.regression.margins import _effects
+    from warner.regression.predictions import _effects
 
     ((_, mean),) = _effects(fit, name)
     return mean

@@ -16,9 +16,10 @@ from cases import DIRECT
 from warner import surveys
 from warner.explanation import explanations
 from warner.noncompliance.trait_regressions import lie_detector_regression
-from warner.regression import cluster_robust, regressions
-from warner.regression.cluster_robust import information_by_cluster, of_sums
-from warner.reports.sampling import Clusters
+from warner.regression import regressions
+from warner.regression import standard_errors as cluster_robust
+from warner.regression.standard_errors import information_by_cluster, of_sums
+from warner.reports.samples import Clusters
 
 WARNER = surveys.warner("3/4")
 regress: Any = regressions.regress

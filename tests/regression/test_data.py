@@ -1,6 +1,6 @@
 """Data to rows: every engine gives the same ones, and they are those that plain Python finds.
 
-It tests regression/reports.py and regression/tallied.py as well.
+It tests regression/reports.py and regression/data.py as well.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from designs.test_contract import DESIGNS, law
 from tables import random_channel
 from warner import Channel, RandomizedResponse, UnaryEncoding
 from warner.regression.data import Observations
-from warner.regression.debiased import debiased, debiasing
+from warner.regression.scores import debiased, debiasing
 
 if TYPE_CHECKING:
     from warner.designs import Design

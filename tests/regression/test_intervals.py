@@ -16,11 +16,18 @@ from scipy.stats import chi2, t
 
 from cases import DICE, THREE
 from regression_cases import REFERENCE, fit_of, people_of
-from warner.regression.intervals import Coordinates, coefficient_limits, infinite_sign, profile_start
 from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import Optimum
 from warner.regression.newton import newton_ascent
-from warner.regression.profiles import Combination, ConstrainedLikelihood, LogOdds
+from warner.regression.profiles import (
+    Combination,
+    ConstrainedLikelihood,
+    Coordinates,
+    LogOdds,
+    coefficient_limits,
+    infinite_sign,
+    profile_start,
+)
 from warner.regression.regressions import Regression, regress
 from warner.regression.starts import starts
 

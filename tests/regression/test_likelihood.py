@@ -1,8 +1,8 @@
 """The engine of regressions: derivatives by differences, reference cases, false optima, estimates at infinity.
 
 It tests regression/families.py, regression/identification.py, regression/infinite_estimates.py,
-regression/jeffreys.py, regression/links.py, regression/newton.py, regression/regressions.py,
-regression/specifications.py, regression/standard_errors.py and regression/starts.py as well.
+regression/jeffreys.py, regression/families.py, regression/newton.py, regression/regressions.py,
+regression/families.py, regression/standard_errors.py and regression/starts.py as well.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from references import reference
 from warner import surveys
 from warner.regression import maxima
 from warner.regression.data import Observations
-from warner.regression.families import Binary, Cumulative, Family, Softmax
+from warner.regression.families import LINKS, Binary, Cumulative, Family, Softmax
 from warner.regression.jeffreys import penalised_maximum
 from warner.regression.likelihood import Likelihood
-from warner.regression.links import LINKS
 from warner.regression.maxima import maximise
 from warner.regression.newton import newton_ascent
 from warner.regression.regressions import regress

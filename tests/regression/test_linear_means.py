@@ -1,4 +1,4 @@
-"""Regression of a randomized number (`linear_means`, `least_squares`): exact, unbiased, at every door."""
+"""Regression of a randomized number (`linear`, `linear`): exact, unbiased, at every door."""
 
 from __future__ import annotations
 

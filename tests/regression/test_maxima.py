@@ -12,13 +12,13 @@ from scipy.optimize import minimize
 import warner
 from cases import DICE
 from warner import RandomizedResponse, regress
-from warner.regression import intervals
+from warner.regression import profiles as intervals
 from warner.regression.data import model_data
-from warner.regression.intervals import profile_start
+from warner.regression.families import joined, specified
 from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import NoMaximumError, maximise, maximum_likelihood, proven_gap
 from warner.regression.newton import newton_ascent
-from warner.regression.specifications import joined, specified
+from warner.regression.profiles import profile_start
 from warner.regression.starts import starts, steeper
 
 SURVEY = warner.RandomizedResponse(["low", "mid", "high"], truth="2/3")

@@ -1,6 +1,6 @@
 """Random intercepts through `regress`: brute force, lme4 and GLMMRR, every door, and what is refused.
 
-It tests `mixed_models`, `random_effects` and `regression_documents`.
+It tests `mixed_models`, `mixed_models` and `regressions`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Predicted shares and marginal effects: the reference, other ways to the same number, and what they are of.
 
-It tests regression/mean_shares.py and regression/sensitivity.py as well.
+It tests regression/mean_shares.py and regression/model_tests.py as well.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 from cases import DICE
 from outside import columns, published
 from warner.noncompliance import lie_detector_regression
-from warner.regression.intervals import coefficient_limits
+from warner.regression.profiles import coefficient_limits
 from warner.regression.regressions import Regression, regress
 
 COVARIATES = ["cov.asset.index", "cov.married", "cov.age", "cov.education", "cov.female"]

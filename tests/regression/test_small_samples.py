@@ -11,7 +11,7 @@ import pytest
 from cases import DICE, NINE
 from regression_cases import fit_of
 from warner.regression.regressions import regress
-from warner.regression.small_samples import effective_answers
+from warner.regression.standard_errors import effective_answers
 
 DOUBT = "p-values should not be relied on"
 

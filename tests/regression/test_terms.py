@@ -1,6 +1,6 @@
 """Terms: a formula or a list of columns to a matrix, and the same matrix for new data.
 
-It tests regression/covariates.py and regression/formulas.py as well.
+It tests regression/formulas.py and regression/formulas.py as well.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from warner.arrays import objects
-from warner.regression.covariates import columns_of
-from warner.regression.formulas import Formula, sides
-from warner.regression.terms import TermList
-from warner.reports.columns import column
+from warner.regression.formulas import Formula, TermList, columns_of, sides
+from warner.reports.loading import column
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Counting: any reports, in any engine or file, become the same tally.
 
-It tests reports/amounts.py and reports/queries.py as well.
+It tests reports/queries.py and reports/queries.py as well.
 """
 
 from __future__ import annotations

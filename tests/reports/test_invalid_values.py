@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, check, estimate, regress, tally
-from warner.reports.invalid_values import VALUES_KEPT, difference, together
+from warner.reports.counts import VALUES_KEPT, difference, together
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,6 @@
 """Files of SPSS, Stata and SAS, written by pyreadstat and read at every door. It cannot write .sas7bdat.
 
-It tests reports/formats.py as well.
+It tests reports/files.py as well.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, associate, estimate, explain, regress, tally
 from warner.reports import labelled, readstat
-from warner.reports.files import open_files
-from warner.reports.formats import FORMATS
+from warner.reports.files import FORMATS, open_files
 from warner.reports.randomizing_files import randomize_file
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """One entrance for data: `tally`, `regress`, `associate` and `explain` give the same from every engine and file.
 
-It tests reports/columns.py as well.
+It tests reports/loading.py as well.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from numpy.testing import assert_array_equal
 
 from engines import ENGINES, in_engine
 from warner import RandomizedResponse, associate, explain, regress, tally
-from warner.reports.files import Head
-from warner.reports.formats import FORMATS, PIPED, format_by_name, function
+from warner.reports.files import FORMATS, PIPED, Head, format_by_name, function
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 from cases import COIN
 from warner import UnaryEncoding, estimate, regress, tally
-from warner.reports.paths import partition, partition_columns
+from warner.reports.files import partition, partition_columns
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,3 +1,5 @@
+"""Tests of reports/samples.py."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +13,7 @@ from numpy.testing import assert_array_equal
 from cases import COIN
 from warner import regress
 from warner.explanation.explanations import explain
-from warner.reports.sampling import SIMPLE_RANDOM, Sampling, effective_number
+from warner.reports.samples import SIMPLE_RANDOM, Sampling, effective_number
 
 ONE = np.ones(6)
 NAMES = ["a", "b", "c"]

@@ -23,8 +23,8 @@ from warner import (
     tally,
 )
 from warner.reports import batches, counting
-from warner.reports import stored as kept_reports
-from warner.reports.stored import ReportBlock, StoredReports
+from warner.reports import subtotals as kept_reports
+from warner.reports.subtotals import ReportBlock, StoredReports
 
 BITS = UnaryEncoding(list("abcdefghijk"), odds=(3, 1))
 LONG = SubsetSelection(70, odds=(3, 1), size=20)  # more than 64 bits

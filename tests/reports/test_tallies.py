@@ -1,6 +1,6 @@
 """Tallies and pools: what they hold, what they refuse, how they are added up, saved and loaded.
 
-It tests reports/pools.py as well.
+It tests reports/tallies.py as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from warner import (
     pool,
     tally,
 )
-from warner.reports.pools import Pool
+from warner.reports.tallies import Pool
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,7 @@ import pytest
 pytest.importorskip("starlette", reason="the server is an extra, and not installed")
 
 from warner.service.connections import ConnectionLimits, Listener
-from warner.service.dashboard import dashboard_app
-from warner.service.dashboard_access import Admission, new_key
+from warner.service.dashboard import Admission, dashboard_app, new_key
 from warner.service.server import Address
 from warner.service.stores.contract import Collected
 from warner.service.survey import Survey, load_survey

@@ -11,8 +11,7 @@ from collecting_cases import open_survey
 from service.browsers import wait_until
 from service.serving import listening
 from warner import Channel, RandomizedResponse
-from warner.service.app import survey_app
-from warner.service.rate_limit import Rate
+from warner.service.app import Rate, survey_app
 from warner.service.stores.contract import Outcome
 from warner.service.survey import survey_from_json
 from warner.service.writer import NotKeptError

@@ -1,6 +1,6 @@
 """The respondents' side: every status, one length of all replies, headers, other sites, hostile bodies, silence.
 
-It tests service/assets.py and service/replies.py as well.
+It tests service/pages.py and service/pages.py as well.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.serving import JSON_TYPE, NONCES, StandIn, asked, body_of, exchanged, listening, posted, survey_of
-from warner.service.app import MOST_REQUESTS_AT_ONCE, PAGE_HEADERS, Guard, survey_app
-from warner.service.assets import address, assets
-from warner.service.rate_limit import Rate
-from warner.service.replies import STATUS
+from warner.service.app import MOST_REQUESTS_AT_ONCE, PAGE_HEADERS, Guard, Rate, survey_app
+from warner.service.pages import STATUS, address, assets
 from warner.service.responses import Bodies
 
 if TYPE_CHECKING:

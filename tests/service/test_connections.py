@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.serving import StandIn, body_of, exchanged, listening, posted, survey_of, until
-from warner.service.app import survey_app
+from warner.service.app import Rate, survey_app
 from warner.service.connections import MOST_HEADER_BYTES
-from warner.service.rate_limit import Rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

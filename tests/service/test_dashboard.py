@@ -20,7 +20,7 @@ from service.dashboards import Dashboard, dashboard, example, filled
 from service.serving import collecting, exchanged, posted, until
 from warner.service import dashboard as service
 from warner.service.app import PAGE_HEADERS
-from warner.service.dashboard_access import LINK_SECONDS, SESSION_SECONDS, Admission
+from warner.service.dashboard import LINK_SECONDS, SESSION_SECONDS, Admission
 from warner.service.exports import exported
 from warner.service.responses import Bodies
 from warner.service.stores import collected

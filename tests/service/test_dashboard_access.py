@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from warner.service.dashboard_access import (
+from warner.service.dashboard import (
     LINK_SECONDS,
     MOST_SESSIONS,
     SESSION_SECONDS,

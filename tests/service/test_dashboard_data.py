@@ -1,6 +1,6 @@
 """What the dashboard shows and gives away is what the library says of the published tally.
 
-It tests service/expected_precision.py and service/exports.py as well.
+It tests service/dashboard_data.py and service/exports.py as well.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ import warner
 from service.dashboards import example, filled, nothing
 from warner import RandomizedResponse, Tally, UnaryEncoding
 from warner.results import formulas_in
-from warner.service.dashboard_data import ANSWERS_SHOWN, DAYS_SHOWN, HALF_WIDTHS, legible, reading, version
-from warner.service.expected_precision import half_width
+from warner.service.dashboard_data import ANSWERS_SHOWN, DAYS_SHOWN, HALF_WIDTHS, half_width, legible, reading, version
 from warner.service.exports import EXPORT_TYPES, exported, table
 from warner.service.stores.contract import Collected
 from warner.service.survey import Question, Survey

@@ -15,7 +15,7 @@ import pytest
 from service.browsers import BROWSERS, ChromiumPage, accessibility_findings, browser, chromium, wait_until
 from service.dashboards import Dashboard, dashboard, example, filled, nothing
 from warner import RandomizedResponse, estimate
-from warner.service.dashboard_access import Admission, new_key
+from warner.service.dashboard import Admission, new_key
 from warner.service.survey import Group, Question, Survey
 
 if TYPE_CHECKING:

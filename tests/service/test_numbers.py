@@ -18,7 +18,7 @@ from service.nodes import HERE, WEB, node
 from service.respondents import Book, heading, opened, posts, press, served
 from warner import CutoffResponse, SquareWave, grid
 from warner.designs import MECHANISMS
-from warner.designs.grids import nearest
+from warner.designs.ordered import nearest
 from warner.service.responses import Bodies
 from warner.service.survey import survey_from_json
 

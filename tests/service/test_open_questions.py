@@ -27,18 +27,15 @@ from service.respondents import Book, heading, opened, posts, press, served
 from service.serving import JSON_TYPE, asked
 from warner import OpenDomain
 from warner.results import formulas_in
-from warner.service.app import survey_app
-from warner.service.assets import address
-from warner.service.counters import SKIPPED
-from warner.service.dashboard_data import reading
-from warner.service.expected_precision import prospects
+from warner.service.app import Rate, survey_app
+from warner.service.dashboard_data import prospects, reading
 from warner.service.exports import exported
-from warner.service.rate_limit import Rate
+from warner.service.pages import address
 from warner.service.responses import Bodies, KeptReport, RefusedError
 from warner.service.stores import backup, collected
 from warner.service.stores.contract import Collected, by_question
 from warner.service.stores.sqlite import SqliteStore
-from warner.service.survey import load_survey, survey_from_json
+from warner.service.survey import SKIPPED, load_survey, survey_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,11 +20,9 @@ from service.serving import collecting
 from warner import RandomizedResponse
 from warner.designs import MECHANISMS
 from warner.service import stores
-from warner.service.assets import address
-from warner.service.counters import SKIPPED
-from warner.service.pages import hosted_page
+from warner.service.pages import address, hosted_page
 from warner.service.responses import Bodies
-from warner.service.survey import survey_from_json
+from warner.service.survey import SKIPPED, survey_from_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from service.browsers import accessibility_findings, wait_until
 from service.respondents import Book, choose, driving, heading, opened, press, served
 from warner import Channel, RandomizedResponse
 from warner.designs import MECHANISMS
-from warner.service.assets import assets
+from warner.service.pages import assets
 from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:

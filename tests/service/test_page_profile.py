@@ -17,7 +17,7 @@ from collecting_cases import open_survey
 from service.browsers import browser, wait_until
 from service.respondents import Book, choose, heading, opened, press, served
 from warner import RandomizedResponse, SquareWave
-from warner.service.assets import assets
+from warner.service.pages import assets
 from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:

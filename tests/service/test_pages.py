@@ -1,6 +1,6 @@
 """The shell of the page: what stands in it, what cannot, and the policy under which it runs.
 
-It tests service/addresses.py as well.
+It tests service/pages.py as well.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import re
 import pytest
 
 from service.respondents import driving
-from warner.service.assets import assets, version
-from warner.service.pages import hosted_page, page, policy
+from warner.service.pages import assets, hosted_page, page, policy, version
 
 LANGUAGES = json.loads(assets()["words.js"].decode().split("export default ")[1].rstrip(";\n"))["languages"]
 JSON = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)

@@ -18,10 +18,9 @@ from cases import THREE
 from cli.shell import Prompt, run, succeeds
 from service.databases import postgres
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, tally
-from warner.service.counters import SKIPPED
 from warner.service.responses import Bodies
 from warner.service.stores import opened
-from warner.service.survey import survey_from_json
+from warner.service.survey import SKIPPED, survey_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

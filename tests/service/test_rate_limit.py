@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warner.service import rate_limit as limits
-from warner.service.rate_limit import Rate
+from warner.service import app as limits
+from warner.service.app import Rate
 
 
 class Clock:

@@ -1,6 +1,6 @@
 """What a browser sends: bodies of one length, read strictly, and the counters that they add to.
 
-It tests service/counters.py as well.
+It tests service/survey.py as well.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from collecting_cases import open_survey, random_body
 from warner import RandomizedResponse, SubsetSelection, UnaryEncoding
 from warner.designs import MECHANISMS
-from warner.designs.structured.affine import AffineHashing
-from warner.service.counters import SKIPPED
+from warner.designs.hashing import AffineHashing
 from warner.service.responses import Bodies, RefusedError
 from warner.service.stores.contract import Collected, added
-from warner.service.survey import survey_from_json
+from warner.service.survey import SKIPPED, survey_from_json
 
 GROUPS = [
     {"id": "region", "text": "Where?", "values": ["north", "south"]},

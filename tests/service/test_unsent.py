@@ -17,8 +17,7 @@ from service.nodes import HERE, WEB, node
 from service.respondents import TOKEN, Book, choose, driving, posts, served
 from service.test_page import hosting
 from warner import RandomizedResponse
-from warner.service.assets import address
-from warner.service.pages import hosted_page
+from warner.service.pages import address, hosted_page
 from warner.service.survey import survey_from_json
 
 if TYPE_CHECKING:

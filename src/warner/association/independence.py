@@ -16,26 +16,80 @@ that holds its level exactly.
 
 .. [1] G. H. Freeman, J. H. Halton, "Note on an exact treatment of contingency, goodness of fit and other problems of
    significance", Biometrika 38 (1951), 141-149.
+
+Pairs of questions: joint shares, odds ratio and correlation of two of them; what it costs to ask more.
+
+Each pair is looked at by itself: its own table of reports, its own most likely joint shares. For the sizes of an
+association see `QuestionPair`; for what several questions cost, `costs_of`.
+
+Correlation (phi coefficient) of two true answers, and of an answer with a number, from randomized reports.
+
+With the debiased indicators a and b of two answers (:math:`E[a \mid \text{answer}] = 1` for those who hold it, 0 for
+others), :math:`\pi_1, \pi_2` their means, :math:`v = \pi(1-\pi)` and :math:`c` their covariance (with 1/n), the
+correlation of the true indicators is
+
+.. math:: r = \frac{c}{\sqrt{v_1 v_2}}
+
+[1]_: the randomization blows up the variance of a and b, which is therefore not used, but leaves their covariance as it
+is, because devices are independent. With a number y in the place of b, :math:`v_2` is its variance. With a randomized
+number, b is what a report scores for the number x (`warner.regression.scores`), s what it scores for its square, and
+:math:`v_2 = E s - (E b)^2`, the variance of the true numbers.
+
+The standard error is that of the influence function: the mean square, over n, of
+
+.. math:: \frac{(a-\pi_1)(b-\pi_2) - c}{\sqrt{v_1 v_2}}
+    - \frac r2 \left(\frac{\dot v_1}{v_1} + \frac{\dot v_2}{v_2}\right),
+
+with :math:`\dot v = (1-2\pi)(a-\pi)` for an indicator, :math:`(y-\bar y)^2 - v` for a number and
+:math:`s - E s - 2 E b (b - E b)` for a randomized number. Nothing keeps the
+estimate between -1 and 1: where it lies outside, that is said, and it is not cut.
+
+The interval has all correlations :math:`\rho` with :math:`(r - \rho)^2 \le z^2 \, V(\rho)`, where V is the mean square
+above with :math:`\rho` in the place of r: a quadratic in :math:`\rho`, so that the ends are roots of a quadratic, as
+those of Fieller's interval of a ratio. Multiples of the standard error on both sides of the estimate would be too short
+for skewed numbers, where estimate and standard error are far from independent: with lognormal numbers and 60 people
+they hold the true correlation in 86 to 87 % of surveys, these in 95 to 96 %. What the influence function leaves out for
+few people and heavy tails is made good by the jackknife: V is enlarged as much as the jackknife's variance of r exceeds
+the square of the standard error. The interval remains approximate: with lognormal numbers (sigma 1) that are
+twice as large for those who hold the answer it held in 93 to 97 % of surveys of 60 to 1,000 people, the least with
+direct answers; if everybody above the median holds it, in 84 to 86 %, and with sigma 1.5 in 70 to 76 %.
+
+.. [1] J. A. Fox, P. E. Tracy, "Measuring associations with randomized response", Social Science Research 13 (1984),
+   188-197.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, gammaln
+from scipy.special import chdtrc, gammaln, ndtri
 
+from warner.estimation import estimated
+from warner.estimators import MOST_LIKELY
 from warner.inference.binomial import MANY_REPORTS
+from warner.inference.comparisons import answers_of_interest
+from warner.regression.scores import column_scores
 from warner.results import plain
 from warner.searching import first_true
 from warner.special import deviance
-from warner.words import p_value
+from warner.words import level_text, p_value
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers
+    from collections.abc import Mapping
+
+    from warner.arrays import Array, Counts, Integers, Label
+    from warner.association.associations import Crosstable
+    from warner.designs.contract import Design
+    from warner.designs.product import Product
     from warner.documents import Document
+
+
+# Independence
+
 
 LISTED_CELLS = 2**22  # of all tables with the margins of the observed one, up to which these are gone through
 DRAWN_CELLS = 2**24  # of all tables that are drawn at a time
@@ -289,3 +343,376 @@ def _simulated(table: Counts, simulations: int, rng: np.random.Generator) -> flo
         drawn = _random_tables(margins, min(at_once, simulations - start), rng)
         rarer += int(np.count_nonzero(_log_ways(drawn) <= observed))
     return (rarer + 1) / (simulations + 1)
+
+
+# Correlations
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """The correlation of two true answers, or of one with a number.
+
+    Attributes
+    ----------
+    first, second : str
+        The question, and the other question or the numeric column.
+    answers : tuple
+        The answers whose indicators are meant: one for each question; None for one whose answers enter as a number.
+    value, se : float
+        The estimate, which sampling error may put outside -1 to 1, and its standard error. NaN where a share is
+        estimated to be 0 or less, or 1 or more, all numbers are the same, or the variance of a randomized number is
+        estimated to be 0 or less: there is no variance to divide by.
+    low, high : float
+        Approximate confidence interval, within -1 and 1.
+    difference, difference_se : float
+        The covariance: for two answers, the share of people who hold both minus the product of the two shares.
+    """
+
+    first: str
+    second: str
+    answers: tuple[Label | None, ...]
+    value: float
+    se: float
+    low: float
+    high: float
+    difference: float
+    difference_se: float
+    level: float
+
+    @property
+    def outside(self) -> bool:
+        """Whether the estimate is no possible correlation."""
+        return abs(self.value) > 1
+
+    def text(self) -> str:
+        """Say it in one line."""
+        if math.isnan(self.value):
+            return (
+                "undefined, because a variance is estimated to be 0 or less: of a share of 0 or 1, or of equal numbers"
+            )
+        interval = f"approximate {level_text(self.level)} interval {self.low:.3g} to {self.high:.3g}"
+        beyond = "; outside -1 to 1, by sampling error" if self.outside else ""
+        return f"{self.value:.3g}, standard error {self.se:.2g}, {interval}{beyond}"
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        names = ("value", "se", "low", "high", "difference", "difference_se", "level")
+        about = {"first": self.first, "second": self.second, "answers": list(self.answers)}
+        told = {"outside": self.outside, "approximate": True}
+        return about | {name: plain(getattr(self, name)) for name in names} | told
+
+
+class Scores(NamedTuple):
+    """One number for each row, and whether it stands for an indicator, whose variance follows from its mean.
+
+    Of a randomized number, `squares` are what stands for its square.
+    """
+
+    values: Array
+    indicator: bool = True
+    squares: Array | None = None
+
+    def mean(self, weight: Array) -> float:
+        """Give the weighted mean."""
+        return float(weight @ self.values / weight.sum())
+
+    def variance(self, weight: Array) -> tuple[float, Array]:
+        """Give the variance of what the scores stand for, and its influence function."""
+        mean = self.mean(weight)
+        if self.indicator:
+            return mean * (1 - mean), (1 - 2 * mean) * (self.values - mean)
+        if self.squares is not None:
+            second = float(weight @ self.squares / weight.sum())
+            return second - mean**2, self.squares - second - 2 * mean * (self.values - mean)
+        squared = (self.values - mean) ** 2
+        variance = float(weight @ squared / weight.sum())
+        return variance, squared - variance
+
+
+def correlation(
+    names: tuple[str, str],
+    answers: tuple[Label | None, ...],
+    first: Scores,
+    second: Scores,
+    weight: Array,
+    square: Array,
+    level: float,
+    unseen: float = 0.0,
+) -> Correlation:
+    """Give the correlation of what two columns of scores stand for.
+
+    `weight` is the number of people in each row, or the sum of their weights, and `square` that of squared weights.
+    Where rows are all that there may be, so much as `unseen` is added to each `square` for the interval: rows that
+    nobody is in do not count as impossible.
+
+    Examples
+    --------
+    Direct answers are their own indicators: 30 people hold both, 20 only the first, 10 only the second, 40 none. The
+    phi coefficient is (30 * 40 - 20 * 10) / sqrt(50 * 50 * 40 * 60) = 0.4082.
+
+    >>> import numpy as np
+    >>> a, b = Scores(np.array([1.0, 1, 0, 0])), Scores(np.array([1.0, 0, 1, 0]))
+    >>> people = np.array([30.0, 20, 10, 40])
+    >>> round(correlation(("q", "r"), ("yes", "yes"), a, b, people, people, 0.95).value, 4)
+    0.4082
+    """
+    total = float(weight.sum())
+    product = (first.values - first.mean(weight)) * (second.values - second.mean(weight))
+    covariance = float(weight @ product / total)
+
+    def error(influence: Array) -> float:
+        return math.sqrt(float(square @ influence**2)) / total
+
+    (v1, change1), (v2, change2) = first.variance(weight), second.variance(weight)
+    value = se = low = high = math.nan
+    if v1 > 0 and v2 > 0:
+        value = covariance / math.sqrt(v1 * v2)
+        of_covariance = (product - covariance) / math.sqrt(v1 * v2)
+        of_variances = (change1 / v1 + change2 / v2) / 2
+        se = error(of_covariance - value * of_variances)
+        larger = max(1.0, _jackknife(first, second, weight, square) / se**2) if se > 0 else 1.0
+        quantile = larger * float(ndtri((1 - level) / 2)) ** 2 / total**2
+        # (r - rho)^2 <= quantile * sum of squares of (of_covariance - rho of_variances)
+        squares = [
+            float((square + unseen) @ part)
+            for part in (of_covariance**2, of_covariance * of_variances, of_variances**2)
+        ]
+        low, high = _between(value, *(quantile * part for part in squares))
+    error_of_difference = error(product - covariance)
+    return Correlation(*names, answers, value, se, low, high, covariance, error_of_difference, level)
+
+
+def _between(value: float, constant: float, half: float, leading: float) -> tuple[float, float]:
+    """Give the ends of all rho with (value - rho)^2 <= constant - 2 half rho + leading rho^2, cut to -1 and 1.
+
+    If that is no interval, nothing is known. Never empty: an estimate beyond -1 or 1 is moved there, for the end on the
+    far side.
+    """
+    if leading >= 1:
+        return -1.0, 1.0
+
+    def end(value: float, side: int) -> float:
+        middle = value - half
+        root = math.sqrt(max(middle**2 - (1 - leading) * (value**2 - constant), 0.0))
+        return (middle + side * root) / (1 - leading)
+
+    low, high = end(min(value, 1.0), -1), end(max(value, -1.0), 1)
+    return min(max(low, -1.0), 1.0), max(min(high, 1.0), -1.0)
+
+
+def _jackknife(first: Scores, second: Scores, weight: Array, square: Array) -> float:
+    """Give the jackknife's variance of the correlation: of what it is without each person.
+
+    A row stands for weight^2 / square people who weigh square / weight each. Who leaves nobody on one side, so that
+    there is no correlation, is not left out.
+    """
+    one = np.divide(square, weight, out=np.zeros(len(weight)), where=weight > 0)
+    rest = float(weight.sum()) - one
+    a, b = first.values - first.mean(weight), second.values - second.mean(weight)
+
+    def without(values: Array) -> Array:
+        return np.asarray((weight @ values - one * values) / rest)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean1, mean2 = without(a), without(b)
+        spreads = []
+        for scores, centred, mean in ((first, a, mean1), (second, b, mean2)):
+            whole = scores.mean(weight) + mean
+            if scores.indicator:
+                spreads.append(whole * (1 - whole))
+            elif scores.squares is not None:
+                spreads.append(without(scores.squares) - whole**2)
+            else:
+                spreads.append(without(centred**2) - mean**2)
+        left = (without(a * b) - mean1 * mean2) / np.sqrt(spreads[0] * spreads[1])
+    known = np.isfinite(left) & (one > 0)
+    people = np.divide(weight, one, out=np.zeros(len(weight)), where=known)
+    if not people.sum() > 1:
+        return 0.0
+    around = float(people @ np.where(known, left, 0.0)) / float(people.sum())
+    shrunk = 1 - one / float(weight.sum())  # (n - 1) / n if all weigh the same
+    return float((people * shrunk) @ np.where(known, left - around, 0.0) ** 2)
+
+
+# Pairs
+
+
+class Cost(NamedTuple):
+    """What it costs to ask so many questions, for the people who hold the first answer to all of them.
+
+    If answers were independent, with the estimated marginals: `share` is the share of these people, `times` how many
+    times larger its standard error is than in a direct survey of as many people, `relative` the standard error over
+    the share.
+    """
+
+    questions: int
+    share: float
+    times: float
+    relative: float
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionPair:
+    """Two of the questions.
+
+    Attributes
+    ----------
+    first, second : str
+        The questions.
+    domains : pair of tuples
+        Their answers.
+    reports : ndarray of shape (reports to the first, reports to the second)
+        The table of reports.
+    shares : ndarray of shape (answers to the first, answers to the second)
+        The most likely joint shares, of these two questions alone.
+    test : Independence
+        Whether the two are independent.
+    correlations : tuple of Correlation
+        Of the answers to one with those to the other; of a binary question, of the first answer alone; of one whose
+        answers stand for numbers, of the number. Without those whose share the reports do not tell.
+    gap : float
+        The certified bound on the log-likelihood that the shares lack.
+    unique : bool
+        Whether they are known to be the only most likely ones.
+    """
+
+    first: str
+    second: str
+    domains: tuple[tuple[Label, ...], tuple[Label, ...]]
+    reports: Counts
+    shares: Array
+    test: Independence
+    correlations: tuple[Correlation, ...]
+    gap: float
+    unique: bool
+
+    @property
+    def independent(self) -> Array:
+        """The products of the marginal shares: what joint shares would be if the answers were independent."""
+        return np.outer(self.shares.sum(axis=1), self.shares.sum(axis=0))
+
+    @property
+    def difference(self) -> Array:
+        """The joint shares minus those products; rows and columns sum to zero."""
+        return np.asarray(self.shares - self.independent)
+
+    @property
+    def cramers_v(self) -> float:
+        """Cramér's V of the most likely joint shares: 0 if they are independent, 1 if one answer tells the other.
+
+        NaN where everybody gives the same answer to a question.
+        """
+        used = self.shares[self.shares.sum(axis=1) > 0][:, self.shares.sum(axis=0) > 0]
+        fewer = min(used.shape) - 1
+        if not fewer:
+            return math.nan
+        expected = np.outer(used.sum(axis=1), used.sum(axis=0))
+        return math.sqrt(float(((used - expected) ** 2 / expected).sum()) / fewer)
+
+    @property
+    def odds_ratio(self) -> float | None:
+        """The odds ratio of the most likely joint shares; infinite or 0 on the boundary, None for other than 2 x 2."""
+        if self.shares.shape != (2, 2):
+            return None
+        (a, b), (c, d) = self.shares.tolist()
+        return math.nan if a * d == b * c == 0 else math.inf if b * c == 0 else a * d / (b * c)
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "answers": [list(domain) for domain in self.domains],
+            "reports": self.reports.tolist(),
+            "shares": self.shares.tolist(),
+            "independent": self.independent.tolist(),
+            "difference": self.difference.tolist(),
+            "test": self.test.to_dict(),
+            "correlations": [told.to_dict() for told in self.correlations],
+            "cramers_v": plain(self.cramers_v),
+            "odds_ratio": plain(self.odds_ratio),
+            "gap": self.gap,
+            "unique": self.unique,
+        }
+
+
+def parts_of(design: Product) -> list[tuple[str, Design]]:
+    """Give the questions by name, each with its design."""
+    return list(zip(design.questions, design.designs, strict=True))
+
+
+def pair_of(
+    table: Crosstable, level: float, simulations: int, rng: np.random.Generator, values: Mapping[str, Array]
+) -> QuestionPair:
+    """Look at two questions."""
+    design = table.design
+    fit = estimated(table.tally(), method=MOST_LIKELY)
+    assert fit.certificate is not None
+    first, second = design.questions
+    domains: Any = tuple(tuple(part.domain) for part in design.designs)
+    test = independence(table.counts, simulations=simulations, rng=rng, effective=table.effective)
+    told = _of_answers(table, level, values)
+    shares = fit.shares.reshape(design.sizes)
+    proof = fit.certificate
+    return QuestionPair(first, second, domains, table.counts, shares, test, told, float(proof.gap), bool(proof.unique))
+
+
+def _scored(
+    name: str, part: Design, reports: Integers, values: Mapping[str, Array]
+) -> list[tuple[Label | None, Scores]]:
+    """Give what reports score: for the number that answers stand for; or for answers, of a binary question the first.
+
+    Without answers that reports do not tell.
+    """
+    if name in values:
+        columns = np.arange(len(part.columns))
+        first, second = (column_scores(part, columns, numbers) for numbers in (values[name], values[name] ** 2))
+        return [(None, Scores(first[reports], indicator=False, squares=second[reports]))]
+    told, places = part.identified(), answers_of_interest(part.k)
+    return [(part.domain[place], Scores(part.inverse()[reports, place])) for place in places if told[place]]
+
+
+def _of_answers(table: Crosstable, level: float, values: Mapping[str, Array]) -> tuple[Correlation, ...]:
+    """Correlate the answers to two questions, or the numbers that they stand for."""
+    one, two = table.design.designs
+    rows, columns = np.indices(table.counts.shape).reshape(2, -1)
+    weight, square = table.counts.ravel().astype(np.float64), table.square.ravel()
+    names = table.design.questions[0], table.design.questions[1]
+    # Two people of average weight more, spread over all combinations of reports.
+    unseen = 2 * (square.sum() / weight.sum()) ** 2 / weight.size
+    both = product(_scored(names[0], one, rows, values), _scored(names[1], two, columns, values))
+    return tuple(
+        correlation(names, (answer, other), first, second, weight, square, level, unseen)
+        for (answer, first), (other, second) in both
+    )
+
+
+def with_numbers(table: Crosstable, level: float, values: Mapping[str, Array]) -> tuple[Correlation, ...]:
+    """Correlate answers, or the numbers that they stand for, with the numeric column."""
+    known = table.measured
+    if known is None:
+        return ()
+    numbers = Scores(known.values, indicator=False)
+    return tuple(
+        correlation((name, known.name), (answer,), scores, numbers, known.weight, known.square, level)
+        for (name, part), codes in zip(parts_of(table.design), known.reports, strict=True)
+        for answer, scores in _scored(name, part, codes, values)
+    )
+
+
+def costs_of(design: Product, marginals: list[Array], people: float) -> tuple[Cost, ...]:
+    """Say what it costs to ask for the first answers to one question, to two, and so on, if they were independent.
+
+    One report of a question has, for its unbiased indicator M of the first answer, the mean square sum_j mu_j M_j^2;
+    those of several questions multiply.
+    """
+    share = square = 1.0
+    costs = []
+    for number, ((_, part), marginal) in enumerate(zip(parts_of(design), marginals, strict=True), 1):
+        reported = part.operator().forward(marginal)
+        share *= float(marginal[0])
+        square *= float(reported @ part.inverse()[:, 0] ** 2) if part.identified()[0] else math.inf
+        error, direct = math.sqrt(max(square - share**2, 0.0)), math.sqrt(share * (1 - share))
+        times = error / direct if direct else math.inf
+        costs.append(Cost(number, share, times, error / math.sqrt(people) / share if share else math.inf))
+    return tuple(costs)

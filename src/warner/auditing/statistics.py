@@ -1,28 +1,173 @@
-"""Features of a report that an audit counts: what it supports, how large its set is, the report itself and its parts.
+r"""Features of a report that an audit counts: what it supports, how large its set is, the report itself and its parts.
 
 A design tells nearly all of it by its own counting: reports of each kind, support of each answer, and the likelihood of
 two answers to compare. Where single reports are too many to be counted, those that come often are, and parts of them.
 Raw reports, of which nothing is known, are texts: the whole, the length, and the words at some places, so that an order
 which gives the truth away is seen.
+
+Choice of the event that bounds epsilon best: learnt and chosen from other runs than those that judge it.
+
+A client that spends epsilon makes every event A at most :math:`e^\varepsilon` times as likely after one answer as after
+another: :math:`P(A \mid x) \le e^\varepsilon P(A \mid x')`. Any event bounds epsilon from below; the art is to find one
+that bounds it well, without looking at the runs that it is then judged by. So runs have three parts [1]_, [2]_:
+
+- *Learn.* Of every statistic whose values exclude each other (the report itself, the size of its set) the values are
+  ordered by how much more often they came after x than after x'.
+- *Choose.* In that order, the values up to each place are an event. So are the traits that a report has or lacks: that
+  it supports an answer, or one answer but not another. The one with the best predicted bound is taken; the plainer
+  statistic comes first, and another must be better by more than a standard error.
+- *Judge.* That event alone is counted in the rest of the runs (`warner.auditing.audits`).
+
+References
+----------
+.. [1] Z. Ding, Y. Wang, G. Wang, D. Zhang, D. Kifer, "Detecting violations of differential privacy", CCS 2018, 475-489.
+.. [2] B. Bichsel, S. Steffen, I. Bogunovic, M. Vechev, "DP-Sniper: black-box discovery of differential privacy
+   violations using classifiers", IEEE S&P 2021, 391-409.
+
+Features of a report of an open domain that an audit counts: level, direction, hash, and what it supports.
+
+After a known answer the law of all of them is known exactly. Level l has the probability :math:`w_l / W`, and every
+digit of a direction that is sent is uniform, whatever the answer is. A report of level l supports the prefix of l
+blocks that the answer has with probability p, and any other with 1/g. The value of the hash is uniform, but for an
+answer whose prefix is all zeros: it is then that of the noise alone.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.auditing.events import Statistic
+from warner.arrays import SMALLEST
+from warner.designs.support_counts import (
+    digit_named,
+    digit_parts,
+    digit_places,
+    hashes_of_listed,
+    level_law,
+    parts_of_field,
+)
+from warner.inference.binomial import Binomial, wilson_limit
 from warner.words import enumerated, printable, quoted, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from warner.arrays import Array, Counts, Integers
+    from warner.arrays import Array, Counts, Integers, Label
     from warner.designs.contract import Design
+    from warner.designs.open_domain import OpenDomain
+
+
+# Events
+
+
+@dataclass(frozen=True, eq=False)
+class Statistic:
+    """Something to look at in a report.
+
+    Attributes
+    ----------
+    count : callable
+        Takes reports in codes, gives how many of them have each value.
+    phrase : callable
+        Takes the numbers of some values, and says what reports with one of them do: "support 'a'".
+    exclusive : bool
+        Whether a report has just one of the values, so that sets of values are events; if not, each value is a trait.
+    law : callable, optional
+        Takes the position of an answer, gives the probability of each value after it, by the design.
+    """
+
+    count: Callable[[Any], Counts]
+    phrase: Callable[[Integers], str]
+    exclusive: bool
+    law: Callable[[int], Array | float] | None = None
+
+
+class Event(NamedTuple):
+    """Reports that have one of these values of a statistic, or that have none of them."""
+
+    place: int  # of the statistic
+    values: Integers
+    lacking: bool = False
+
+    def hits(self, seen: Observed, answer: int) -> int:
+        """Count the reports after this answer, by its place among those audited."""
+        number = int(seen.counts[self.place][answer, self.values].sum())
+        return seen.runs - number if self.lacking else number
+
+    def words(self, statistics: tuple[Statistic, ...]) -> str:
+        """Say which reports these are."""
+        phrase = statistics[self.place].phrase(self.values)
+        return f"reports other than those that {phrase}" if self.lacking else f"reports that {phrase}"
+
+
+class Observed(NamedTuple):
+    """How many reports after each answer had each value: for each statistic an array of shape (answers, values)."""
+
+    counts: tuple[Counts, ...]
+    runs: int
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Counts]], runs: int) -> Observed:
+        """Put together what `counted` gave for each answer."""
+        return cls(tuple(np.stack(column) for column in zip(*rows, strict=True)), runs)
+
+    def __add__(self, other: Any) -> Observed:
+        counts = tuple(mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True))
+        return Observed(counts, self.runs + other.runs)
+
+
+def count_values(statistics: tuple[Statistic, ...], pieces: Iterable[Any]) -> list[Counts]:
+    """Count the values of each statistic in the reports after one answer, which come some at a time."""
+    totals: list[Counts] = []
+    for reports in pieces:
+        parts = [statistic.count(reports) for statistic in statistics]
+        totals = [total + part for total, part in zip(totals, parts, strict=True)] if totals else parts
+    return totals
+
+
+# The choice
+
+
+def best_event(
+    statistics: tuple[Statistic, ...], learnt: Observed, chosen: Observed, pair: tuple[int, int], runs: int, tail: float
+) -> Event:
+    """Find the event that should bound epsilon best, from `runs` more runs after each of two answers."""
+    best, promise = Event(0, np.arange(0)), -np.inf
+    first, second = pair
+    for place, statistic in enumerate(statistics):
+        counts = chosen.counts[place]
+        if statistic.exclusive:
+            ahead, behind = learnt.counts[place][first] + 0.5, learnt.counts[place][second] + 0.5
+            order = np.argsort(-ahead / behind, kind="stable")
+            hits, others = counts[first][order].cumsum(), counts[second][order].cumsum()
+        else:
+            hits, others = (np.concatenate([row, chosen.runs - row]) for row in (counts[first], counts[second]))
+        bounds = predicted(hits, others, chosen.runs, runs, tail)
+        number = int(np.argmax(bounds))
+        if bounds[number] - math.sqrt(1 / (hits[number] + 1) + 1 / (others[number] + 1)) > promise:
+            promise, size = bounds[number], len(hits) // 2
+            event = (order[: number + 1], False) if statistic.exclusive else (np.array([number % size]), number >= size)
+            best = Event(place, *event)
+    return best
+
+
+def predicted(hits: Counts, others: Counts, n: int, runs: int, tail: float) -> Array:
+    """Predict ln(lower limit / upper limit) for `runs` runs, from hits among n, by Wilson's limits, which are quick."""
+    scale = runs / n
+    # Of a probability itself: base 0, gain 1
+    low = wilson_limit(Binomial(scale * hits, runs, 0.0, 1.0), tail, -1)
+    high = wilson_limit(Binomial(scale * others, runs, 0.0, 1.0), tail, 1)
+    return np.asarray(np.log(np.maximum(low, SMALLEST)) - np.log(high))
+
+
+# Statistics
+
 
 VALUES_DESCRIBED = 4  # values of a feature that its description names
 LIKELIHOODS_AT_ONCE = 2**22  # that are worked out at a time
@@ -221,3 +366,119 @@ def _listed_or_other(labels: Sequence[Any], values: Integers) -> str:
     if len(names) == len(values):
         return enumerated(names, VALUES_DESCRIBED)
     return enumerated([*names, "a rare one"], VALUES_DESCRIBED) if names else "a rare one"
+
+
+# Open statistics
+
+
+def answers_tried(design: OpenDomain, answers: Sequence[Label] | None) -> tuple[tuple[Label, ...], Integers]:
+    """Give the answers to try and their blocks; if none are named, short and long ones, and one that becomes other."""
+    labels = list(design.values.samples() if answers is None else answers)
+    coded = design.values.encoded(labels)
+    if (coded.status < 0).any():
+        strange = quoted(labels[int(np.argmax(coded.status < 0))])
+        raise ValueError(f"answers must be {design.values.described()}, but got {strange}")
+    if len(labels) < 2 or len(np.unique(coded.blocks, axis=0)) < len(labels):
+        given = enumerated([quoted(label) for label in labels])
+        raise ValueError(f"answers must be two or more that differ once they are normalized, but got {given}")
+    return tuple(labels), coded.blocks
+
+
+def open_statistics(design: OpenDomain, labels: Sequence[Label], blocks: Integers) -> tuple[Statistic, ...]:
+    """Give what to look at in reports after these answers, each with its law."""
+    return (
+        _levels(design),
+        _supports(design, labels, blocks),
+        _comparisons_open_statistics(design, labels, blocks),
+        _digits(design),
+        _hashes(design, blocks),
+    )
+
+
+def _levels(design: OpenDomain) -> Statistic:
+    law = level_law(design)
+    return Statistic(
+        lambda reports: np.bincount(reports[:, 0] - 1, minlength=design.levels),
+        lambda values: f"are of level {enumerated([str(value + 1) for value in values.tolist()])}",
+        True,
+        lambda answer: law,
+    )
+
+
+def _supported(design: OpenDomain, reports: Counts, blocks: Integers) -> Counts:
+    """Tell which reports support the prefix of each answer, as long as their level says: (answers, reports)."""
+    hashes = hashes_of_listed(design, reports[:, 1:-1], blocks)  # directions beyond the level are 0
+    return np.asarray(hashes == reports[:, -1])
+
+
+def _supports(design: OpenDomain, labels: Sequence[Label], blocks: Integers) -> Statistic:
+    """Count for each level and answer the reports that support its prefix."""
+    weights = level_law(design)
+
+    def count(reports: Counts) -> Counts:
+        supported = _supported(design, reports, blocks)
+        return np.concatenate([supported[:, reports[:, 0] == 1 + level].sum(axis=1) for level in range(design.levels)])
+
+    def law(answer: int) -> Array:
+        same = (blocks == blocks[answer]).cumprod(axis=1).T  # of shape (levels, answers)
+        return (weights[:, np.newaxis] * np.where(same, design.p, design.q)).ravel()
+
+    def phrase(values: Integers) -> str:
+        level, answer = divmod(int(values[0]), len(labels))
+        return f"are of level {level + 1} and support {quoted(labels[answer])}"
+
+    return Statistic(count, phrase, False, law)
+
+
+def _comparisons_open_statistics(design: OpenDomain, labels: Sequence[Label], blocks: Integers) -> Statistic:
+    """Count the reports that support one answer but not another: under an honest client no event tells more."""
+    pairs = [(i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j]
+    ahead, behind = np.array(pairs).T
+
+    def count(reports: Counts) -> Counts:
+        supported = _supported(design, reports, blocks)
+        return np.asarray((supported[ahead] & ~supported[behind]).sum(axis=1))
+
+    def phrase(values: Integers) -> str:
+        first, second = (quoted(labels[place]) for place in pairs[int(values[0])])
+        return f"support {first} but not {second}"
+
+    return Statistic(count, phrase, False)
+
+
+def _digits(design: OpenDomain) -> Statistic:
+    """Count in which part of the field the first and the last digit of each block lie."""
+    _, law = parts_of_field(design.field)
+    sent = np.cumsum(level_law(design)[::-1])[::-1]  # the probability that a block is sent
+    places = digit_places(design)
+
+    def count(reports: Counts) -> Counts:
+        directions = (reports[reports[:, 0] > block, block + 1] for block, _ in places)
+        parts = zip(places, directions, strict=True)
+        return np.concatenate([digit_parts(design, sent_ones, *place) for place, sent_ones in parts])
+
+    def phrase(values: Integers) -> str:
+        place, part = divmod(int(values[0]), len(law))
+        return f"have {digit_named(*places[place], part, len(law))}"
+
+    every = np.concatenate([sent[block] * law for block, _ in places])
+    return Statistic(count, phrase, False, lambda answer: every)
+
+
+def _hashes(design: OpenDomain, blocks: Integers) -> Statistic:
+    """Count the values of the hash, in bins."""
+    bins, uniform = parts_of_field(design.field)
+    lie = (1 - design.p) / (design.field - 1)
+    noise = np.bincount(bins, weights=np.where(np.arange(design.field) == 0, design.p, lie), minlength=len(uniform))
+    weights = level_law(design)
+
+    def law(answer: int) -> Array:
+        zeros = (blocks[answer] == 0).cumprod()
+        return np.asarray((weights[:, np.newaxis] * np.where(zeros[:, np.newaxis], noise, uniform)).sum(axis=0))
+
+    return Statistic(
+        lambda reports: np.bincount(bins[reports[:, -1]], minlength=len(uniform)),
+        lambda values: f"have a hash in part {enumerated([str(v + 1) for v in values.tolist()])} of {len(uniform)}",
+        True,
+        law,
+    )

@@ -207,7 +207,7 @@ def _tell_left(asked: Survey, place: str) -> None:
 
 def _tell_prospects(asked: Survey, invited: int) -> None:
     """Say what so many people can show, once they are invited: then it can still be changed."""
-    from warner.service.expected_precision import doubts, prospects
+    from warner.service.dashboard_data import doubts, prospects
 
     for name, words in prospects(asked, invited).items():
         tell(f"{name}: {words}")
@@ -291,7 +291,7 @@ def _beside(survey: Path, asked: Survey) -> str:
 
 def _address(url: str) -> str:
     """Check where a survey is, and write it without a slash at the end."""
-    from warner.service.addresses import split_address
+    from warner.service.pages import split_address
 
     return "".join(split_address(url))
 

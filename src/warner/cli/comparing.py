@@ -28,7 +28,7 @@ def compare(
     Use it to compare a direct question with a randomized one, or two years. Prints the difference and the ratio with
     their confidence intervals, and a test of equality that agrees with them.
     """
-    from warner.inference.sample_comparisons import compare_samples
+    from warner.inference.comparisons import compare_samples
 
     verdict.refuse_other_ending()
     refuse_overwriting({"the first tally": first, "the second tally": second}, {"--output": verdict.output})

@@ -267,7 +267,7 @@ def _listed(given: Path | str | Sequence[str] | None) -> Sequence[Path | str]:
         return ()
     if isinstance(given, str | Path):
         return (given,)
-    from warner.reports.paths import files_of
+    from warner.reports.files import files_of
 
     try:
         with working("looking for files"):

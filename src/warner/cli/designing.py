@@ -17,8 +17,7 @@ from warner.designs import OpenDomain, RandomizedResponse, load_design
 from warner.documents import format_of
 
 if TYPE_CHECKING:
-    from warner.designs.contract import Design
-    from warner.designs.device import Device
+    from warner.designs.contract import Design, Device
     from warner.designs.labels import Domain
 
 CARDS = "cards"  # the name of decks of cards for quantities

@@ -19,7 +19,7 @@ from warner.cli.options import (
     labels_in,
 )
 from warner.cli.sources import DesignGiven, Source
-from warner.designs.open.values import WholeNumbers
+from warner.designs.open_values import WholeNumbers
 from warner.discovery.discoveries import discover as discovered
 from warner.results import formulas_in
 

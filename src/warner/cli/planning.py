@@ -31,8 +31,7 @@ from warner.designs.labels import canonical, from_text
 
 if TYPE_CHECKING:
     from warner.designs.labels import Domain
-    from warner.reports.pools import Pool
-    from warner.reports.tallies import Tally
+    from warner.reports.tallies import Pool, Tally
 
 MechanismPlot = Annotated[
     Path | None,

@@ -13,23 +13,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from warner.cli.options import ColumnOptions, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, SampleDesign, Truth
 from warner.designs import OpenDomain, RandomizedResponse, listed_design, load_design
 from warner.documents import is_pipe, named_as_given, resolved
-from warner.reports.complex_samples.sample_columns import SampleAsked
 from warner.reports.counting import Asked, is_survey, tallied, tallied_open
-from warner.reports.files import DUCKDB, SQLITE, Files, Head, standard_input
-from warner.reports.formats import PIPED
+from warner.reports.files import DUCKDB, PIPED, REMOTE, SQLITE, Files, Head, standard_input
 from warner.reports.loading import opened
 from warner.reports.open_tallies import FORMAT as OPEN_FORMAT
 from warner.reports.open_tallies import OpenTally
-from warner.reports.paths import REMOTE
-from warner.reports.pools import POOL_FORMAT, pool
-from warner.reports.tallies import FORMAT, Tally
+from warner.reports.sample_columns import SampleAsked
+from warner.reports.tallies import FORMAT, POOL_FORMAT, Tally, pool
 from warner.words import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from warner.designs import Design
-    from warner.reports.pools import Pool
+    from warner.reports.tallies import Pool
 
 ALL_COLUMNS, AS_WRITTEN, DRAWN_ALONE = ColumnOptions(), Reading(), SampleDesign()  # where no option says more
 NO_LIST = (
@@ -151,7 +148,7 @@ class Source:
         """Whether somebody may have chosen the number of reports by what they showed: in a survey that fixes none."""
         if not self.of_survey:
             return False
-        from warner.service.published import is_fixed
+        from warner.service.exports import is_fixed
 
         return not is_fixed(self.files[0])
 
@@ -177,7 +174,7 @@ class Source:
         if design is None and (self.piped or any(given)):  # a pipe brings reports, and brings them once
             return None
         if self.of_survey:
-            from warner.service.published import is_open_question
+            from warner.service.exports import is_open_question
 
             answered_openly = is_open_question(self.files[0], self.columns.question)
             return tallied_open(self.files[0], design, self.asked()) if answered_openly else None

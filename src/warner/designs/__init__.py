@@ -6,12 +6,10 @@ plan's advice, simulations and the tests that every mechanism must pass. One's o
 Its files::
 
     registry     the mechanisms there are: of this package, of others, and registered ones
-    device       Device: privacy, file and words of what an answer goes through
-    contract     Design: what the rest of the program may ask of a device for a list of answers
+    contract           Design: what the rest of the program may ask of a device for a list of answers
     facts        what a design tells: Symmetry, Readout, Bounds, ChannelOperator
-    symmetric    designs whose reports support sets of answers: counts, likelihood and readouts for all of them
-    odds         what designs made from odds or epsilon share: constructor, file, summary, the best for an epsilon
-    ordered      what designs for numbers and other ordered answers share: unbiased scores, the nearest answer
+    symmetric          designs whose reports support sets of answers: counts, likelihood and readouts for all of them
+    ordered            what designs for numbers and other ordered answers share: unbiased scores, the nearest answer
     bit_vectors  what designs share whose reports are bits, one for each answer
     response     RandomizedResponse
     channel      Channel: any table of probabilities; then, coarsened, restricted
@@ -25,23 +23,30 @@ Its files::
     report_forms  how a report is written in a column: a label, bits, or a hash
     survey_designs  Warner's, crosswise, forced response ...: designs that have names, each a Channel
     card_decks   cards: decks of cards for quantities
-    grids        answers that are numbers: grids, and the nearest answer
     labels       labels to positions in the domain, and back
     exact        numbers as written, odds from epsilon, logarithms rounded up
     draws        exact draws from random bytes: uniform numbers, bits with a given probability, sets of a given size
     bits         rows of packed bits: counts by position, sizes, products
     histograms   histograms of many people in O(K)
-    repeated/    the same question again and again, with memoization: RAPPOR, L-GRR, LOLOHA; what a device keeps
-    open/        answers that no list holds, such as texts: OpenDomain
-    structured/  reports that are whole numbers, each a set of answers: hashing, Hadamard, projective geometry
+    memoized           Memoized: designs for repeated questions, by their epsilons (L-GRR, LOLOHA ...) or RAPPOR's
+    rounds             the permanent and the instantaneous round: of symmetric designs, RAPPOR and dBitFlip
+    memo               Memo: the permanent responses that one respondent's device keeps
+    open_domain        OpenDomain: reports about a text or a whole number without a list of answers
+    closed_list        ClosedList: such reports as those of a design for a list that is known beforehand
+    open_values        texts and whole numbers as rows of blocks, and back; normalization of texts
+    support_counts     how many reports support each prefix: by Fourier transforms, and by comparing
+    block_designs      p, q, counts and simulations from the numbers of points and blocks of a combinatorial design
+    hadamard           HadamardResponse
+    finite_geometry    designs over a prime field: which field and dimension to take, and how they are written
+    hashing            LocalHashing: by linear and by affine functions
+    projective         ProjectiveGeometry
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from warner.designs.contract import Design, listed_design
-from warner.designs.device import FORMAT, Device
+from warner.designs.contract import FORMAT, Design, Device, listed_design
 from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
 from warner.designs.registry import BuiltIn, Mechanism, Registry, at
 from warner.designs.symmetric import Symmetric
@@ -53,16 +58,16 @@ if TYPE_CHECKING:
     from warner.designs.bit_flips import BitFlips
     from warner.designs.channel import Channel
     from warner.designs.cutoff_response import CutoffResponse
-    from warner.designs.grids import grid
-    from warner.designs.open.open_domain import OpenDomain
+    from warner.designs.hadamard import HadamardResponse
+    from warner.designs.hashing import LocalHashing
+    from warner.designs.memo import Memo
+    from warner.designs.memoized import REPEATED_DESIGNS, Memoized
+    from warner.designs.open_domain import OpenDomain
+    from warner.designs.ordered import grid
     from warner.designs.product import Product
-    from warner.designs.repeated.memo import Memo
-    from warner.designs.repeated.memoized import REPEATED_DESIGNS, Memoized
+    from warner.designs.projective import ProjectiveGeometry
     from warner.designs.response import RandomizedResponse
     from warner.designs.square_wave import SquareWave
-    from warner.designs.structured.hadamard import HadamardResponse
-    from warner.designs.structured.hashing import LocalHashing
-    from warner.designs.structured.projective import ProjectiveGeometry
     from warner.designs.subset import SubsetSelection
     from warner.designs.unary import UnaryEncoding
 
@@ -74,25 +79,23 @@ MECHANISMS = Registry(
         "subset selection": "subset.SubsetSelection",
         "unary encoding": "unary.UnaryEncoding",
         "bit flips": "bit_flips.BitFlips",
-        "local hashing": "structured.hashing.LocalHashing",
-        "Hadamard response": "structured.hadamard.HadamardResponse",
-        "projective geometry response": "structured.projective.ProjectiveGeometry",
-        "memoized": "repeated.memoized.Memoized",
+        "local hashing": "hashing.LocalHashing",
+        "Hadamard response": "hadamard.HadamardResponse",
+        "projective geometry response": "projective.ProjectiveGeometry",
+        "memoized": "memoized.Memoized",
         "product": "product.Product",
         "square wave": "square_wave.SquareWave",
         "cutoff response": "cutoff_response.CutoffResponse",
     }
 )
 # Open domains, which have no list of answers, and lists that are read in their reports
-OPEN: BuiltIn[Device] = BuiltIn(
-    {"open domain": "open.open_domain.OpenDomain", "closed list": "open.closed_list.ClosedList"}
-)
+OPEN: BuiltIn[Device] = BuiltIn({"open domain": "open_domain.OpenDomain", "closed list": "closed_list.ClosedList"})
 _PLACES = (
     *MECHANISMS.built_in.places.values(),
     *OPEN.places.values(),
-    "repeated.memo.Memo",
-    "repeated.memoized.REPEATED_DESIGNS",
-    "grids.grid",
+    "memo.Memo",
+    "memoized.REPEATED_DESIGNS",
+    "ordered.grid",
 )
 
 __all__ = [

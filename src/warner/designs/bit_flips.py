@@ -63,8 +63,8 @@ from warner.designs.facts import (
     summed,
 )
 from warner.designs.labels import first_and_last
-from warner.designs.odds import Budget, FromOdds, NumberReader
 from warner.designs.report_forms import AskedBitForm
+from warner.designs.symmetric import Budget, FromOdds, NumberReader
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from warner.designs.channel import Channel
 from warner.designs.exact import exact, probability
-from warner.designs.grids import decimal_texts, is_numeric, numbers_of
 from warner.designs.labels import canonical
+from warner.designs.ordered import decimal_texts, is_numeric, numbers_of
 from warner.words import enumerated
 
 if TYPE_CHECKING:

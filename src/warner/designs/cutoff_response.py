@@ -41,9 +41,8 @@ import numpy as np
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.exact import is_decimal, odds_as_given, odds_from_json
 from warner.designs.facts import NOBODY, BinomialReports, Bounds, ChannelOperator
-from warner.designs.grids import is_numeric, numbers_of
 from warner.designs.labels import canonical, first_and_last, labels_from_json
-from warner.designs.ordered import OrderedDesign, StepSums
+from warner.designs.ordered import OrderedDesign, StepSums, is_numeric, numbers_of
 from warner.words import counted, enumerated
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
-    from warner.designs.odds import Budget
+    from warner.designs.symmetric import Budget
     from warner.documents import Document
 
 DICE = (6, 4, 8, 10, 12, 20, 100)  # sides of usual dice; 100 are two with ten sides

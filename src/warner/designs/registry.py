@@ -20,8 +20,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, TypeVar
 
-from warner.designs.contract import Design
-from warner.designs.device import Device
+from warner.designs.contract import Design, Device
 
 ENTRY_POINT_GROUP = "warner.mechanisms"
 

@@ -21,7 +21,7 @@ from warner.words import counted
 if TYPE_CHECKING:
     from warner.arrays import Counts, Dtype, Integers, Mask
     from warner.designs.labels import Labels
-    from warner.designs.open.report_form import OpenForm
+    from warner.designs.open_domain import OpenForm
 
 
 class Read(NamedTuple):

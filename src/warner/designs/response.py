@@ -35,7 +35,7 @@ from warner.designs.exact import TOTAL_LIMIT, lowest_terms, probability, refuse_
 from warner.designs.facts import Symmetry
 from warner.designs.histograms import ANSWERS_FOR_BULK, add_uniform, kept, uniform_histograms
 from warner.designs.labels import canonical
-from warner.designs.odds import Budget, OddsDesign
+from warner.designs.symmetric import Budget, OddsDesign
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size

@@ -59,10 +59,9 @@ import numpy as np
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.exact import epsilon_asked, log_ratio
 from warner.designs.facts import BinomialReports, Bounds, ChannelOperator
-from warner.designs.grids import continued
 from warner.designs.labels import canonical, first_and_last
-from warner.designs.odds import Budget, NumberReader, refuse_even
-from warner.designs.ordered import OrderedDesign, StepSums
+from warner.designs.ordered import OrderedDesign, StepSums, continued
+from warner.designs.symmetric import Budget, NumberReader, refuse_even
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers

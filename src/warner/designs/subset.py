@@ -36,8 +36,8 @@ from warner.designs.bit_vectors import PackedSupport
 from warner.designs.draws import Compared, bernoulli, selection, selections
 from warner.designs.exact import TOTAL_LIMIT, exact, odds_as_given, odds_not_above
 from warner.designs.facts import Symmetry
-from warner.designs.odds import Budget, NumberReader, OddsDesign, refuse_even
 from warner.designs.report_forms import BitForm
+from warner.designs.symmetric import Budget, NumberReader, OddsDesign, refuse_even
 from warner.searching import first_true
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ from warner.designs.exact import (
 )
 from warner.designs.facts import Bounds, Symmetry
 from warner.designs.labels import canonical, labels_from_json, labels_to_json
-from warner.designs.odds import Budget, OddsDesign
+from warner.designs.symmetric import Budget, OddsDesign
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size

@@ -2,8 +2,6 @@
 
 Its files::
 
-    discoveries          discover, Discovery
-    prefix_search        go through the levels, keep frequent prefixes, and test values at the last level
-    selective_intervals  intervals of a share whose count was selected for being large
-    detectable_shares    the smallest share that is found with a given probability, and its lower bound
+    discoveries        discover, Discovery
+    prefix_search      go through the levels, keep frequent prefixes, and test values at the last level
 """

@@ -42,23 +42,19 @@ For comparison there are the repairs of the field (`warner.estimators.postproces
 
 Its files::
 
-    methods              METHODS, the registry: how each is computed, and all that is known of it; which is the default
-    fitting              a tally to shares with log-likelihood and certificate; what cannot be fitted, and why
+    methods            METHODS, the registry: how each is computed, and all that is known of it; which is the default
     closed_forms         the closed forms of symmetric designs, exactly
     projections          least squares under any table; projection on the simplex: the nearest distribution
     likelihood           log-likelihood, Certificate, Fit
-    newton               channel_mle: interior point and Newton's method
+    maximum_likelihood  channel_mle: interior point and Newton's method
     column_generation    the most likely of any number of answers, where rows are alike on stretches of reports
-    projected_gradients  spectral projected gradients: any reports, block by block
     ibu                  the iterative Bayesian update, and its acceleration
     separable            maximum likelihood for pooled randomized responses
     postprocessing       base_cut, norm_cut, power, power_ns, mle_pooled: what the field compares
-    shrinkage            the expected shares, averaged over many shapes that they may have
+    shrinkage          the expected shares, averaged over many shapes that they may have
     smoothing            smooth: averaged curves through ordered answers
     priors               the dictionary of these shapes: what a share may be, before any report
-    limited_translation  limited translation: no share further from its count than chance would take it
     auto                 predicted errors, and the choice
-    custom               functions of one's own in the place of a method
 """
 
 from __future__ import annotations
@@ -68,20 +64,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.estimators import closed_forms
-from warner.estimators.fitting import Fitted, estimates, fitted, refuse_silent
 from warner.estimators.ibu import ibu
 from warner.estimators.likelihood import Certificate, Fit, certificate
+from warner.estimators.maximum_likelihood import channel_mle, most_likely
 from warner.estimators.methods import (
     METHODS,
     MOST_LIKELY,
     NEAREST,
     UNBIASED,
+    Fitted,
     Method,
     Solution,
     default_method,
+    estimates,
+    fitted,
+    refuse_silent,
     undone,
 )
-from warner.estimators.newton import channel_mle, most_likely
 from warner.reports.counts import checked, multinomial
 
 if TYPE_CHECKING:

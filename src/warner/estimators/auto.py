@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
     from warner.designs.contract import Design
     from warner.estimators.likelihood import Parts
-    from warner.reports.pools import Collected
-    from warner.reports.tallies import Tally
+    from warner.reports.tallies import Collected, Tally
 
 METHODS_COMPARED = ("mle", "inv_p", "inv_n")  # in the order in which ties are broken
 SIMULATED_SURVEYS = 20

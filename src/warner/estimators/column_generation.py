@@ -25,7 +25,7 @@ import numpy as np
 
 from warner.arrays import SMALLEST
 from warner.estimators.likelihood import EXCESS_ROUNDING, Fit, unique_by_products
-from warner.estimators.newton import newton
+from warner.estimators.maximum_likelihood import newton
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers

@@ -19,7 +19,7 @@ depended on nothing but the answer. The errors are those of any estimating equat
 where it is not positive, there is too little information for any answer.
 
 With few respondents, or few who hold an answer, B is too small and varies. So each respondent counts as a cluster
-(`warner.regression.cluster_robust`): the scores in B are those of the bias-reduced sandwich (CR2), and intervals have
+(`warner.regression.standard_errors`): the scores in B are those of the bias-reduced sandwich (CR2), and intervals have
 Satterthwaite's degrees of freedom. For direct answers and a mean this is HC2.
 """
 
@@ -31,17 +31,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from scipy.special import expit
 
-from warner.regression.cluster_robust import cluster_robust, information_by_cluster
 from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Expansion
 from warner.regression.newton import POSITIVE_EIGENVALUE, newton_ascent
+from warner.regression.standard_errors import cluster_robust, information_by_cluster
 from warner.regression.variance_floors import about_clusters
-from warner.reports.sampling import RESPONDENT, Clusters
+from warner.reports.samples import RESPONDENT, Clusters
 
 if TYPE_CHECKING:
     from warner.arrays import Array
-    from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.data import Observations
+    from warner.regression.standard_errors import ClusterRobust
 
 OutcomeFamily: TypeAlias = Literal["linear", "logit"]
 

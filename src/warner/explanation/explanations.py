@@ -3,39 +3,308 @@
 Which method to use: ``"corrected"``, unless there is a reason not to. It assumes no law of the outcome and no model of
 who holds which answer. ``"ml"`` is more precise if its assumptions hold (for a yes-or-no outcome, by a few percent),
 and misleading if they do not.
+
+Individual-level data: of each person an outcome, covariates, and reports of one or more randomized questions.
+
+Rows with a missing value in any column that is used are left out, and counted.
+
+Expanded data: a copy of all people for each answer that they may hold, with the design matrix if they did.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from warner.arrays import objects
+from warner.designs.contract import LARGEST_CHANNEL
 from warner.explanation.corrected_score import OutcomeFamily, Outcomes, solve_corrected_score
-from warner.explanation.expanded_data import coefficient_names, expanded_design, share_design_matrix
-from warner.explanation.individual_data import individuals, questions_of
 from warner.explanation.joint_likelihood import maximise_joint_likelihood
-from warner.regression.formulas import Formula, sides
-from warner.regression.small_samples import DOUBTFUL_INTERVALS
-from warner.regression.terms import TermList
+from warner.inference.means import numbers_by_question, values_of
+from warner.memory import refuse_beyond_memory
+from warner.regression.data import Observations
+from warner.regression.formulas import Formula, TermList, numbered, refuse_infinite, sides
+from warner.regression.identification import refuse_dependent, refuse_too_few
+from warner.regression.reports import named_designs, report_likelihoods
+from warner.regression.scores import debiased
+from warner.regression.standard_errors import DOUBTFUL_INTERVALS
+from warner.regression.starts import overall_shares
 from warner.reports.dialects import PLAIN
-from warner.reports.loading import column_names, opened, refuse_rule
-from warner.reports.sampling import RESPONDENT
+from warner.reports.loading import Wanted, column_names, load, opened, refuse_rule
+from warner.reports.queries import INSIDE
+from warner.reports.samples import RESPONDENT, Sampling
 from warner.results import Result, StandardErrors, coefficients, plain, rows
 from warner.typesetting import Printed, estimate_columns, labels
-from warner.words import aligned, conjoined, counted, level_text, wrapped
+from warner.words import aligned, conjoined, counted, level_text, quoted, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from warner.arrays import Array, Counts, Label
+    from warner.arrays import Array, Counts, Integers, Label, Mask
     from warner.designs import Design
     from warner.documents import Document
-    from warner.explanation.individual_data import Individuals, RandomizedQuestion
-    from warner.regression.cluster_robust import ClusterRobust
+    from warner.regression.formulas import Columns, Terms
     from warner.regression.maxima import Optimum
+    from warner.regression.reports import ReportLikelihoods
+    from warner.regression.standard_errors import ClusterRobust
+    from warner.reports.queries import Table
+
+
+# Individual data
+
+
+ENTRY_BYTES = 120  # of a person with one of the answers: likelihood, indicator, and what the regression makes of them
+
+
+class RandomizedQuestion(NamedTuple):
+    """A randomized question: the column of its reports, and their designs, by the values of the column `by`.
+
+    `values` are the numbers that its answers stand for, where these enter as a number.
+    """
+
+    name: str
+    designs: tuple[Design, ...]
+    labels: tuple[str, ...]
+    by: str | None
+    values: Array | None = None
+
+    @property
+    def domain(self) -> Sequence[Label]:
+        """The possible answers."""
+        return self.designs[0].domain
+
+    @property
+    def k(self) -> int:
+        """The number of possible answers."""
+        return len(self.domain)
+
+
+def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None = None) -> list[RandomizedQuestion]:
+    """Check the designs of all randomized predictors, and the numbers that some of their answers stand for."""
+    if not isinstance(designs, Mapping) or not designs:
+        raise TypeError(
+            f'designs must name the column of each randomized predictor, as {{"trait": design}}, but got {designs!r}'
+        )
+    questions = []
+    for name, design in designs.items():
+        which = by if isinstance(design, Mapping) else None
+        questions.append(RandomizedQuestion(name, *named_designs(design, which), which))
+    for name, numbers in numbers_by_question(values, [question.name for question in questions]).items():
+        place = next(place for place, question in enumerate(questions) if question.name == name)
+        questions[place] = questions[place]._replace(values=values_of(questions[place].designs[0].domain, numbers))
+    for question in questions:
+        if question.k > LARGEST_CHANNEL and any(design.symmetry is None for design in question.designs):
+            raise ValueError(
+                f"the randomized predictor {quoted(question.name)} must have at most {LARGEST_CHANNEL:,} answers, but "
+                f"has {question.k:,}, and every person is entered once for each of them; ask on a coarser grid"
+            )
+    if by is not None and all(question.by is None for question in questions):
+        raise TypeError(
+            f"by names the design of each row, but there is one design for all; leave by={by!r} out, or give designs "
+            'by name: {"trait": {"dice": ..., "direct": ...}}'
+        )
+    return questions
+
+
+class Answers(NamedTuple):
+    """What reports tell of people's answers: likelihoods and debiased indicators, both (n, k), and overall shares."""
+
+    likelihood: Array
+    indicators: Array | None
+    shares: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Individuals:
+    """People with nothing missing: columns by name, the declared orders of levels, and what was told of answers.
+
+    Answers of several questions are all their combinations, those of the last question changing fastest. There is a row
+    for each person, with a constant as its only column.
+    """
+
+    columns: Columns
+    orders: Mapping[str, tuple[str, ...] | None]
+    answers: Answers
+    rows: Observations
+    dropped: int
+
+    @property
+    def n(self) -> int:
+        """The number of people."""
+        return len(self.rows.weight)
+
+
+def individuals(
+    source: Table | Mapping[str, Any],
+    variables: Sequence[str],
+    questions: Sequence[RandomizedQuestion],
+    *,
+    weights: str | None = None,
+    clusters: str | None = None,
+    strata: str | None = None,
+    drop: bool = False,
+) -> Individuals:
+    """Read people: these variables, and the reports of these questions; with `drop`, also without what is no report."""
+    forms = {question.name: [design.report_form for design in question.designs] for question in questions}
+    sampled_in = [name for name in (clusters, strata) if name is not None]
+    versions = [question.by for question in questions if question.by is not None]
+    loaded = load(source, Wanted(forms, (*variables, *versions, *sampled_in), weights), every_row=True)
+    # Names of clusters and strata stay as they are written.
+    known = {
+        name: loaded.column(name, as_written=name not in variables) for name in dict.fromkeys((*variables, *sampled_in))
+    }
+    answers = math.prod(question.k for question in questions)
+    entries = len(next(iter(known.values())).missing) * answers
+    refuse_beyond_memory(
+        entries,
+        ENTRY_BYTES,
+        f"{entries:,} entries, one for each person and each of {counted(answers, 'answer', 'answers')},",
+        "explain the outcome of a random part of the people, or ask on a coarser grid",
+    )
+    reported = [
+        report_likelihoods(loaded, question.name, question.designs, question.labels, question.by, drop=drop)
+        for question in questions
+    ]
+    # Who tells everything, and counts for anything
+    there = [*(~part.missing for part in known.values()), *(part.status == INSIDE for part in reported)]
+    complete: Mask = reduce(np.logical_and, there)
+    weight = np.ones(len(complete)) if loaded.weight is None else loaded.weight
+    kept = complete & (weight > 0)
+    if not kept.any():
+        raise ValueError("data must hold at least one person with nothing missing, but there is none")
+    columns = {name: part.values[kept] for name, part in known.items()}
+    for name, values in columns.items():
+        refuse_infinite(name, values)
+    together = reduce(_together, [_answers(part, kept, weight) for part in reported])
+    sampling = _sampling(columns, clusters, strata, weighted=weights is not None)
+    rows = replace(_rows(together.likelihood, weight[kept]), sampling=sampling)
+    orders = {name: part.order for name, part in known.items()}
+    return Individuals(columns, orders, together, rows, int((~complete).sum()))
+
+
+def _sampling(columns: Mapping[str, Any], clusters: str | None, strata: str | None, *, weighted: bool) -> Sampling:
+    """Give numbers to the clusters and strata that people were sampled in."""
+    cluster, names = (None, None) if clusters is None else numbered(columns[clusters])
+    sampling = Sampling(weighted, cluster, None if strata is None else numbered(columns[strata])[0])
+    people = len(next(iter(columns.values())))
+    sampling.refuse_unidentified(np.ones(people), () if names is None else names.tolist())
+    return sampling
+
+
+def _answers(reports: ReportLikelihoods, kept: Mask, weight: Array) -> Answers:
+    """Give what the reports of one question tell of the people who are kept."""
+    rows = replace(
+        _rows(reports.likelihood(kept), weight[kept]),
+        designs=reports.designs,
+        design=reports.design[kept],
+        report=reports.report[kept],
+        tables=reports.tables,
+    )
+    shares = overall_shares(rows)
+    return Answers(rows.likelihood, debiased(rows, shares), shares)
+
+
+def _rows(likelihood: Array, weight: Array) -> Observations:
+    """Give a row for each person."""
+    one, none = np.ones(len(weight)), np.full(len(weight), -1)
+    return Observations(one[:, np.newaxis], likelihood, weight, weight**2, one, (), none, none, ())
+
+
+def _together(first: Answers, second: Answers) -> Answers:
+    """Join the answers to two questions whose devices were independent: products over all pairs of answers."""
+
+    def product(one: Array, other: Array) -> Array:
+        return np.asarray((one[..., :, np.newaxis] * other[..., np.newaxis, :]).reshape(*one.shape[:-1], -1))
+
+    indicators = None
+    if first.indicators is not None and second.indicators is not None:
+        indicators = product(first.indicators, second.indicators)
+    return Answers(product(first.likelihood, second.likelihood), indicators, product(first.shares, second.shares))
+
+
+# Expanded data
+
+
+DEPENDENT_SHARE_COLUMN = 1e-8  # part of a column that the columns before it must leave over
+
+
+def expanded_design(
+    given: Formula | TermList, people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]
+) -> tuple[Terms, Array]:
+    """Give the terms of a model, and their columns for each combination of answers, of shape (k, n, columns)."""
+    stacked = _stacked(people, variables, questions)
+    terms = _terms(given, stacked, people, questions)
+    copies = np.ascontiguousarray(terms.evaluate(stacked).reshape(-1, people.n, len(terms.names)))
+    flat = copies.reshape(-1, len(terms.names))
+    rows = people.rows
+    refuse_too_few(rows, len(terms.names))
+    refuse_dependent(
+        replace(rows, x=flat, weight=np.tile(rows.weight, len(copies))), coefficient_names(terms.names, questions)
+    )
+    return terms, copies
+
+
+def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]) -> Columns:
+    """Give the columns of copies of all people, one for each combination of answers."""
+    sizes = [question.k for question in questions]
+    total = int(np.prod(sizes))
+    stacked = {name: np.tile(people.columns[name], total) for name in variables}
+    for question, place in zip(questions, np.unravel_index(np.arange(total), sizes), strict=True):
+        held = objects([str(label) for label in question.domain]) if question.values is None else question.values
+        stacked[question.name] = np.repeat(held[place], people.n)
+    return stacked
+
+
+def _terms(
+    given: Formula | TermList, stacked: Columns, people: Individuals, questions: Sequence[RandomizedQuestion]
+) -> Terms:
+    """Make the terms, with the last answer of each question as the reference; numbers enter as they are."""
+    orders = dict(people.orders)
+    for question in (one for one in questions if one.values is None):
+        labels = [str(label) for label in question.domain]
+        orders[question.name] = (labels[-1], *labels[:-1])
+    # What a formula remembers of all people, such as their average, is that of one copy.
+    copies = int(np.prod([question.k for question in questions]))
+    once: Integers = np.repeat([1, *[0] * (copies - 1)], people.n)
+    return given.terms(stacked, once, orders)
+
+
+def coefficient_names(names: Sequence[str], questions: Sequence[RandomizedQuestion]) -> tuple[str, ...]:
+    """Name indicators of answers by the answer alone: trait[yes]."""
+    for question in questions:
+        for label in question.domain:
+            names = [name.replace(f"{question.name}[T.{label}]", f"{question.name}[{label}]") for name in names]
+    return tuple(names)
+
+
+def _independent(columns: Array) -> list[int]:
+    """Give the columns, by their numbers, that do not follow from those before them."""
+    basis: list[Array] = []
+    chosen = []
+    for place, column in enumerate(columns.T):
+        size = float(np.linalg.norm(column))
+        left = column
+        for _ in range(2):  # once more, against rounding
+            left = left - sum((direction * (direction @ left) for direction in basis), np.zeros_like(left))
+        if size > 0 and np.linalg.norm(left) > DEPENDENT_SHARE_COLUMN * size:
+            basis.append(left / np.linalg.norm(left))
+            chosen.append(place)
+    return chosen
+
+
+def share_design_matrix(copies: Array) -> Array:
+    """Give what the shares of the answers may depend on: a constant, and what is left of the terms at the reference."""
+    columns = np.column_stack([np.ones(copies.shape[1]), copies[-1]])
+    return columns[:, _independent(columns)]
+
+
+# Explanations
+
 
 Method: TypeAlias = Literal["corrected", "ml"]
 Shares: TypeAlias = Literal["covariates", "constant"]

@@ -37,10 +37,9 @@ from warner.explanation.corrected_score import (
     solve_corrected_score,
     units,
 )
-from warner.regression.cluster_robust import cluster_robust, information_by_cluster
 from warner.regression.likelihood import Expansion
 from warner.regression.maxima import Optimum, maximise
-from warner.regression.standard_errors import inverse_information
+from warner.regression.standard_errors import cluster_robust, information_by_cluster, inverse_information
 from warner.regression.starts import Start
 
 if TYPE_CHECKING:
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Mask
     from warner.explanation.corrected_score import OutcomeFamily, OutcomeTerms
-    from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.data import Observations
+    from warner.regression.standard_errors import ClusterRobust
 
 START_EFFECT = 1.0  # of an answer: standard deviations of the outcome; twice that in log-odds
 START_STEPS = 8  # of Newton's method for a logit from which a start is made

@@ -31,22 +31,81 @@ References
 .. [2] J. N. K. Rao, I. Molina, "Small Area Estimation", 2nd edition, Wiley 2015, sections 6.1 and 10.3.
 .. [3] G. S. Datta, J. N. K. Rao, D. D. Smith, "On measuring the variability of small area estimators under a basic area
    level model", Biometrika 92 (2005), 183-196.
+
+Direct estimates of groups: the unbiased share of each, and its sampling variance at any overall share.
+
+In group g an answer shows in a readout: of :math:`n_g` people :math:`c_g` were counted, each with probability
+:math:`b + a\theta_g`. The direct estimate is :math:`y_g = (c_g/n_g - b)/a`. One debiased report of anybody, in any
+group, has the variance :math:`f(1-f)/a^2` with :math:`f = b + am` and m the mean share of the groups. Shares differ
+between groups by :math:`\tau^2`; by the law of total variance the rest lies within, exactly:
+
+.. math:: \operatorname{Var} y_g = \tau^2 + v_g, \qquad
+          v_g = \frac{1}{n_g} \Bigl( \frac{f (1 - f)}{a^2} - \tau^2 \Bigr).
+
+A group's own estimated variance would not do: it goes with the estimate, and is 0 for a count of 0. Since
+
+.. math:: \frac{f (1 - f)}{a^2} = \frac{b (1 - b)}{a^2} + \frac{1 - 2b}{a} \, m - m^2,
+
+the variance is a polynomial in m and :math:`\tau^2`, :math:`r_g (\text{base} + \text{slope} \, m - \text{curvature} \,
+m^2 - \tau^2)` with :math:`r_g = 1/n_g`. Where a share does not show in a binomial count, the variance of one report is
+that under all reports together, which is a constant. Of a mean, where this variance is mostly that of people, it is the
+pooled variance within groups, as in an analysis of variance: what is left of the total after a :math:`\tau^2` that few
+groups tell badly would be too small on average. The collections of a pool are joined in each group by their
+precisions at the overall share m, with weights :math:`\lambda_p`; then :math:`r_g = \sum \lambda_p^2 / n_p`, and the
+coefficients are averages with the weights :math:`\lambda_p^2 / n_p`.
+
+Any law of the shares: nonparametric maximum likelihood, for groups that form clusters or lie far out.
+
+A group's count is binomial: of :math:`n_g` people :math:`c_g` were counted, each with probability
+:math:`b + a\theta_g`. So the likelihood :math:`f_g(x)` of every share x is known, and the law of the shares can be
+anything. The one that makes the counts most likely, :math:`\max_\pi \sum_g \log \sum_j \pi_j f_g(x_j)` [1]_, is found
+on a grid. It is a maximum if, and only if, no value is worth more weight,
+
+.. math:: d_j = \frac1G \sum_g \frac{f_g(x_j)}{\sum_i \pi_i f_g(x_i)} \le 1 \quad \text{for all } j,
+          \qquad \pi_j (1 - d_j) = 0,
+
+which Newton's steps solve with :math:`\pi_j (1 - d_j) = \mu` and :math:`\mu` that falls to 0 (an interior-point method,
+as in [2]_). The share of a group is then its posterior mean.
+
+Where shares are normal or beta, partial pooling (`fay_herriot`) is closer, since it has only two numbers to learn. So
+this law is taken only where a hundred groups or more make it far more likely than the best beta law: by more than
+:math:`A \log G`, where A is the number of values that have weight, at least 3. That is Schwarz's criterion: each value
+costs two numbers, itself and its weight, of :math:`\tfrac12 \log G` each. (With 3 for all A, normal shares with little
+noise were taken for clusters.) Its own posterior intervals are too short, as they take the estimated law for the true
+one: the standard errors stay those of partial pooling. A group whose noise is less than the distance between two values
+of the grid keeps its partially pooled share, which is nearly its own.
+
+References
+----------
+.. [1] J. Kiefer, J. Wolfowitz, "Consistency of the maximum likelihood estimator in the presence of infinitely many
+   incidental parameters", Ann. Math. Stat. 27 (1956), 887-906.
+.. [2] R. Koenker, I. Mizera, "Convex optimization, shape constraints, compound decisions, and empirical Bayes rules",
+   J. Amer. Stat. Assoc. 109 (2014), 674-685.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit, xlog1py, xlogy
 
 from warner.arrays import SMALLEST
+from warner.inference.normal import ADDED_REPORTS
+from warner.special import beta_cdf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from warner.arrays import Array
-    from warner.groups.direct_estimates import DirectEstimates
+    from warner.arrays import Array, Counts, Mask, Numbers, Sets
+    from warner.inference.binomial import Binomial
+    from warner.reports.tallies import Collected, Tally
+
+
+# Fay herriot
+
 
 SPREADS_TRIED, SPREADS = 25, 49  # of the grid on which the likelihood is looked for, and of that which is averaged over
 NEGLIGIBLE_NATS = 18.0  # nats below the maximum of the likelihood
@@ -254,3 +313,318 @@ def law_of_spreads(log_likelihood: Array, relative: Array) -> Array:
         law /= law.sum()
     posterior = likelihood * law[:, np.newaxis]
     return np.asarray(posterior / posterior.sum(axis=0))
+
+
+# Direct estimates
+
+
+LEAST_REPORT_VARIANCE = 1e-12  # of one debiased report, where reports are so many that they tell it
+ENOUGH_WITHIN_GROUPS = 30.0  # degrees of freedom, that reports tell their variance within groups
+
+
+@dataclass(frozen=True)
+class DirectEstimates:
+    """Unbiased shares of one set of answers, of shape (groups,), with what tells their sampling variance.
+
+    Attributes
+    ----------
+    share : ndarray of shape (groups,)
+        The unbiased share of each group; 0 where reports do not tell it.
+    per_report : ndarray of shape (groups,)
+        What the variance of one report is multiplied by: one over the number of reports; 0 where there are none.
+    base, slope, curvature, between : ndarray of shape (groups,) or (1,)
+        One report has the variance base + slope m - curvature m^2 - between tau^2, where m is the mean of the shares
+        and tau^2 their variance between groups.
+    informative : ndarray of bool of shape (groups,)
+        Which groups tell the share: those with reports, under a design that is not silent.
+    least : float
+        The variance that one report has at least, within and between groups together: direct answers of people who all
+        agree would have none, as if it were certain that nobody else differs.
+    """
+
+    share: Array
+    per_report: Array
+    base: Array
+    slope: Array
+    curvature: Array
+    between: Array
+    informative: Mask
+    least: float = LEAST_REPORT_VARIANCE
+
+    @classmethod
+    def known(cls, share: Array, variance: Array) -> DirectEstimates:
+        """Give estimates whose variances are known, as those of a meta-analysis are taken to be."""
+        nothing, one = np.zeros(1), np.ones(share.shape)
+        return cls(share, one, variance, nothing, nothing, nothing, np.ones(share.shape, dtype=bool))
+
+    def sampling_variance(self, mean: Numbers, between: Numbers) -> Array:
+        """Give the variances at a mean share and a variance between groups; arrays that broadcast with the groups."""
+        whole = np.maximum(self.base + mean * (self.slope - mean * self.curvature), self.least)
+        return np.asarray(self.per_report * np.maximum(whole - between * self.between, LEAST_REPORT_VARIANCE))
+
+    def select(self, groups: Mask) -> DirectEstimates:
+        """Give those of some groups."""
+        coefficients = (self.base, self.slope, self.curvature, self.between)
+        base, slope, curvature, between = (part if part.size == 1 else part[groups] for part in coefficients)
+        share, per_report = self.share[groups], self.per_report[groups]
+        informative = self.informative[groups]
+        return DirectEstimates(share, per_report, base, slope, curvature, between, informative, self.least)
+
+    def overall(self) -> float:
+        """Give the mean share, each group weighted by the precision that it has if all are alike."""
+        some = self.select(self.informative)
+        mean = 0.5
+        for _ in range(3):  # it hardly depends on where the variance is taken
+            weight = 1 / np.maximum(some.sampling_variance(mean, 0.0), SMALLEST)
+            mean = float(np.clip(weight @ some.share / weight.sum(), 0, 1))
+        return mean
+
+
+class Collection(NamedTuple):
+    """How one set of answers shows in one collection: arrays of shape (groups,), the coefficients also (1,)."""
+
+    share: Array
+    n: Array
+    base: Array
+    slope: Array
+    curvature: Array
+    informative: Mask
+    between: Array = np.ones(1)
+
+    def within_groups(self) -> Collection:
+        """Take what differs between groups out of the variance of one report, where reports tell how much it is."""
+        some = self.informative
+        n, share = self.n[some], self.share[some]
+        freedom = float(n.sum()) - n.size
+        if self.curvature.any() or freedom < ENOUGH_WITHIN_GROUPS:
+            return self
+        apart = float(n @ (share - n @ share / n.sum()) ** 2)
+        base = np.maximum((self.base * n.sum() - apart) / freedom, LEAST_REPORT_VARIANCE)
+        return self._replace(base=base, between=np.zeros(1))
+
+    def precision(self, mean: float) -> Array:
+        """Give the precision of each group's share where the mean share is this."""
+        one = np.maximum(self.base + mean * (self.slope - mean * self.curvature), LEAST_REPORT_VARIANCE)
+        return np.where(self.informative, self.n / one, 0.0)
+
+
+def direct_estimates(tally: Collected, sets: Sets | None = None) -> list[DirectEstimates]:
+    """Give the direct estimates of the shares of all answers, or of some sets of answers; one for each set."""
+    collections = [_collections(part, sets) for part in tally.parts]
+    return [_joined(list(parts)) for parts in zip(*collections, strict=True)]
+
+
+def direct_sum(tally: Collected, sets: Sets) -> DirectEstimates:
+    """Give the direct estimates of the share of one set, with its variance within groups as the groups have it."""
+    return _joined([_collections(part, sets)[0].within_groups() for part in tally.parts])
+
+
+def _collections(part: Tally, sets: Sets | None) -> list[Collection]:
+    """Read how every set shows in one collection."""
+    answered, width = part.answered, part.k if sets is None else len(sets)
+    if part.design.epsilon == 0 or not answered.any():
+        nothing, nobody = np.zeros(answered.size), np.zeros(answered.size, dtype=bool)
+        zero = np.zeros(1)
+        return [Collection(nothing, nothing, zero, zero, zero, nobody)] * width
+    readout = part.readout(None if answered.all() else answered, sets)
+    base, gain, exact = (np.atleast_2d(np.asarray(value)) for value in (readout.base, readout.gain, readout.exact))
+    constant = base * (1 - base) / gain**2
+    if not exact.all():
+        constant = np.where(exact, constant, _variance_of_one_report(part, sets))
+    slope, curvature = np.where(exact, (1 - 2 * base) / gain, 0.0), np.where(exact, 1.0, 0.0)
+    share, trials = readout.share(), np.broadcast_to(readout.trials, readout.count.shape)
+    parts = (_column(array, answered) for array in (share, trials, constant, slope, curvature))
+    share_of, n_of, base_of, slope_of, curvature_of = parts
+    return [
+        _what_reports_tell(share_of(k), n_of(k), base_of(k), slope_of(k), curvature_of(k), answered)
+        for k in range(width)
+    ]
+
+
+def _what_reports_tell(
+    share: Array, n: Array, base: Array, slope: Array, curvature: Array, answered: Mask
+) -> Collection:
+    """Give a collection in which nothing is infinite: a set that reports do not tell is not informative."""
+    known = np.isfinite(base)
+    informative = answered & known
+    base, slope, curvature = (np.where(known, part, 0.0) for part in (base, slope, curvature))
+    return Collection(np.where(informative, share, 0.0), n, base, slope, curvature, informative)
+
+
+def _column(array: Counts, answered: Mask) -> Callable[[int], Array]:
+    """Give the columns of an array that broadcasts to (groups with reports, sets): a number for each group, or one."""
+    whole, once = array.shape[0] > 1 or answered.sum() == 1, (array.shape[1] == 1 or not array.strides[1])
+
+    def column(place: int) -> Array:
+        values = np.asarray(array[:, 0 if once else place], dtype=np.float64)
+        if not whole or answered.all():
+            return values
+        result = np.zeros(answered.size)
+        result[answered] = values
+        return result
+
+    return column
+
+
+def _variance_of_one_report(part: Tally, sets: Sets | None) -> Array:
+    """Give the variance of one report under the reports of all groups together, of shape (1, sets)."""
+    counts, n = part.scaled()
+    histogram = part.scaled_histogram()
+    together = None if histogram is None else histogram.sum(axis=0, keepdims=True)
+    total = n.sum(axis=0, keepdims=True)
+    readout = part.design.readout(counts.sum(axis=0, keepdims=True), total, sets, histogram=together)
+    return np.broadcast_to(np.asarray(readout.error) ** 2 * total, (1, readout.share().shape[1]))
+
+
+def _joined(parts: list[Collection]) -> DirectEstimates:
+    """Join the collections of each group by their precisions at the overall share."""
+    if len(parts) == 1:
+        share, n, base, slope, curvature, informative, between = parts[0]
+        each = np.divide(1, n, out=np.zeros_like(share), where=informative)
+        return DirectEstimates(share, each, base, slope, curvature, between, informative, _least_variance(parts))
+    overall = _overall(parts)
+    precision = np.stack([part.precision(overall) for part in parts])
+    weight = precision / np.maximum(precision.sum(axis=0), SMALLEST)
+    n = np.stack([part.n for part in parts])
+    each = np.divide(weight**2, n, out=np.zeros_like(n), where=precision > 0)
+    total = each.sum(axis=0)
+    share = (weight * [part.share for part in parts]).sum(axis=0)
+
+    def averaged(values: Sequence[Array]) -> Array:
+        summed = sum(one * value for one, value in zip(each, values, strict=True))
+        return np.asarray(np.divide(summed, total, out=np.zeros_like(total), where=total > 0))
+
+    names = ("base", "slope", "curvature", "between")
+    base, slope, curvature, between = (averaged([getattr(part, name) for part in parts]) for name in names)
+    return DirectEstimates(share, total, base, slope, curvature, between, total > 0, _least_variance(parts))
+
+
+def _least_variance(parts: list[Collection]) -> float:
+    """Give the least variance of one report, s (1 - s) at the share s of a few reports that would say otherwise."""
+    reports = sum(float(part.n[part.informative].sum()) for part in parts)
+    share = ADDED_REPORTS / (max(reports, ADDED_REPORTS) + ADDED_REPORTS)
+    return max(share * (1 - share), LEAST_REPORT_VARIANCE)
+
+
+def _overall(parts: list[Collection]) -> float:
+    """Give the mean share of all groups and collections, by their precisions."""
+    mean = 0.5
+    for _ in range(3):
+        weight = [part.precision(mean) for part in parts]
+        named = sum(float(mine @ part.share) for mine, part in zip(weight, parts, strict=True))
+        mean = float(np.clip(named / max(sum(float(mine.sum()) for mine in weight), SMALLEST), 0, 1))
+    return mean
+
+
+# Nonparametric
+
+
+VALUES = 121  # of the grid of shares
+FEWEST_GROUPS_FOR_ANY_LAW, FEWEST_VALUES = 100, 3  # for which this law is thought of
+LEARNT_FROM = 4_000  # groups at most, evenly spaced among all: so many tell the law
+CERTIFIED = 1e-6  # how much more than 1 a derivative may be
+LAW_NEWTON_STEPS = 200  # at most; about 20 are needed
+SHRINKING = 0.1  # of mu from step to step
+HAS_WEIGHT = 1e-4  # weight of a value that counts as one
+
+
+def shares_under_any_law(counts: Binomial, direct: DirectEstimates, pooled: Pooled) -> Array | None:
+    """Give the posterior means of the shares under the most likely law; None where a beta law says as much.
+
+    `counts` are those of all groups, NaN where there are no reports; `pooled` are their partially pooled shares.
+    """
+    told = direct.informative & np.isfinite(counts.count)
+    if told.sum() < FEWEST_GROUPS_FOR_ANY_LAW:
+        return None
+    first, last = np.clip([direct.share[told].min(), direct.share[told].max()], 0, 1)
+    grid = np.linspace(first, last, VALUES)  # the law has no weight elsewhere
+    noise = np.sqrt(direct.sampling_variance(pooled.overall, 0.0))
+    fine = np.flatnonzero(told & (noise >= grid[1] - grid[0]))
+    if fine.size < FEWEST_GROUPS_FOR_ANY_LAW or first == last:
+        return None
+    learnt = fine[:: -(-fine.size // LEARNT_FROM)]
+    distinct, repeated = np.unique(np.stack([part[learnt] for part in counts]), axis=1, return_counts=True)
+    likelihood, many = likelihoods(distinct, grid), repeated.astype(np.float64)
+    law = most_likely_law(likelihood, many)
+    gain = log_likelihood(likelihood, law, many) - best_beta_likelihood(likelihood, grid, many, pooled)
+    if gain <= max(FEWEST_VALUES, values_with_weight(law)) * np.log(learnt.size):
+        return None
+    shares = np.array(pooled.share)
+    for block in np.array_split(fine, -(-fine.size * VALUES // BLOCK)):
+        joint = likelihoods(np.stack([part[block] for part in counts]), grid) * law
+        shares[block] = joint @ grid / joint.sum(axis=1)
+    shares[~told] = law @ grid  # groups that tell nothing have the mean of all
+    return shares
+
+
+def likelihoods(counts: Array, grid: Array) -> Array:
+    """Give the likelihood of each share of a grid in each group, (groups, grid), the largest 1.
+
+    `counts` are rows: the count, the trials, base and gain.
+    """
+    count, trials, base, gain = counts[:, :, np.newaxis]
+    probability = np.clip(base + gain * grid, 0, 1)
+    logarithm = xlogy(count, probability) + xlog1py(trials - count, -probability)
+    return np.asarray(np.exp(logarithm - logarithm.max(axis=1, keepdims=True)))
+
+
+def log_likelihood(likelihood: Array, law: Array, many: Array) -> float:
+    """Give the log-likelihood of a law on the grid."""
+    return float(many @ np.log(np.maximum(likelihood @ law, SMALLEST)))
+
+
+def derivatives(likelihood: Array, law: Array, many: Array) -> Array:
+    """Give the directional derivatives towards each value of the grid, over the groups: at most 1 at the maximum."""
+    return np.asarray(many @ (likelihood / (likelihood @ law)[:, np.newaxis]) / many.sum())
+
+
+def most_likely_law(likelihood: Array, many: Array) -> Array:
+    """Give the law on a grid under which counts are most likely; `many` groups have each row of the likelihood."""
+    weight = many / many.sum()
+    size = likelihood.shape[1]
+    law, slack = np.full(size, 1 / size), np.ones(size)
+    for _ in range(LAW_NEWTON_STEPS):
+        if derivatives(likelihood, law / law.sum(), many).max() <= 1 + CERTIFIED:
+            break
+        scaled = likelihood / (likelihood @ law)[:, np.newaxis]
+        target = SHRINKING * (law @ slack) / size / law
+        curvature = (scaled.T * weight) @ scaled
+        curvature[np.diag_indices(size)] += slack / law
+        step = np.linalg.solve(curvature, weight @ scaled - 1 + target)
+        change = target - slack - slack / law * step
+        law = law + _feasible(law, step) * step
+        slack = slack + _feasible(slack, change) * change
+    return np.asarray(law / law.sum())
+
+
+def _feasible(values: Array, step: Array) -> float:
+    """Give the part of a step, at most the whole, that leaves all values positive."""
+    falling = step < 0
+    return min(1.0, 0.99 * float(np.min(-values[falling] / step[falling]))) if falling.any() else 1.0
+
+
+def values_with_weight(law: Array) -> int:
+    """Count the values of a law: neighbours on the grid that have weight are one value, between them."""
+    weighty = law > HAS_WEIGHT
+    return int(weighty[0]) + int((weighty[1:] & ~weighty[:-1]).sum())
+
+
+def best_beta_likelihood(likelihood: Array, grid: Array, many: Array, pooled: Pooled) -> float:
+    """Give the log-likelihood of the most likely beta law, in the cells of the grid."""
+    from scipy.optimize import minimize  # which takes longer to load than all of our modules
+
+    edges = np.concatenate([[0], (grid[1:] + grid[:-1]) / 2, [1]])
+
+    def law(mean_and_size: Array) -> Array:
+        mean, size = expit(mean_and_size[0]), np.exp(np.clip(mean_and_size[1], -20, 20))
+        return np.diff(beta_cdf(max(mean * size, SMALLEST), max((1 - mean) * size, SMALLEST), edges))
+
+    mean = float(np.clip(pooled.overall, 0.01, 0.99))
+    relative = np.clip(pooled.spread**2 / (mean * (1 - mean)), 1e-4, 0.9)
+    found = minimize(
+        lambda x: -log_likelihood(likelihood, law(x), many),
+        [logit(mean), np.log(1 / relative - 1)],
+        method="Nelder-Mead",
+        options={"xatol": 1e-3, "fatol": 1e-3},
+    )
+    return -float(found.fun)

@@ -14,35 +14,49 @@ from warner.arrays import objects
 from warner.designs.labels import all_labels
 from warner.estimators import refuse_silent
 from warner.estimators.projections import nearest_shares
-from warner.groups.direct_estimates import direct_estimates
-from warner.groups.fay_herriot import Pooled, all_partially_pooled
-from warner.groups.group_covariates import Covariates, group_covariates, no_covariates
+from warner.groups.fay_herriot import (
+    FEWEST_GROUPS_FOR_ANY_LAW,
+    Pooled,
+    all_partially_pooled,
+    direct_estimates,
+    shares_under_any_law,
+)
 from warner.groups.group_intervals import (
     COVERAGE_WORDS,
     INTERVAL_HEADINGS,
     GroupIntervals,
+    GroupMeans,
+    GroupRanks,
+    GroupTest,
     NotBinomialError,
+    agreeing_interval,
     binomial_counts,
     check_kind,
-    exact_limits,
-)
-from warner.groups.group_means import GroupMeans, group_means, pooled_share, pooled_sum
-from warner.groups.heterogeneity import (
-    GroupTest,
-    agreeing_interval,
     cochran_test,
     conditional_test,
+    exact_limits,
+    expected_ranks,
+    group_means,
+    pooled_share,
+    pooled_sum,
     q_profile,
     squared_correlations,
     summed_cochran_test,
 )
-from warner.groups.nonparametric import FEWEST_GROUPS_FOR_ANY_LAW, shares_under_any_law
-from warner.groups.ordered_groups import axis_of_values, has_place, without_place
-from warner.groups.random_walk import RandomWalks, Series, ordered_series
-from warner.groups.ranks import GroupRanks, expected_ranks
+from warner.groups.random_walk import (
+    Covariates,
+    RandomWalks,
+    Series,
+    axis_of_values,
+    group_covariates,
+    has_place,
+    no_covariates,
+    ordered_series,
+    without_place,
+)
+from warner.inference.comparisons import unmirrored
 from warner.inference.intervals import mirrored, positions_of
-from warner.inference.two_answers import unmirrored
-from warner.reports.pools import holds_every_answer, refuse_uncounted
+from warner.reports.tallies import holds_every_answer, refuse_uncounted
 from warner.results import Result, TableRows, as_frame, as_json, critical_value, group_column, listed, plain
 from warner.simulate import seeded_by
 from warner.words import enumerated, level_text, quoted
@@ -55,8 +69,8 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Label, PerGroup
     from warner.documents import Document
-    from warner.groups.direct_estimates import DirectEstimates
-    from warner.reports.pools import Collected
+    from warner.groups.fay_herriot import DirectEstimates
+    from warner.reports.tallies import Collected
     from warner.typesetting import Printed
 
 FORMAT = "warner group estimates"

@@ -1,25 +1,234 @@
-"""Intervals of the shares of groups: what they hold for, and the exact ones where shares show in binomial counts."""
+r"""Intervals of the shares of groups: what they hold for, and the exact ones where shares show in binomial counts.
+
+FAB limits: confidence intervals that are exact for every group, and short where the other groups suggest.
+
+"Frequentist, assisted by Bayes" [1]_: Clopper and Pearson's interval has the error probability :math:`\alpha/2` in
+either tail. Any other division is exact as well, even one that depends on the share: the share :math:`\theta` is
+accepted after c of n reports if, for a positive gain,
+
+.. math:: P_\theta(X \le c) > \alpha \, (1 - s(\theta)) \quad \text{and} \quad P_\theta(X \ge c) > \alpha \, s(\theta).
+
+Whatever the function s is, the probability that the true share is not accepted is at most :math:`\alpha`, as long as s
+does not depend on the group's own reports. Intervals are the shortest on average over shares with mean m and spread
+:math:`\tau` if
+
+.. math:: \Phi^{-1}(\alpha s) - \Phi^{-1}(\alpha (1 - s)) = 2 \sigma_\theta (m - \theta) / \tau^2, \qquad
+          \sigma_\theta^2 = f (1 - f) / (n a^2), \quad f = b + a \theta.
+
+Far above m, s is near 0, and the lower tail has all of :math:`\alpha`. For a negative gain s and 1 - s change places.
+
+m and :math:`\tau` come from all other groups. Each is left out of the regression and of the restricted likelihood of
+`fay_herriot` by taking its terms away: with the leverage :math:`h = w x' A^{-1} x` and the residual e, the prediction
+without the group is :math:`y - e/(1-h)`, the determinant :math:`(1-h) \det A`, and the sum of squares smaller by
+:math:`w e^2 / (1-h)`. What that leaves, the share at which variances are taken, comes from the half of the groups to
+which the group does not belong, so that nothing at all depends on its own reports.
+
+References
+----------
+.. [1] C. Yu, P. D. Hoff, "Adaptive multigroup confidence intervals with constant coverage", Biometrika 105 (2018),
+   319-335.
+
+Means of a number in all groups, and the shares of sets of answers: sums of shares that are pooled as one.
+
+A mean is the share of a fuzzy set (module ``inference.means``), so that it has a direct estimate in every group, with
+the sampling variance that the design tells; groups are then drawn towards each other as those of a share are.
+
+Expected ranks of groups: where each may stand, by draws from the laws of their pooled shares.
+
+Ranks of separate estimates are led by the smallest groups, whose noise is the largest. Expected ranks are not: a group
+of which little is known is expected in the middle, with a wide range.
+
+Heterogeneity of groups: the test that all are alike, for one answer or for many, and the interval of the spread.
+
+*An exact test*, where each group has one binomial count, all with the same base and gain. Equal shares are then equal
+probabilities of a report. Given their total, such counts are multivariate hypergeometric, whatever the common share is.
+The likelihood-ratio statistic T is compared with B draws from this distribution: :math:`(1 + \#\{T^* \ge T\}) / (B+1)`
+is a p-value. Of many groups, draws end with the twentieth T* that is as large, and after l draws the p-value is 20/l
+[3]_.
+
+*An approximate test*, elsewhere. If all groups have the same share (or lie on the regression),
+:math:`Q(0) = \sum (y_g - \mu_g)^2 / v_g` is about chi-squared with as many degrees of freedom as there are groups that
+tell the share, less the number of coefficients [1]_. It is far from that where groups are small and nearly all of their
+counts are 0: p is below 0.001 in a quarter of such surveys.
+
+*The interval of the spread.* With the spread :math:`\tau`, :math:`Q(\tau) = \sum (y_g - \mu_g)^2 / (v_g + \tau^2)` has
+that chi-squared distribution; all spreads at which it is neither improbably large nor improbably small are the interval
+[2]_. It leaves out 0 exactly where twice the tail of the test is below one minus the level.
+
+The statistics of K answers are not independent. With the correlation matrix R of their unbiased shares in one group,
+and d degrees of freedom each, the sum has the mean Kd and the variance :math:`2 d \lVert R \rVert^2`, so that it is
+about a multiple of chi-squared with :math:`d K^2 / \lVert R \rVert^2` degrees of freedom (Satterthwaite). R is that of
+surveys drawn from the overall distribution.
+
+References
+----------
+.. [1] W. G. Cochran, "The combination of estimates from different experiments", Biometrics 10 (1954), 101-129.
+.. [2] W. Viechtbauer, "Confidence intervals for the amount of heterogeneity in meta-analysis", Stat. Med. 26 (2007),
+   37-52.
+.. [3] J. Besag, P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991), 301-304.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc, chdtri, ndtri, xlogy
 
 from warner.arrays import objects
-from warner.groups.fab_intervals import Prior, fab_limits, from_the_others
-from warner.inference.binomial import Binomial
+from warner.groups.fay_herriot import (
+    SPREADS,
+    Pooled,
+    direct_estimates,
+    direct_sum,
+    fits,
+    largest_spread,
+    partially_pooled,
+)
+from warner.groups.random_walk import RandomWalks, Series
+from warner.inference.binomial import ROUNDING, Binomial, at_least
+from warner.inference.intervals import Confidence, mirrored
+from warner.inference.means import Mean, numbers_of, sets_of
 from warner.inference.ranking import reports_in_papers
-from warner.results import Result, plain
-from warner.typesetting import Printed, interval_cells, labels, percent_cells, share_decimals
-from warner.words import level_text
+from warner.reports.tallies import Pool, Tally
+from warner.results import Result, critical_value, plain, rows
+from warner.searching import bisected, bisected_each
+from warner.simulate import seeded_by
+from warner.special import deviance
+from warner.typesetting import Printed, cells, interval_cells, labels, p_value_cells, percent_cells, share_decimals
+from warner.words import group_name, level_text, p_value, printable, quoted, tabulated
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Sets
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Counts, Integers, Label, Mask, Sets
     from warner.documents import Document
-    from warner.groups.direct_estimates import DirectEstimates
-    from warner.reports.pools import Collected
+    from warner.groups.fay_herriot import DirectEstimates
+    from warner.groups.group_estimates import GroupEstimates
+    from warner.inference.quantities import Rows
+    from warner.reports.tallies import Collected
+
+
+# Fab intervals
+
+
+SHARES = 101  # at which every group looks for the ends of its interval, twice
+FAB_HALVINGS = 30  # of the distance between two of them
+DIVISIONS = 4001  # of the error probability, in a table
+LEAST_DIVISION = 1e-6  # no tail is without error probability
+LEAST_BELIEVED_SPREAD = 1e-3  # that is believed of the other groups
+GROUPS_AT_ONCE = 2_000
+
+
+class Prior(NamedTuple):
+    """What the other groups suggest of each: the mean and the spread of its share."""
+
+    mean: Array
+    spread: Array
+
+
+def from_the_others(direct: DirectEstimates, covariates: Array) -> Prior:
+    """Give mean and spread for every group, from the reports of all others."""
+    groups = direct.share.size
+    mean, spread = np.full(groups, 0.5), np.full(groups, np.inf)  # the tails are divided evenly
+    odd = np.arange(groups) % 2 == 1
+    for half in (odd, ~odd):
+        other = direct.select(~half)
+        if half.any() and other.informative.any() and direct.informative.sum() > covariates.shape[1] + 2:
+            at = other.overall()
+            left_out = _left_out(direct, covariates, at, largest_spread(other, at))
+            mean[half], spread[half] = left_out.mean[half], left_out.spread[half]
+    return Prior(mean, spread)
+
+
+def _left_out(direct: DirectEstimates, covariates: Array, at: float, largest: float) -> Prior:
+    """Leave out each group in turn; variances are taken at one share, and spreads go up to the largest."""
+    spreads = largest * np.linspace(0, 1, SPREADS) ** 2
+    cells = np.gradient(spreads)
+    likelihood, means = np.empty((2, SPREADS, direct.share.size))
+    for place, spread in enumerate(spreads):
+        fit = fits(direct, covariates, np.array([spread]), at, steps=1)
+        total = np.where(direct.informative, fit.sampling_variance[0] + spread**2, 1.0)
+        weight = direct.informative / total
+        remaining = np.maximum(1 - weight * fit.variance_of_mean[0], 1e-12)
+        residual = direct.share - fit.mean[0]
+        means[place] = direct.share - residual / remaining
+        # Twice the log-likelihood changes by the terms of the group: log w, log (1 - h), and its part of the squares
+        lost = np.log(total) + weight * residual**2 / remaining - np.log(remaining)
+        likelihood[place] = fit.log_likelihood[0] + np.where(direct.informative, lost, 0.0) / 2
+    weights = cells[:, np.newaxis] * np.exp(likelihood - likelihood.max(axis=0))
+    weights /= weights.sum(axis=0)
+    means = np.where(direct.informative, means, direct.share)
+    return Prior((weights * means).sum(axis=0), np.maximum(spreads @ weights, LEAST_BELIEVED_SPREAD))
+
+
+def fab_limits(counts: Binomial, prior: Prior, level: float) -> tuple[Array, Array]:
+    """Give the limits of the shares behind binomial counts; a prior that knows nothing gives Clopper and Pearson's."""
+    blocks = range(0, counts.count.size, GROUPS_AT_ONCE)
+    ends = []
+    for first in blocks:
+        some = slice(first, first + GROUPS_AT_ONCE)
+        chosen = Binomial(*(part[some] for part in counts)), Prior(*(part[some] for part in prior))
+        ends.append(_limits(*chosen, 1 - level))
+    low, high = (np.concatenate(parts) for parts in zip(*ends, strict=True))
+    return low, high
+
+
+def _limits(counts: Binomial, prior: Prior, alpha: float) -> tuple[Array, Array]:
+    shares = _shares_tried(counts, alpha)
+    accepted = np.stack([_accepts(counts, prior, alpha, share) for share in shares])
+    first, last = accepted.argmax(axis=0), len(shares) - 1 - accepted[::-1].argmax(axis=0)
+
+    def at(place: Integers) -> Array:
+        return np.asarray(shares[np.clip(place, 0, len(shares) - 1), np.arange(shares.shape[1])])
+
+    def inside(share: Array) -> Mask:
+        return _accepts(counts, prior, alpha, share)
+
+    low, _ = bisected_each(inside, at(first - 1), at(first), FAB_HALVINGS)
+    _, high = bisected_each(lambda share: ~inside(share), at(last), at(last + 1), FAB_HALVINGS)
+    return np.where(first == 0, 0.0, low), np.where(last == len(shares) - 1, 1.0, high)
+
+
+def _shares_tried(counts: Binomial, alpha: float) -> Array:
+    """Give shares in rising order, of shape (shares, groups): over the whole range, and near the unbiased share."""
+    f = np.clip(counts.count / counts.n, 0.5 / (counts.n + 1), 1 - 0.5 / (counts.n + 1))
+    unbiased = np.clip(counts.share_at(f), 0, 1)
+    widest = -ndtri(alpha * LEAST_DIVISION) * np.sqrt(f * (1 - f) / counts.n) / np.abs(counts.gain)
+    near = unbiased + np.linspace(-1, 1, SHARES)[:, np.newaxis] * widest
+    everywhere = np.broadcast_to(np.linspace(0, 1, SHARES)[:, np.newaxis], near.shape)
+    return np.sort(np.concatenate([np.clip(near, 0, 1), everywhere]), axis=0)
+
+
+def _accepts(counts: Binomial, prior: Prior, alpha: float, share: Array) -> Mask:
+    """Tell which groups accept these shares.
+
+    A count below what noise alone explains is taken as that much for the lower tail, and one above what certainty
+    explains for the upper tail: that only widens, and no interval is empty.
+    """
+    f = np.clip(counts.reported(share), 0, 1)
+    sigma = np.sqrt(f * (1 - f) / counts.n) / np.abs(counts.gain)
+    upper = divided(2 * sigma * (prior.mean - share) / prior.spread**2, alpha)
+    upper = np.where(counts.gain > 0, upper, 1 - upper)
+    others = counts.n - np.maximum(counts.count, counts.n * counts.lowest)
+    few = at_least(others, counts.n, 1 - f)  # the same as `at_most` of the reports that count, and six times as fast
+    many = at_least(np.minimum(counts.count, counts.n * counts.highest), counts.n, f)
+    return np.asarray((few > alpha * (1 - upper)) & (many > alpha * upper))
+
+
+def divided(needed: Array, alpha: float) -> Array:
+    r"""Give the part s of the error probability for which :math:`\Phi^{-1}(\alpha s) - \Phi^{-1}(\alpha(1-s))` is this.
+
+    >>> divided(np.array([-100.0, 0.0, 100.0]), 0.05).round(3).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    part = np.linspace(LEAST_DIVISION, 1 - LEAST_DIVISION, DIVISIONS)
+    return np.interp(needed, ndtri(alpha * part) - ndtri(alpha * (1 - part)), part)
+
+
+# Group intervals
+
 
 COVERAGE_WORDS = {"average": "on average", "each": "for each group"}
 INTERVAL_HEADINGS = {
@@ -137,3 +346,416 @@ def binomial_counts(tally: Collected, sets: Sets | None, place: int) -> Binomial
         for values, told in zip(result, (readout.count, readout.trials, readout.base, readout.gain), strict=True):
             values[groups] = np.broadcast_to(told, readout.count.shape)[:, place]
     return result
+
+
+# Group means
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class GroupMeans(Mean):
+    """Means of a number in all groups, each drawn towards the others as far as its own reports are noise.
+
+    It has the attributes of `Mean <warner.inference.means.Mean>`, with groups; a group without reports has a mean, too.
+
+    Attributes
+    ----------
+    own : ndarray of shape (groups,)
+        The weight of the group's own reports in its mean, from 0 to 1; the rest comes from the other groups.
+    kind : str
+        Whether intervals hold on ``average`` over the groups, or for ``each`` of them.
+    """
+
+    numbers = ("value", "se", "low", "high", "own")
+
+    own: Array
+    kind: str
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the level holds only about: exact limits are those for each group, without weights."""
+        return self.kind != "each" or self.weighted
+
+    @property
+    def interval_name(self) -> str:
+        """Name the intervals, as the shares of groups do."""
+        about = "approximate " if self.kind == "each" and self.weighted else ""
+        return f"{about}{level_text(self.confidence.level)} {INTERVAL_HEADINGS[self.kind]}"
+
+    def rows(self) -> Rows:
+        """Give the means as rows of a table of quantities, which says what their intervals hold for."""
+        return super().rows()._replace(method=f"{self.method}, {INTERVAL_HEADINGS[self.kind].partition(', ')[2]}")
+
+    def to_dict(self) -> Document:
+        """Give the means as what JSON can hold, and what their intervals hold for."""
+        return super().to_dict() | {"kind": self.kind, "holds": COVERAGE_WORDS[self.kind]}
+
+
+def pooled_share(direct: DirectEstimates, covariates: Array, series: Series | None) -> Pooled:
+    """Pool one share of all groups: towards a regression, or along an order."""
+    return partially_pooled(direct, covariates) if series is None else RandomWalks(direct, series).pooled()
+
+
+def pooled_sum(estimates: GroupEstimates, sets: Sets, level: float, kind: str) -> tuple[Pooled, Array, Array]:
+    """Pool the shares of one set of answers, which may be fuzzy, and give their limits."""
+    reach, tally, matrix = critical_value(level), estimates.tally, estimates.covariates.matrix
+    check_kind(kind)
+    direct = direct_sum(tally, sets)
+    if not direct.informative.any():
+        raise ValueError("reports must tell what is asked for, but under this design they do not")
+    together = pooled_share(direct, matrix, estimates.series)
+    if kind == "each":
+        return together, *exact_limits(tally, sets, 0, direct, matrix, level, estimates.along)
+    share = np.clip(together.share, 0, 1)
+    low, high = (np.clip(share + side * reach * together.error, 0, 1) for side in (-1, 1))
+    return together, low, high
+
+
+def group_means(estimates: GroupEstimates, values: Any, level: float, kind: str) -> GroupMeans:
+    """Give the mean of the numbers that answers stand for, of each group; of two answers, as their shares have it."""
+    tally = estimates.tally
+    x = numbers_of(tally, values)
+    least, width = float(x.min()), float(np.ptp(x))
+    if width == 0:
+        raise ValueError("values must not all be equal, or there is nothing to estimate")
+    if mirrored([part.design for part in tally.parts]):
+        place = int(x.argmax())
+        share, error, own = (part[:, place] for part in (estimates.shares, estimates.errors, estimates.own))
+        low, high = estimates.answer_limits(place, level, kind)
+    else:
+        together, low, high = pooled_sum(estimates, sets_of((x - least) / width), level, kind)
+        share, error, own = np.clip(together.share, 0, 1), together.error, together.own
+    return GroupMeans(
+        value=least + width * share,
+        se=width * error,
+        low=least + width * low,
+        high=least + width * high,
+        own=own,
+        kind=kind,
+        quantity="mean",
+        confidence=Confidence(level),
+        methods=(METHOD_NAMES[kind],),
+        n=tally.n,
+        weighted=not tally.simple,
+        by=tally.by,
+        groups=tally.groups,
+    )
+
+
+# Ranks
+
+
+DRAWS, FEW_DRAWS = 2_000, 200  # for up to MANY_GROUPS, and for more
+MANY_GROUPS = 10_000
+RANKS_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupRanks(Result):
+    """Expected ranks of groups by the share of one answer, 1 for the largest.
+
+    Attributes
+    ----------
+    tally : Tally or Pool
+        The reports.
+    answer : label
+        The answer whose shares are ranked.
+    expected, low, high : ndarray of shape (groups,)
+        The expected rank, and its range at the level.
+    among_first : ndarray of shape (groups,)
+        The probability of being among the first `count`.
+    count : int
+        How many are first.
+    level : float
+        Of the ranges.
+    """
+
+    tally: Collected
+    answer: Label
+    expected: Array
+    low: Array
+    high: Array
+    among_first: Array
+    count: int
+    level: float
+
+    def table(self) -> dict[str, Counts]:
+        """Give a row for each group: its expected rank, the range, and the probability of being among the first."""
+        names = {name: objects(key[place] for key in self.tally.groups) for place, name in enumerate(self.tally.by)}
+        return names | {"rank": self.expected, "low": self.low, "high": self.high, "first": self.among_first}
+
+    def to_dict(self) -> Document:
+        """Give the ranks as what JSON can hold."""
+        return {"answer": self.answer, "count": self.count, "level": self.level, "ranks": rows(self.table())}
+
+    def printed(self, **_: Any) -> Printed:
+        """Give a table for a paper: all groups, in their order."""
+        table, first = self.table(), "first" if self.count == 1 else f"among the first {self.count:,}"
+        columns = {name: labels(table[name]) for name in self.tally.by}
+        columns |= {
+            "expected rank": [f"{rank:.1f}" for rank in self.expected],
+            f"{level_text(self.level)} range": [
+                f"{low:.0f} to {high:.0f}" for low, high in zip(self.low, self.high, strict=True)
+            ],
+            f"{first} (%)": [f"{100 * part:.0f}" for part in self.among_first],
+        }
+        title = f"Expected ranks of groups by the share of {quoted(self.answer)}"
+        return Printed(columns, title, (f"{reports_in_papers(self.tally)}.",))
+
+    def text(self) -> str:
+        """Write a table for people, the first ranks first."""
+        order = np.argsort(self.expected, kind="stable")[:RANKS_SHOWN]
+        first = "first" if self.count == 1 else f"among the first {self.count:,}"
+        columns = {
+            printable(", ".join(self.tally.by)): [printable(group_name(self.tally.groups[i])) for i in order],
+            "expected rank": [f"{self.expected[i]:.1f}" for i in order],
+            f"{level_text(self.level)} range": [f"{self.low[i]:.0f} to {self.high[i]:.0f}" for i in order],
+            first: [f"{100 * self.among_first[i]:.0f} %" for i in order],
+        }
+        rest = len(self.tally.groups) - order.size
+        more = [f"... and {rest:,} more groups"] * (rest > 0)
+        return "\n".join([f"Ranks of groups by the share of {quoted(self.answer)}", *tabulated(columns), *more])
+
+
+def expected_ranks(
+    share: Array, error: Array, count: int, level: float, seed: int
+) -> tuple[Array, Array, Array, Array]:
+    """Give expected ranks, the ends of their ranges, and the probability of being among the first `count`."""
+    rng = np.random.default_rng(seed)
+    draws = DRAWS if share.size <= MANY_GROUPS else FEW_DRAWS
+    places = np.empty((draws, share.size), dtype=np.int32)
+    for draw in range(draws):
+        order = np.argsort(-(share + error * rng.standard_normal(share.size)), kind="stable")
+        places[draw, order] = np.arange(1, share.size + 1)
+    low, high = np.quantile(places, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return places.mean(axis=0), np.floor(low), np.ceil(high), (places <= count).mean(axis=0)
+
+
+# Heterogeneity
+
+
+HETEROGENEITY_TOLERANCE = 1e-9  # how near an end of the interval is found
+SURVEYS_DRAWN = 2_000  # drawn for the correlations between answers
+CONDITIONAL_DRAWS = 1_999  # of counts given their total, at most
+FEWEST_CONDITIONAL_DRAWS, COUNTS_DRAWN = 99, 2 * 10**7  # at least, and of all groups together: a few seconds
+EXCEEDANCES, GROUPS_DRAWN_IN_FULL = 20, 100  # after which draws end; not up to so many groups, where they take no time
+STATISTIC_ROUNDING = 1e-13  # relative rounding of a sum of x ln x
+MOST_DRAWN_FROM = 10**9  # reports from which counts are drawn
+CONDITIONAL_COUNTS_AT_ONCE = 200_000  # drawn together
+PEOPLE = 20  # in each of them, at most: correlations do not depend on their number
+
+
+class Q(NamedTuple):
+    """Cochran's statistic with its degrees of freedom and the probability of one as large where groups are alike."""
+
+    statistic: float
+    freedom: int
+    p_value: float
+
+
+def cochran_q(direct: DirectEstimates, covariates: Array) -> Q:
+    """Test whether all groups have one share, or lie on the regression."""
+    freedom = degrees_of_freedom(direct, covariates)
+    statistic = float(_q(direct, covariates, np.zeros(1), direct.overall())[0])
+    return Q(statistic, freedom, float(chdtrc(freedom, statistic)) if freedom > 0 else 1.0)
+
+
+def degrees_of_freedom(direct: DirectEstimates, covariates: Array) -> int:
+    """Count the groups that tell the share, less the coefficients."""
+    coefficients: int = covariates.shape[1]
+    return int(direct.informative.sum()) - coefficients
+
+
+def q_profile(
+    direct: DirectEstimates, covariates: Array, level: float, limit: float | None = None
+) -> tuple[float, float]:
+    """Give the interval of the spread, from 0 to the largest that shares can have, or to a `limit`."""
+    freedom = degrees_of_freedom(direct, covariates)
+    overall = direct.overall()
+    largest = largest_spread(direct, overall) if limit is None else limit
+    if freedom <= 0:
+        return 0.0, largest
+    tails = chdtri(freedom, [(1 - level) / 2, (1 + level) / 2])
+
+    def end(tail: float) -> float:
+        """Find where Q, which falls with the spread, is this."""
+
+        def below(spread: float) -> bool:
+            return bool(_q(direct, covariates, np.array([spread]), overall)[0] <= tail)
+
+        if below(0.0):
+            return 0.0
+        return bisected(below, 0.0, largest, close=HETEROGENEITY_TOLERANCE)[1] if below(largest) else largest
+
+    return end(float(tails[0])), end(float(tails[1]))
+
+
+def _q(direct: DirectEstimates, covariates: Array, spreads: Array, overall: float) -> Array:
+    fit = fits(direct, covariates, spreads, overall)
+    some = direct.informative
+    total = np.where(some, fit.sampling_variance + spreads[:, np.newaxis] ** 2, 1.0)
+    return np.asarray((some * (direct.share - fit.mean) ** 2 / total).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupTest(Result):
+    """The test that all groups are alike (or lie on the regression; along an order, that nothing changes).
+
+    Attributes
+    ----------
+    statistic : float
+        The likelihood-ratio statistic, Cochran's Q, or its sum over the answers.
+    freedom : float
+        The degrees of freedom of its chi-squared distribution, which an exact test does not use.
+    p_value : float
+        The p-value that is printed. For one share it is the smallest level at which the interval of the spread leaves
+        out 0: twice the tail, as that interval has two sides. For many answers it is the tail itself.
+    one_sided : float
+        The probability of such a statistic, or a larger one, if all groups are alike: the test by itself.
+    method : str
+        ``conditional likelihood ratio``, ``Cochran``, ``sum of Cochran``, or ``likelihood ratio`` of a random walk.
+    tally : Tally or Pool, optional
+        The reports.
+    approximate : bool
+        Whether the p-value uses the chi-squared distribution; otherwise it is exact, from draws given the total count.
+    """
+
+    statistic: float
+    freedom: float
+    p_value: float
+    one_sided: float
+    method: str
+    tally: Collected | None = None
+    approximate: bool = True
+
+    def printed(self, **_: Any) -> Printed:
+        """Give a table for a paper: the statistic, its degrees of freedom and both p-values."""
+        columns = {
+            name: cells(column) for name, column in self.table().items() if not name.endswith(("_value", "_sided"))
+        }
+        columns |= {
+            "p": p_value_cells(np.array([self.p_value])),
+            "p (one-sided)": p_value_cells(np.array([self.one_sided])),
+        }
+        notes = () if self.tally is None else (f"{reports_in_papers(self.tally)}.",)
+        return Printed(columns, "Test that all groups are alike", notes)
+
+    def table(self) -> dict[str, Counts]:
+        """Give the test as columns with one row."""
+        return {name: np.array([value]) for name, value in self.to_dict().items()}
+
+    def to_dict(self) -> Document:
+        """Give the test as what JSON can hold."""
+        names = ("method", "statistic", "freedom", "p_value", "one_sided", "approximate")
+        return {name: getattr(self, name) for name in names}
+
+    def text(self) -> str:
+        """Say it in a line."""
+        names = {"Cochran": "Cochran's Q", "sum of Cochran": "the sum of Cochran's Q"}
+        statistic = f"{names.get(self.method, self.method)} {self.statistic:.4g}"
+        if self.approximate:
+            degrees = "degree" if self.freedom == 1 else "degrees"
+            statistic = f"approximate, {statistic} on {self.freedom:.4g} {degrees} of freedom"
+        else:
+            statistic = f"exact, {statistic}"
+        one_sided = p_value(self.one_sided)
+        return f"That all groups are alike: {p_value(self.p_value)} ({statistic}, one-sided {one_sided})"
+
+
+def conditional_test(counts: Binomial) -> GroupTest | None:
+    """Test by draws given the total that counts of groups have one probability; None if they have different designs.
+
+    Groups without reports have NaN. The counts seed the draws, so that the p-value is the same whatever the order of
+    the groups and whichever of the two answers is counted.
+    """
+    answered = counts.n >= 1
+    n, base, gain = (np.asarray(part)[answered] for part in counts[1:])
+    if n.size < 2 or np.ptp(base) > 0 or np.ptp(gain) > 0 or n.sum() >= MOST_DRAWN_FROM:
+        return None
+    people, named = np.rint(n).astype(np.int64), np.rint(np.asarray(counts.count)[answered]).astype(np.int64)
+    ordered = min(sorted(zip(people.tolist(), one.tolist(), strict=True)) for one in (named, people - named))
+    people, named = np.array(ordered, dtype=np.int64).T
+    statistic = float(_likelihood_ratio(named, people))
+    one_sided = _conditional_p_value(named, people, seeded_by(named))
+    method = "conditional likelihood ratio"
+    return GroupTest(statistic, n.size - 1, min(1.0, 2 * one_sided), one_sided, method, approximate=False)
+
+
+def _likelihood_ratio(counts: Integers, n: Integers) -> Array:
+    """Return twice the log-likelihood ratio of probabilities of their own and an equal one."""
+    expected = counts.sum() / n.sum() * n
+    return np.asarray(2 * (deviance(counts, expected) + deviance(n - counts, n - expected)).sum())
+
+
+def _conditional_p_value(counts: Integers, n: Integers, rng: np.random.Generator) -> float:
+    """Return the p-value of the likelihood-ratio statistic given the total of the counts.
+
+    Given the total, it rises with the sum of x ln x over both kinds of reports of all groups.
+    """
+    draws = min(CONDITIONAL_DRAWS, max(FEWEST_CONDITIONAL_DRAWS, COUNTS_DRAWN // counts.size - 1))
+    stop = EXCEEDANCES if counts.size > GROUPS_DRAWN_IN_FULL else draws + 1
+    largest = int(n.max())
+    table = xlogy(np.arange(largest + 1.0), np.arange(largest + 1.0)) if largest <= CONDITIONAL_COUNTS_AT_ONCE else None
+
+    def sums(drawn: Integers) -> Array:
+        both = (drawn, n - drawn)
+        return np.asarray(sum((xlogy(x, x) if table is None else table[x]).sum(axis=-1) for x in both))
+
+    observed = float(sums(counts)) * (1 - STATISTIC_ROUNDING)
+    step, exceeded = max(1, CONDITIONAL_COUNTS_AT_ONCE // counts.size), 0
+    for start in range(0, draws, step):
+        drawn = rng.multivariate_hypergeometric(n, counts.sum(), size=min(step, draws - start), method="marginals")
+        as_large = exceeded + np.cumsum(sums(drawn) >= observed)
+        if as_large[-1] >= stop:
+            return stop / (start + 1 + int(np.argmax(as_large >= stop)))
+        exceeded = int(as_large[-1])
+    return (1 + exceeded) / (draws + 1)
+
+
+def agreeing_interval(low: float, high: float, test: GroupTest, level: float) -> tuple[float, float]:
+    """Return the interval of the spread that leaves out 0 exactly where the test refutes it."""
+    refuted = test.p_value < (1 - level) * (1 - ROUNDING)  # 1 - 0.95 is a hair above 0.05
+    low = max(low, HETEROGENEITY_TOLERANCE) if refuted else 0.0
+    return low, max(low, high)
+
+
+def cochran_test(direct: DirectEstimates, covariates: Array) -> GroupTest:
+    """Test one answer."""
+    q = cochran_q(direct, covariates)
+    return GroupTest(q.statistic, q.freedom, min(1.0, 2 * q.p_value), q.p_value, "Cochran")
+
+
+def summed_cochran_test(answers: Sequence[DirectEstimates], covariates: Array, squared: float) -> GroupTest:
+    """Test all answers at once; the `squared` correlations between their unbiased shares sum to this."""
+    each = [cochran_q(direct, covariates) for direct in answers]
+    statistic, expected = sum(q.statistic for q in each), sum(q.freedom for q in each)
+    if expected <= 0:
+        return GroupTest(statistic, 0, 1.0, 1.0, "sum of Cochran")
+    freedom = expected * len(each) / squared
+    tail = float(chdtrc(freedom, statistic * freedom / expected))
+    return GroupTest(statistic, freedom, tail, tail, "sum of Cochran")
+
+
+def squared_correlations(tally: Collected, told: list[int], means: Array, rng: np.random.Generator) -> float:
+    """Give the sum of the squared correlations between the unbiased shares of these answers, K if there are none."""
+    numbers = [float(np.sum(part.effective)) for part in tally.parts]
+    people = [max(1, round(min(PEOPLE, sum(numbers)) * number / sum(numbers))) if number else 0 for number in numbers]
+    groups = tuple((survey,) for survey in range(SURVEYS_DRAWN))
+    parts = [
+        Tally(
+            part.design,
+            part.design.draw_counts(means, n, rng=rng, size=SURVEYS_DRAWN),
+            n=np.full(SURVEYS_DRAWN, n),
+            by=("survey",),
+            groups=groups,
+        )
+        for part, n in zip(tally.parts, people, strict=True)
+    ]
+    drawn = direct_estimates(Pool(tuple(parts)) if len(parts) > 1 else parts[0])
+    shares = np.stack([drawn[place].share for place in told])
+    deviation = shares - shares.mean(axis=1, keepdims=True)
+    size = np.linalg.norm(deviation, axis=1, keepdims=True)
+    scores = deviation[size[:, 0] > 0] / size[size[:, 0] > 0]
+    # The products of rows, or of columns, whichever are fewer, have the same sum of squares.
+    products = scores @ scores.T if len(scores) <= SURVEYS_DRAWN else scores.T @ scores
+    chance = len(scores) * (len(scores) - 1) / SURVEYS_DRAWN  # what correlations of draws add
+    return max(float(np.square(products).sum()) - chance, float(len(scores)), 1.0)

@@ -24,23 +24,48 @@ References
 .. [1] J. Durbin, S. J. Koopman, "Time Series Analysis by State Space Methods", 2nd edition, Oxford 2012, chapter 2.
 .. [2] N. G. Shephard, A. C. Harvey, "On the probability of estimating a deterministic component in the local level
    model", J. Time Ser. Anal. 11 (1990), 339-347.
+
+Groups in an order: what numbers, dates, weeks, months and quarters are read as positions on a line.
+
+Covariates of groups: columns of numbers with a row for each group, joined to the groups of a tally.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtri, gammaincc
 
+from warner.arrays import SMALLEST
 from warner.groups.fay_herriot import Pooled, largest_spread, likely_range, refined_maximum, trapezoid
+from warner.lazy import on_first_use
+from warner.regression.formulas import kind
+from warner.reports.loading import column
+from warner.reports.tallies import Pool, group_order
 from warner.searching import bisected
+from warner.words import counted, enumerated, group_name, quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import narwhals as nw
+    from numpy.typing import NDArray
+
     from warner.arrays import Array, Counts, Integers, Mask
-    from warner.groups.direct_estimates import DirectEstimates
+    from warner.groups.fay_herriot import DirectEstimates
+    from warner.reports.tallies import Collected, Group
+else:
+    nw = on_first_use("narwhals")
+
+
+# Random walk
+
 
 STEPS_TRIED, STEPS_AVERAGED = (
     25,
@@ -221,3 +246,217 @@ class RandomWalks:
             else bisected(lambda x: not likely(x), best, self.largest, close=WALK_TOLERANCE)[1]
         )
         return low, high
+
+
+# Ordered groups
+
+
+EPOCH = date(1970, 1, 1)
+NUMBER_AS_TEXT = re.compile(r"[-+]?\d{1,15}(\.\d+)?")
+DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
+WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)
+QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])", re.IGNORECASE)
+
+
+class Axis(NamedTuple):
+    """Where groups lie: positions, NaN for those without one; and whether these are days since 1970."""
+
+    positions: Array
+    dates: bool
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The groups that have a position, from left to right."""
+        placed = np.flatnonzero(np.isfinite(self.positions))
+        return placed[np.argsort(self.positions[placed], kind="stable")]
+
+
+def axis_of_values(values: Sequence[object]) -> Axis | None:
+    """Give the axis of values that have an order; None where they have none. Missing values have no position.
+
+    >>> axis_of_values(["2026-W01", "2026-W02", "2026-W10", None]).positions.tolist()
+    [20451.0, 20458.0, 20514.0, nan]
+    """
+    known = list(dict.fromkeys(value for value in values if value is not None))
+    if not known or any(isinstance(value, bool) for value in known):
+        return None
+    for reads, dates in ((_number, False), (_day, True)):
+        found = [reads(value) for value in known]
+        if None not in found and len(set(found)) == len(found):
+            places = dict(zip(known, found, strict=True))
+            positions = [np.nan if value is None else places[value] for value in values]
+            return Axis(np.array(positions, dtype=np.float64), dates)
+    return None
+
+
+def has_place(tally: Collected, along: str | None) -> Mask:
+    """Tell which groups have a place along a column: those that have a value of it; all where there is no order."""
+    if along is None:
+        return np.ones(len(tally.groups), dtype=bool)
+    return np.array([group[tally.by.index(along)] is not None for group in tally.groups])
+
+
+def without_place(tally: Collected, along: str | None) -> str:
+    """Say that some groups have no place along a column; nothing where all have."""
+    all_placed = has_place(tally, along).all()
+    return "" if all_placed else f"groups without a value of {along!r} have no place along it, and no share here"
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, int | float):
+        return float(value) if np.isfinite(value) else None
+    return float(value) if isinstance(value, str) and NUMBER_AS_TEXT.fullmatch(value.strip()) else None
+
+
+def _day(value: object) -> float | None:
+    """Read a date as days since 1970: a day, with or without a time; the first day of a week, a month or a quarter."""
+    if isinstance(value, datetime | date):
+        value = value.isoformat()
+    text = str(value).strip()
+    try:
+        if found := WEEK.fullmatch(text):
+            return float((date.fromisocalendar(int(found[1]), int(found[2]), 1) - EPOCH).days)
+        if found := QUARTER.fullmatch(text):
+            return float((date(int(found[1]), 3 * int(found[2]) - 2, 1) - EPOCH).days)
+        if not (found := DATE.fullmatch(text)):
+            return None
+        year, month, day, hour, minute, second = (int(part) if part else None for part in found.groups())
+        moment = datetime(year or 0, month or 0, day or 1, hour or 0, minute or 0, second or 0, tzinfo=UTC)
+    except ValueError:  # February 30
+        return None
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(days=1)
+
+
+# Group covariates
+
+
+COLLINEAR = 1e-9  # of the largest diagonal of a triangular factor: below, a covariate follows from the others
+
+
+class Covariates(NamedTuple):
+    """A tally with all groups that have covariates, their names, and a row of an orthonormal basis for each group."""
+
+    tally: Collected
+    names: tuple[str, ...]
+    matrix: Array
+
+
+def no_covariates(tally: Collected) -> Covariates:
+    """Give groups that are drawn to one overall share: a column of ones."""
+    return Covariates(tally, (), np.ones((len(tally.groups), 1)))
+
+
+def group_covariates(tally: Collected, on: Any) -> Covariates:
+    """Join columns of numbers to the groups of a tally.
+
+    Groups that have covariates but no reports become groups without reports, whose shares the regression tells.
+    """
+    given = _columns(on)
+    for name in tally.by:
+        if name not in given:
+            raise ValueError(
+                f"on must have the column {name!r}, which names the groups, but has "
+                f"{enumerated([repr(other) for other in given]) or 'none'}"
+            )
+    names = tuple(name for name in given if name not in tally.by)
+    if not names:
+        raise ValueError(f"on must have a column of numbers besides {enumerated([repr(name) for name in tally.by])}")
+    rows = list(zip(*(_plain(given[name]) for name in tally.by), strict=True))
+    _refuse_repeated(rows)
+    found, others = _matched(tally.groups, rows)
+    numbers = np.column_stack([_numbers(name, given[name]) for name in names])
+    complete = _with_groups(tally, [rows[place] for place in others])
+    of_group = dict(zip(tally.groups, found, strict=True)) | {rows[place]: place for place in others}
+    values = numbers[[of_group[group] for group in complete.groups]]
+    told = complete.answered
+    if told.sum() <= len(names) + 1:
+        raise ValueError(
+            f"on must have fewer covariates than there are groups with reports, less one for the overall share and one "
+            f"for the spread, but has {len(names)} for {counted(int(told.sum()), 'group', 'groups')}; leave some out"
+        )
+    return Covariates(complete, names, _orthonormal(values, told, names))
+
+
+def _columns(on: Any) -> dict[str, Any]:
+    if isinstance(on, Mapping):
+        given = {str(name): values for name, values in on.items()}
+        lengths = {len(values) for values in given.values() if hasattr(values, "__len__")}
+        if any(not hasattr(values, "__len__") or isinstance(values, str) for values in given.values()):
+            raise TypeError("on must hold columns as long as each other, with a row for each group")
+        if len(lengths) > 1:
+            raise ValueError(f"on must have columns as long as each other, but they have lengths {sorted(lengths)}")
+        return given
+    try:
+        frame: Any = nw.from_native(on)
+    except TypeError:
+        raise TypeError(
+            f"on must be a data frame or a mapping of columns, with a row for each group, but got {type(on).__name__}"
+        ) from None
+    whole = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    return {name: whole[name] for name in whole.columns}
+
+
+def _plain(values: Any) -> list[Any]:
+    """Give the values that name groups as Python has them: whole numbers as such, what is missing as None."""
+    listed = values.to_list() if hasattr(values, "to_list") else np.asarray(values, dtype=object).tolist()
+    plain = (value.item() if isinstance(value, np.generic) else value for value in listed)
+    return [None if value != value else _whole(value) for value in plain]  # NaN differs from itself
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _refuse_repeated(rows: list[Group]) -> None:
+    if len(set(rows)) < len(rows):
+        twice = next(row for place, row in enumerate(rows) if row in rows[:place])
+        raise ValueError(f"on must have one row for each group, but {quoted(group_name(twice))} is there twice")
+
+
+def _matched(groups: tuple[Group, ...], rows: list[Group]) -> tuple[list[int], list[int]]:
+    """Find the row of each group, and the rows of no group: by values, else by how they are written, as 1 and "1"."""
+    places = {row: place for place, row in enumerate(rows)}
+    written = {tuple(map(str, row)): place for place, row in enumerate(rows)}
+    found = [places.get(group, written.get(tuple(str(_whole(value)) for value in group), -1)) for group in groups]
+    absent = [group_name(group) for group, place in zip(groups, found, strict=True) if place < 0]
+    if absent:
+        raise ValueError(
+            f"on must have a row for each group, but has none for {enumerated([quoted(name) for name in absent])}"
+        )
+    return found, sorted(set(range(len(rows))) - set(found))
+
+
+def _numbers(name: str, values: Any) -> Array:
+    read = column(name, values)
+    if kind(read.values) == "text":
+        raise ValueError(f"on must hold numbers, but column {name!r} holds texts; make a column of 0 and 1 for each")
+    if read.missing.any():
+        lacking = counted(int(read.missing.sum()), "row lacks", "rows lack")
+        raise ValueError(f"on must have no missing values, but {lacking} {name!r}")
+    numbers = read.values.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"on must hold finite numbers, but column {name!r} does not")
+    return numbers
+
+
+def _with_groups(tally: Collected, more: list[Group]) -> Collected:
+    if not more:
+        return tally
+    groups = tuple(sorted([*tally.groups, *more], key=group_order))
+    parts = tuple(part.with_groups(groups) for part in tally.parts)
+    return Pool(parts) if len(parts) > 1 else parts[0]
+
+
+def _orthonormal(values: Array, told: Any, names: tuple[str, ...]) -> Array:
+    """Give a basis of intercept and covariates that is orthonormal over the groups with reports."""
+    values = values / np.maximum(np.abs(values).max(axis=0), SMALLEST)  # so that squares are numbers
+    centre, scale = values[told].mean(axis=0), values[told].std(axis=0)
+    if (scale == 0).any():
+        raise ValueError(f"on must vary between groups, but {names[int((scale == 0).argmax())]!r} is the same in all")
+    matrix = np.column_stack([np.ones(len(values)), (values - centre) / scale])
+    factor: Array = np.linalg.qr(matrix[told]).R
+    diagonal = np.abs(np.diag(factor))
+    if (diagonal <= COLLINEAR * diagonal.max()).any():
+        dependent = names[int((diagonal <= COLLINEAR * diagonal.max()).argmax()) - 1]
+        raise ValueError(f"on must not hold {dependent!r}, which follows from the other covariates; leave it out")
+    return np.asarray(np.linalg.solve(factor.T, matrix.T).T)

@@ -27,12 +27,11 @@ from scipy.special import ndtr
 
 from warner.inference.binomial import Binomial
 from warner.inference.check_results import Test
-from warner.inference.exact_differences import MOST_REPORTS, equality_scores, equality_test
-from warner.inference.joint_readouts import Joint
-from warner.inference.newcombe import Sample, joined_test
-from warner.inference.normal import Sampled, ratio_to_error
-from warner.inference.two_answers import answers_of_interest
-from warner.reports.pools import holds_every_answer
+from warner.inference.comparisons import answers_of_interest
+from warner.inference.differences import Sample, joined_test
+from warner.inference.exact_tests import MOST_REPORTS, equality_scores, equality_test
+from warner.inference.normal import Joint, Sampled, ratio_to_error
+from warner.reports.tallies import holds_every_answer
 from warner.results import plain
 from warner.words import p_value, percent, quoted
 
@@ -42,8 +41,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Label, Mask
     from warner.designs.labels import Labels
     from warner.documents import Document
-    from warner.reports.pools import Collected
-    from warner.reports.tallies import Tally
+    from warner.reports.tallies import Collected, Tally
 
 NAME = "same population"
 MOST_REPORTS_OF_GROUPS = 50 * MOST_REPORTS  # of all groups together, up to which exact tests take a few seconds

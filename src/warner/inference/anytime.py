@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Mask, Numbers
     from warner.designs.facts import Readout
     from warner.reports.counts import DistinctCounts
-    from warner.reports.pools import Collected
+    from warner.reports.tallies import Collected
 
 DEPARTURE_STEPS = 60  # of Newton's method, far more than are needed
 NEWTON_TOLERANCE = 1e-8  # relative step of Newton's method, whose next one would be about its square

@@ -1,4 +1,26 @@
-"""Results of a goodness-of-fit check: the tests of each collection, each with its sentence, and the verdict."""
+r"""Results of a goodness-of-fit check: the tests of each collection, each with its sentence, and the verdict.
+
+Influence of fake reports (poisoning): how far some of them can move a share.
+
+Replacing m of N reports, or leaving m out, changes the observed shares by at most 2m/N in all, and no estimator here by
+more than 1/\|p - q\| times that. Shares sum to one, so any one of them moves by at most half of it,
+:math:`m / (N |p-q|)`: 5 fakes among 100 reports with p - q = 1/2 move a share by up to 10 percentage points.
+
+It holds for `inv`, `inv_n` and `inv_p`, and with p > q (or two answers) for `mle`. With p < q and more answers `mle`
+has no such bound: where an answer is never reported, one report can move half of everything. Where a report supports
+several answers, it moves each of them by so much at once; the bound then holds for `inv`, and twice of it for `inv_p`,
+because all shares are lowered by one constant, which may move the other way. `shrink` has no such bound: one report
+can change what is believed of all shares, and has moved one by 2.8 times as much.
+
+Goodness of fit of open reports: whether what no answer changes has the law of the design.
+
+Of an open domain hardly two reports are alike, and any value may be held by everybody or by nobody: the support of a
+value refutes little. But levels and directions are drawn whatever people hold, so that the counts of
+`ancillary_counts` are exactly binomial. Each is tested on both sides, and the smallest p-value is multiplied by the
+number of tests: reports that fit are found not to with probability at most 1 - level, exactly. Seen are a client with
+other weights of the levels, a weak generator of directions, copies of reports, and reports that were made up without
+care; not seen are the wrong odds, crafted reports with honest directions, and dishonest answers.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +32,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.arrays import objects
-from warner.inference.fake_reports import influence_text, moved_by
-from warner.results import Result, plain
+from warner.designs.support_counts import AncillaryCount, ancillary_counts
+from warner.estimators.auto import METHODS_COMPARED
+from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, described, has_turned, many_answers
+from warner.inference.binomial import at_least, at_most
+from warner.reports.tallies import holds_every_answer
+from warner.results import Result, check_level, plain, rows
 from warner.typesetting import Printed, amount_cells, cells, labels, p_value_cells
 from warner.words import (
     aligned,
     amount,
+    conjoined,
     counted,
     enumerated,
     level_text,
     p_value,
+    percent,
     printable,
     quoted,
     reports_counted,
@@ -35,8 +63,97 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.documents import Document
     from warner.inference.agreement import AgreementTest
-    from warner.reports.pools import Collected
-    from warner.reports.tallies import Tally
+    from warner.reports.open_tallies import OpenTally
+    from warner.reports.tallies import Collected, Tally
+
+
+# Fake reports
+
+
+def moved_by(tally: Collected, fakes: float) -> PerGroup:
+    """Bound how far so many fake reports among those counted can have moved any one share.
+
+    With weights, `fakes` is the weight of the fakes together. Of a pool, the most that fakes in one collection can do
+    to what that collection says.
+    """
+    if not 0 <= fakes < math.inf:
+        raise ValueError(f"fakes must be a number of reports, at least 0, but got {fakes!r}")
+    moved = []
+    for part in (part for part in tally.parts if part.design.epsilon > 0):
+        n = np.atleast_1d(part.n).astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved.append(np.where(n > 0, fakes / (n / part.design.leverage()), np.nan))
+    most = np.fmax.reduce(moved)
+    return most if tally.by else float(most[0])
+
+
+def influence_text(tally: Collected, fakes: int | None = None, method: str | None = None) -> str:
+    """Say how far fake reports can have moved a share: so many of them, or each percent of the reports if None.
+
+    With the estimator that the shares are from, its own bound, if there is one, in words that need no name of it.
+
+    >>> from warner import RandomizedResponse, Tally
+    >>> influence_text(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]), 1)
+    'Fake reports: 1 fake among the reports can have moved any share by up to 2 percentage points.'
+    """
+    most = ", in the collection where that is most" if len(tally.parts) > 1 else ""
+    times, others = (1, _for_whom(tally)) if method is None else _of_method(tally, method)
+    if fakes is None:
+        leverage = times * max(part.design.leverage() for part in tally.parts if part.design.epsilon > 0)
+        text = (
+            "Fake reports: every 1 % of fakes among the reports can have moved any share by up to "
+            f"{leverage:.3g} percentage points{most}."
+        )
+    else:
+        weight = " of weight 1" if tally.weighted else ""
+        where = " (in the smallest group)" if tally.by else ""
+        text = (
+            f"Fake reports: {counted(fakes, 'fake', 'fakes')}{weight} among the reports can have moved any share "
+            f"by up to {100 * times * np.nanmax(moved_by(tally, fakes)):.3g} percentage points{where}{most}."
+        )
+    return text + _at_once(tally) + others
+
+
+def _of_method(tally: Collected, method: str) -> tuple[int, str]:
+    """Give how many times the bound holds for an estimator, and a word where none is known for it."""
+    times = described(method).fake_bound(tally)
+    if times is None:
+        return 1, " This bound is for the unbiased estimate; none is known for the shares that are shown."
+    return times, ""
+
+
+def _at_once(tally: Collected) -> str:
+    """Say how many answers one fake report can move at once, where that is more than one."""
+    designs = [part.design for part in tally.parts if part.design.symmetry is not None]
+    most = max((design.most_supported for design in designs), default=1)
+    if most == 1:
+        return ""
+    exactly = all(design.supported == most for design in designs)
+    return f" One fake report can move {'' if exactly else 'up to '}{most:,} answers at once, each by its part of that."
+
+
+def _for_whom(tally: Collected) -> str:
+    """Say for which estimators the bound on fakes holds, where that is not all of the closed forms."""
+    designs = [part.design for part in tally.parts]
+    if any(design.symmetry is None for design in designs):
+        return f" This bound holds for the estimator {UNBIASED}."
+    exclusive = all(design.exclusive for design in designs)
+    names = sorted({UNBIASED, *METHODS_COMPARED}) + [SHRUNK] * (many_answers(tally) or not exclusive)
+    complete = holds_every_answer(tally)
+    names = [name for name in names if METHODS[name].applies(to_likelihood=True, to_complete=complete)]
+    bounds = {name: METHODS[name].fake_bound(tally) for name in names}
+    once, twice, without = ([name for name in names if bounds[name] == times] for times in (1, 2, None))
+    if not without:
+        return ""
+    holds = f" This bound holds for the {'estimators' if len(once) > 1 else 'estimator'} {conjoined(once)}"
+    holds += f", and twice it for {conjoined(twice)}" if twice else ""
+    if has_turned(tally) and SHRUNK not in without:
+        return f"{holds}; {conjoined(without)} has none for a design with p < q."
+    return f"{holds}; for {conjoined(without)} no such bound is known."
+
+
+# Check results
+
 
 MISFITS_LISTED = 10  # answers, or types of reports, that a text names
 GROUPS_DETAILED = 10  # that do not fit, on each of which a text has a sentence
@@ -558,3 +675,145 @@ def _collection(part: Findings, group: int) -> Document:
         "misfits_alone": int(part.misfits_alone[group].sum()),
         **({} if part.misfit_kinds is None else {"misfit_kinds": np.flatnonzero(part.misfit_kinds[group]).tolist()}),
     }
+
+
+# Open checks
+
+
+MISFITS_NAMED = 3  # in the text, of each group
+NOT_SEEN = (
+    "No such check can detect other odds than claimed, crafted reports with honest directions, or people who did not "
+    "answer honestly. A good fit is no proof; warner audit tests a client itself."
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OpenCheck(Result):
+    """Whether reports of an open domain fit their design, in what no answer changes.
+
+    Attributes
+    ----------
+    tally : OpenTally
+        The reports.
+    level : float
+        Reports that fit are found not to with probability at most 1 - ``level``, in all groups together.
+    counts : tuple of tuple of AncillaryCount
+        What was compared, for each group.
+    adjusted : tuple of ndarray
+        The p-value of each count, two-sided, multiplied by the number of all tests.
+    """
+
+    tally: OpenTally
+    level: float
+    counts: tuple[tuple[AncillaryCount, ...], ...]
+    adjusted: tuple[Array, ...]
+
+    @property
+    def tests(self) -> int:
+        """How many counts were compared."""
+        return sum(map(len, self.counts))
+
+    @property
+    def p_value(self) -> float:
+        """If the reports fit the design, data at least this extreme occur with probability at most this."""
+        return min(1.0, float(min(part.min() for part in self.adjusted if part.size)))
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing speaks against the design."""
+        return self.p_value >= 1 - self.level
+
+    def table(self) -> dict[str, Counts]:
+        """Give a row for each count (and group): how often it came, how often it should, and the adjusted p-value."""
+        groups = [group for group, part in zip(self.tally.groups or ((),), self.counts, strict=True) for _ in part]
+        every = [count for part in self.counts for count in part]
+        by = {name: objects(group[place] for group in groups) for place, name in enumerate(self.tally.by)}
+        return by | {
+            "what": objects(count.what for count in every),
+            "count": np.array([count.seen for count in every]),
+            "n": np.array([count.n for count in every]),
+            "expected": np.array([count.n * count.probability for count in every]),
+            "adjusted": np.minimum(1.0, np.concatenate(self.adjusted)),
+        }
+
+    def printed(self, **_: Any) -> Printed:
+        """Give a table for a paper: what was compared, how often it came and should, and the adjusted p-value."""
+        table = self.table()
+        columns = {name: labels(table[name]) for name in (*self.tally.by, "what")}
+        columns |= {name: amount_cells(table[name]) for name in ("count", "n")}
+        columns |= {"expected": [f"{number:,.1f}" for number in table["expected"].tolist()]}
+        columns["adjusted p"] = p_value_cells(table["adjusted"])
+        reports = f"N = {reports_counted(self.tally.n, weighted=False)}, epsilon {self.tally.shown_epsilon()}."
+        return Printed(columns, "Fit of open reports to their design", (reports,))
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold: the verdict, and a row for each count in ``counts``."""
+        return {
+            "format": "warner open check",
+            "version": 1,
+            "fits": self.fits,
+            "p_value": self.p_value,
+            "level": self.level,
+            "tests": self.tests,
+            "reports": plain(np.asarray(self.tally.n)),
+            "by": list(self.tally.by),
+            "groups": [list(group) for group in self.tally.groups],
+            "counts": rows(self.table()),
+            "design": self.tally.design.to_dict(),
+        }
+
+    def text(self) -> str:
+        """Say it in plain words: the verdict, what it rests on, and what no such check can see."""
+        p = p_value(self.p_value)
+        verdict = (
+            f"What no answer changes fits the design ({p}; a misfit would have p < {1 - self.level:.3g})."
+            if self.fits
+            else f"The reports do not fit the design: {p}."
+        )
+        compared = counted(self.tests, "count", "counts")
+        basis = (
+            f"{reports_counted(self.tally.n, weighted=False)}, claimed epsilon {self.tally.shown_epsilon()}, level "
+            f"{level_text(self.level)}. {compared} of levels, of digits of directions and of copies of one direction, "
+            "which are drawn whatever people hold, were compared with their exact laws. If the reports fit, data at "
+            "least this extreme occur with probability at most p."
+        )
+        return "\n".join([wrapped([verdict, basis, *self._misfits()]), "", wrapped([NOT_SEEN])])
+
+    def _misfits(self) -> list[str]:
+        said = []
+        for name, counts, adjusted in zip(self.tally.group_names(), self.counts, self.adjusted, strict=True):
+            worst = np.argsort(adjusted, kind="stable")[:MISFITS_NAMED]
+            said += [
+                f"{f'{printable(name)}: ' if self.tally.by else ''}{counts[place].what} makes up "
+                f"{percent(counts[place].seen / counts[place].n)} of {counts[place].n:,} reports; the design says "
+                f"{percent(counts[place].probability)}."
+                for place in worst.tolist()
+                if adjusted[place] < 1 - self.level
+            ]
+        return said
+
+
+def check_open(tally: OpenTally, *, level: float = 0.95) -> OpenCheck:
+    """Check whether reports of an open domain fit their design, in what no answer changes; see `warner.check`."""
+    check_level(level)
+    reports, place = tally.rows
+    if not len(reports):
+        raise ValueError("the tally must hold at least one report, but there is none")
+    groups = [reports[place == number] for number in range(max(1, len(tally.groups)))]
+    counts = tuple(
+        tuple(one for one in ancillary_counts(tally.design, part) if one.n and one.probability < 1) for part in groups
+    )
+    number = max(1, sum(map(len, counts)))
+    return OpenCheck(tally, level, counts, tuple(number * _p_values(part) for part in counts))
+
+
+def _p_values(counts: tuple[AncillaryCount, ...]) -> Array:
+    """Give twice the smaller tail of each count; of the largest of many, a bound on the upper one."""
+    from scipy.special import gammaln
+
+    count, n = (np.array([getattr(one, name) for one in counts], dtype=np.int64) for name in ("seen", "n"))
+    law = np.array([one.probability for one in counts], dtype=np.float64)
+    log_kinds = np.array([one.log_kinds for one in counts], dtype=np.float64)
+    many = gammaln(n + 1) - gammaln(count + 1) - gammaln(n - count + 1) - (count - 1) * log_kinds
+    two_sided = 2 * np.minimum(at_least(count, n, law), at_most(count, n, law))
+    return np.where(log_kinds > 0, np.exp(np.minimum(many, 0.0)), two_sided)

@@ -28,6 +28,13 @@ collections each has its tests. The smallest p-value is multiplied by the number
 What no such check can see: more noise than claimed, uniform junk and dishonest answers. They give reports that honest
 answers from a flatter population, or from another one, would give as well. Only where the law of the kinds is known, as
 under a unary encoding, can the first two be seen.
+
+How often each answer was asked about: a test of designs that ask each person about some of the answers only.
+
+Under bit flips each person is asked about d of the K answers, all sets being equally likely, whatever is true. So the
+number of people who were asked about a given answer is exactly :math:`\mathrm{Bin}(N, d/K)`. Each of the K numbers is
+tested on both sides: 2K times the smallest tail is a p-value. It sees a client that prefers some answers, or that
+chooses what to ask about by what is true.
 """
 
 from __future__ import annotations
@@ -40,27 +47,21 @@ import numpy as np
 from scipy.special import logit
 
 from warner.arrays import SMALLEST, Numbers
+from warner.designs.facts import NOBODY
 from warner.estimators import mle
 from warner.estimators.auto import SIMULATED_COUNTS_AT_ONCE
 from warner.inference.agreement import agreement_evidence, agreement_test
-from warner.inference.asked_answers import asked_evidence, asked_test, asks_about_some
 from warner.inference.binomial import ROUNDING, at_each_count, at_least, at_most, binomial_limits
 from warner.inference.check_results import Check, Findings, Test
 from warner.inference.intervals import in_all_groups
-from warner.inference.report_types import (
-    EQUAL_G2,
-    number_of_report_type_tests,
-    report_type_evidence,
-    report_type_tests,
-)
+from warner.inference.report_types import EQUAL_G2, number_of_report_type_tests, report_type_evidence, report_type_tests
 from warner.reports.counts import refuse_uninformative
-from warner.reports.pools import Pool, refuse_uncounted
-from warner.reports.tallies import Tally
+from warner.reports.tallies import Pool, Tally, refuse_uncounted
 from warner.results import check_level
 from warner.searching import bisected_each, first_true_each
 from warner.simulate import of_each_size, seeded_by
 from warner.special import deviance
-from warner.words import p_value, quoted, reports_counted
+from warner.words import amount, p_value, quoted, reports_counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,9 +70,72 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.facts import Bounds
     from warner.designs.symmetric import Symmetric
-    from warner.inference.open_checks import OpenCheck
+    from warner.inference.check_results import OpenCheck
     from warner.reports.open_tallies import OpenTally
-    from warner.reports.pools import Collected
+    from warner.reports.tallies import Collected
+
+
+# Asked answers
+
+
+def asks_about_some(part: Tally) -> bool:
+    """Tell designs that ask each person about some of the answers only, drawn by chance."""
+    alike = part.design.alike
+    return alike is not None and alike.asked < 1
+
+
+def asked_test(part: Tally) -> Test | None:
+    """Test how often each answer was asked about; None where everybody is asked about all."""
+    if not asks_about_some(part):
+        return None
+    asked, tails = _asked_and_tails(part)
+    p_values = in_all_groups(_smallest(tails), part.answered)
+    law = "approximate" if part.weighted else "exact"
+
+    def say(group: int) -> str:
+        row = np.count_nonzero(part.answered[:group])
+        place = int(tails[row].argmin())
+        n = float(part.scaled()[1][group, 0])
+        times = float(asked[row, place])
+        return (
+            f"How often each answer was asked about: {quoted(part.domain[place])} "
+            f"{amount(int(times) if times.is_integer() else times)} times, "
+            f"where {n * _chance(part):,.1f} are expected whatever people answer: {p_value(p_values[group])} ({law})."
+        )
+
+    return Test("answers asked about", p_values, say)
+
+
+def asked_evidence(part: Tally) -> list[tuple[float, str]]:
+    """Give the p-value of the test, the smallest of all groups, with what it would say: for those who did not ask."""
+    if not asks_about_some(part):
+        return []
+    smallest = float(_smallest(_asked_and_tails(part)[1]).min())
+    return [(smallest, "some answers were asked about more or less often than by chance")]
+
+
+def _chance(part: Tally) -> float:
+    """Give the probability that a person is asked about a given answer."""
+    assert part.design.alike is not None
+    return float(part.design.alike.asked)
+
+
+def _asked_and_tails(part: Tally) -> tuple[Counts, Array]:
+    """Give how many people were asked about each answer, and the smaller tail, for the groups that have reports."""
+    counts, n = (values[part.answered] for values in part.scaled())
+    trials = part.design.readout(counts, n).trials
+    asked = np.where(trials <= NOBODY, 0, trials)
+    chance = _chance(part)
+    return asked, np.minimum(at_most(asked, n, chance), at_least(asked, n, chance))
+
+
+def _smallest(tails: Array) -> Array:
+    """Give the p-value of each group, for the two tails of each answer."""
+    return np.asarray(np.minimum(1, 2 * tails.shape[-1] * tails.min(axis=-1)))
+
+
+# Checking
+
 
 G2_ROUNDING = 1e-9  # below, G2 is rounding, or as good as none; so is a relative change of a tail
 Q_HALVINGS = 50  # of the range in which q is searched
@@ -143,7 +207,7 @@ def check(
     """
     _check_options(level, simulations, rng, fakes)
     if not isinstance(tally, Tally | Pool):
-        from warner.inference.open_checks import check_open  # these load all of open domains
+        from warner.inference.check_results import check_open  # these load all of open domains
         from warner.reports.open_tallies import OpenTally
 
         if isinstance(tally, OpenTally):

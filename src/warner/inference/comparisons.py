@@ -9,6 +9,21 @@ both, only the reports themselves can tell. Without them the design says how the
 answers, the difference is twice a share minus one, and everything is as exact as for one share.
 
 How the numbers come from counts is in the module `differences`.
+
+Two complementary answers are one share: who does not hold the first answer holds the second.
+
+The share of the second is :math:`1 - \theta`, and its interval is the mirror image of that of the first. Two rows would
+be one finding, shown twice. So wherever results are meant for people, the *first* of two answers stands for both: *yes*
+in every named design about a trait, and elsewhere the answer that the design names first. Tables for programs (CSV,
+JSON, data frames) keep both rows.
+
+Where a report may support both answers, the two counts are two readings of that one share, and their intervals are not
+mirror images. There both rows are shown, the first answer first.
+
+Comparing two independent samples, each under its own design: a direct question against a randomized one.
+
+Where each sample tells the share by a binomial count, and there are up to `MOST_REPORTS`, interval and test are exact
+(module `exact_differences`). Else the intervals of both samples are joined (module `newcombe`).
 """
 
 from __future__ import annotations
@@ -21,40 +36,44 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.inference.binomial import Binomial, at_least, at_most
-from warner.inference.complex_differences import (
+from warner.inference.differences import (
     SHARE_UNKNOWN,
     SHARES_UNKNOWN,
     STUDENT,
-    answers_apart,
-    domains_apart,
-    groups_apart,
-    groups_in_one_cluster,
-)
-from warner.inference.differences import (
     Difference,
+    Sample,
     agreeing,
+    answers_apart,
     difference,
     difference_between,
+    domains_apart,
     exact_difference,
+    groups_apart,
+    groups_in_one_cluster,
+    joined,
+    joined_test,
     ratio_limits,
 )
-from warner.inference.equality_tests import fisher_test
-from warner.inference.exact_differences import MOST_REPORTS, limits_of_answers, limits_of_supports
+from warner.inference.exact_tests import MOST_REPORTS, fisher_test, limits_of_answers, limits_of_supports
 from warner.inference.intervals import Confidence, in_all_groups, law_of, limits, mirrored, positions_of
-from warner.inference.joint_readouts import joints
-from warner.inference.newcombe import Sample, joined, joined_test
-from warner.inference.normal import Sampled, normal_limits, normal_test
+from warner.inference.normal import Sampled, joints, normal_limits, normal_test
+from warner.reports.tallies import refuse_uncounted
 from warner.results import Result, plain
 from warner.typesetting import Printed, in_digits, interval_cells, labels, p_value_cells, percent_cells, share_decimals
-from warner.words import enumerated, group_name, level_text, printable, sentence
+from warner.words import enumerated, group_name, level_text, printable, quoted, sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from warner.arrays import Array, Counts, Label, Numbers, PerGroup, Sets
     from warner.designs.facts import ChannelOperator
     from warner.documents import Document
-    from warner.inference.joint_readouts import Joint
-    from warner.reports.pools import Collected
-    from warner.reports.tallies import Group, Tally
+    from warner.inference.normal import Joint
+    from warner.reports.tallies import Collected, Group, Tally
+
+
+# Comparisons
+
 
 MOST_BARNARD_PEOPLE = 50_000  # in two groups together, up to which Barnard's test takes a fraction of a second
 TESTS = ("barnard", "fisher")
@@ -451,3 +470,132 @@ def _ratio_in_words(ratio: float) -> str:
     if ratio == 1 or f"{ratio:.3g}" != "1":
         return f"{ratio:.3g}"
     return "just above 1" if ratio > 1 else "just below 1"
+
+
+# Two answers
+
+
+MIRROR_TOLERANCE = 1e-6  # share by which limits found by iteration may differ from mirror images; tables show fewer
+
+
+def answers_of_interest(k: int) -> range:
+    """Give the places of the answers whose shares say everything: of two the first, otherwise all.
+
+    >>> list(answers_of_interest(2)), list(answers_of_interest(3))
+    ([0], [0, 1, 2])
+    """
+    return range(1 if k == 2 else k)
+
+
+def rows_mirrored(table: Mapping[str, Counts], k: int) -> bool:
+    """Tell whether rows come in pairs, of which the second follows from the first: share and interval."""
+    if k != 2:
+        return False
+    share, low, high = (np.asarray(table[name], dtype=np.float64).reshape(-1, 2) for name in ("share", "low", "high"))
+    sums = np.stack([share.sum(axis=1), low[:, 0] + high[:, 1], low[:, 1] + high[:, 0]])
+    return bool(np.all(np.isnan(sums) | (np.abs(sums - 1) <= MIRROR_TOLERANCE)))
+
+
+def unmirrored(table: Mapping[str, Counts], k: int) -> dict[str, Counts]:
+    """Give the table of an estimate as people read it: of two answers that mirror each other, the row of the first.
+
+    >>> from warner import RandomizedResponse, Tally, estimate
+    >>> result = estimate(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]))
+    >>> table = unmirrored(result.table(), result.tally.k)
+    >>> table["value"].tolist(), table["reports"].tolist()
+    (['yes'], [40])
+    """
+    return {name: column[::2] if rows_mirrored(table, k) else column for name, column in table.items()}
+
+
+def remainder(domain: Sequence[Label]) -> str:
+    """Say where the second of two answers is.
+
+    >>> remainder(["yes", "no"])
+    "the share of 'no' is 100 % minus that of 'yes'"
+    """
+    return f"the share of {quoted(domain[1])} is 100 % minus that of {quoted(domain[0])}"
+
+
+# Sample comparisons
+
+
+def compare_samples(
+    first: Collected,
+    second: Collected,
+    answer: Label,
+    *,
+    level: float = 0.95,
+    names: tuple[str, str] = ("the first sample", "the second sample"),
+) -> Comparison:
+    """Compare the share of an answer between two independent samples, each under its own design.
+
+    For a direct question, which is a design that always tells the truth (``odds=(1, 0)``), against a randomized one;
+    for two years, two countries, two devices. Whoever fears that people deny a trait when they are asked directly
+    expects the randomized question to find more of it.
+
+    Parameters
+    ----------
+    first, second : Tally or Pool
+        The counted reports of each sample, without groups. Nobody may be in both.
+    answer : label
+        The answer whose share is compared; it must be possible in both.
+    level : float
+        Confidence level of the interval.
+    names : tuple of two str
+        What the samples are called in the result.
+
+    Examples
+    --------
+    Of 400 people asked directly 20 say yes, 5 %. Of 600 who throw dice 160 do: (160/600 - 1/6) / (3/4) is 13.3 %.
+
+    >>> from warner import RandomizedResponse, Tally, surveys
+    >>> direct = Tally(RandomizedResponse(["yes", "no"], odds=(1, 0)), [20, 380])
+    >>> dice = Tally(surveys.forced_response(truth="3/4", yes="1/6"), [160, 440])
+    >>> compare_samples(dice, direct, "yes", names=("dice", "direct"))
+    'yes' in dice against 'yes' in direct, 95 % interval (population)
+    +8.33 points, +3.15 to +13.67; just above 1 to 6.65 times; exact test of equality in the population: p = 0.0017
+    """
+    confidence = Confidence(level)
+    samples = [_sample(tally, answer, name) for name, tally in (("first", first), ("second", second))]
+    simple = first.simple and second.simple
+    numbers = _exactly(samples, confidence.tail(1)) if simple else None
+    exact = numbers is not None
+    if numbers is None:
+        numbers = _approximately(samples, confidence)
+    numbers = Difference(*(float(number) for number in agreeing(Difference(*map(np.asarray, numbers)), confidence)))
+    one, two = (min(max(sample.unbiased, 0.0), 1.0) for sample in samples)
+    called = [f"{answer!r} in {name}" for name in names]
+    test = "exact" if exact else "approximate"
+    return Comparison(called[0], called[1], one - two, *numbers, confidence, not exact, test)
+
+
+def _exactly(samples: list[Sample], tail: float) -> Difference | None:
+    """Compare two binomial counts, where they are not too many."""
+    one, two = (sample.binomial for sample in samples)
+    if one is None or two is None or one.n + two.n > MOST_REPORTS:
+        return None
+    return exact_difference(one, two, tail)
+
+
+def _approximately(samples: list[Sample], confidence: Confidence) -> Difference:
+    """Join the intervals of both samples; that of the ratio has each of them at half the tail."""
+    low, high = joined(samples, 1 - confidence.level)
+    halves = [np.clip(sample.interval(confidence.tail(1) / 2), 0, 1) for sample in samples]
+    ratio_low, ratio_high = (float(end) for end in ratio_limits(*halves[0], *halves[1]))
+    return Difference(samples[0].unbiased - samples[1].unbiased, low, high, ratio_low, ratio_high, joined_test(samples))
+
+
+def _sample(tally: Collected, answer: Label, name: str) -> Sample:
+    """Look at one share of a sample."""
+    refuse_uncounted(tally, "compare_samples(Tally(design, counts), Tally(design, counts), answer)")
+    if tally.by:
+        raise ValueError(f"the {name} sample must have no groups, but is grouped by {', '.join(tally.by)}; tally each")
+    if not tally.answered.all():
+        raise ValueError(f"the {name} sample must have reports, but has none")
+    (place,) = positions_of([answer], tally.domain)
+    (readout,) = joints(tally.parts, [0], [[place]])
+    sample = Sample(Sampled(*(part[0] for part in readout.sampled())))
+    if not math.isfinite(sample.estimate.error):
+        raise ValueError(f"the design of the {name} sample must identify the share of {answer!r}, but it does not")
+    return sample._replace(binomial=readout.only_count(0)) if readout.is_one_count else sample

@@ -4,17 +4,43 @@ A design says how a share shows (`Readout`): in a binomial count, then the inter
 combination of the observed shares, then it is approximately normal. If reports do not tell a share, its interval is
 from 0 to 1. The method that was used says whether an interval is exact, and nothing else does.
 
-Collections that were pooled are combined by their score (`warner.inference.pooled`). The share realised among all of
+Collections that were pooled are combined by their score (`warner.inference.normal`). The share realised among all of
 their people is the average of what was realised in each, weighted by their numbers.
+
+Limits in complex samples: Korn and Graubard's for shares, and limits of means with two more respondents.
+
+**Shares** that show in binomial counts have the exact limits of Clopper and Pearson at the effective sample size, which
+comes with the readout (`warner.reports`).
+
+**Other scores**, such as means: Student's t is too short for few respondents with skewed scores. With scores from 0 to
+1, one more respondent at each end of the range, as Agresti and Coull add them to counts, gives :math:`m = (k x + 1)/(k
++ 2)` and :math:`V' = V (k/(k+2))^2 + (m^2 + (1-m)^2)/(k+2)^2`, with k the effective sample size by weights. The limits
+are :math:`m \pm \max(t_d \sqrt{V'}, z \sqrt{D})`. The variance D of the randomization given the true answers needs no
+Student's t, because it is known.
+
+**Groups in one cluster** show nothing about the variance between clusters: their limits are the whole range.
+
+Dvoretzky, Kiefer and Wolfowitz's band of a distribution function: limits of all cumulative shares at once.
+
+The distribution function of reports that each name one answer, :math:`G(t) = (t+1)q + (p-q)F(t)`, is nowhere further
+than :math:`\sqrt{\ln(2/\alpha)/(2n)}` from what was observed, with probability at least :math:`1 - \alpha`, for every n
+and every law, with Massart's constant [1]_; so F(t) is nowhere further than that over :math:`|p - q|`.
+
+References
+----------
+.. [1] P. Massart, "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality", Annals of Probability 18 (1990),
+   1269-1283.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from warner.designs.facts import Nested, Prefixes, Readout, check_target, sizes_of
 from warner.designs.labels import positions
@@ -22,29 +48,153 @@ from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.anytime import anytime_interval, refuse_anytime
 from warner.inference.binomial import (
     Binomial,
+    binomial_limits,
     interval_and_error,
     realised_methods,
     share_interval,
+    share_limits,
     standard_error,
 )
-from warner.inference.distribution_bands import dkw_band, has_band
-from warner.inference.joint_readouts import Joint, beside, joints
-from warner.inference.korn_graubard import design_based_limits
-from warner.inference.normal import Sampled, normal_limits
-from warner.inference.pooled import pooled_limits
-from warner.reports.complex_samples.design_based import refuse_realised
-from warner.reports.pools import holds_every_answer
+from warner.inference.normal import Joint, Sampled, beside, joints, never_empty, normal_limits, pooled_limits
+from warner.reports.design_based import refuse_realised
+from warner.reports.linearization import fewer_people
+from warner.reports.tallies import holds_every_answer
 from warner.results import Result, check_level, plain
-from warner.words import NAMES_LISTED, level_text, percent
+from warner.words import NAMES_LISTED, enumerated, level_text, percent
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Label, Mask, PerGroup, Sets
+    from collections.abc import Sequence
+
+    from warner.arrays import Array, Counts, Label, Mask, Numbers, PerGroup, Sets
     from warner.designs.contract import Design
     from warner.designs.labels import Labels
     from warner.documents import Document
     from warner.reports.counts import DistinctCounts
-    from warner.reports.pools import Collected
-    from warner.reports.tallies import Tally
+    from warner.reports.tallies import Collected, Tally
+
+
+# Korn graubard
+
+
+ONE_CLUSTER = "one_cluster"  # the method of the whole range, of a group that lies in one cluster
+RANDOMIZATION = "randomization"  # the method where the variance of the randomization exceeds the design-based one
+
+
+def design_based_limits(readout: Readout, tail: float) -> tuple[Array, Array, Array, tuple[str, ...]]:
+    """Return the limits with `tail` on either side, standard errors, and the names of the methods."""
+    drawn = readout.drawn
+    assert drawn is not None
+    assert readout.error is not None
+    error = np.array(readout.error)
+    counted = np.broadcast_to(readout.exact, error.shape) & (error == 0) & ~np.isinf(drawn.worth)
+    if counted.any():  # of a simple sample, at any level
+        simple = Binomial(readout.count, readout.trials, readout.base, readout.gain)
+        error = np.where(counted, standard_error(simple), error)
+    low, high = cut_limits(readout, tail)
+    used = methods_of(readout)
+    names = [name for name in ("korn_graubard", "linear", RANDOMIZATION, ONE_CLUSTER) if (used == name).any()]
+    return low, high, error, tuple(names)
+
+
+def cut_limits(readout: Readout, tail: Numbers, span: tuple[float, float] = (0.0, 1.0)) -> tuple[Array, Array]:
+    """Return the limits within the span, never empty; `tail` may be an array that broadcasts."""
+    drawn = readout.drawn
+    assert drawn is not None
+    exact = np.broadcast_to(readout.exact, readout.count.shape)
+    middle, half = _means(readout, drawn.freedom, tail, span)
+    low, high = (np.clip(end, *span) for end in never_empty(middle, half, half, span))
+    if exact.any():
+        ends = share_limits(_effective(readout, drawn.freedom, tail), tail, "population")
+        low, high = (np.where(exact, end, other) for end, other in zip(ends, (low, high), strict=True))
+    census, share = np.isinf(drawn.worth), np.clip(readout.share(), *span)
+    low, high = np.where(census, share, low), np.where(census, share, high)
+    return np.where(drawn.blind, span[0], low), np.where(drawn.blind, span[1], high)
+
+
+def _effective(readout: Readout, freedom: Numbers, tail: Numbers) -> Binomial:
+    """Return the counts at the effective sample size."""
+    assert readout.drawn is not None
+    fewer = fewer_people(readout.drawn.people, freedom, tail)
+    return Binomial(readout.count * fewer, readout.trials * fewer, readout.base, readout.gain)
+
+
+def methods_of(readout: Readout) -> Counts:
+    """Return the name of the method of each interval, of shape (groups, sets)."""
+    drawn = readout.drawn
+    assert drawn is not None
+    usual = np.where(np.broadcast_to(readout.exact, readout.count.shape), "korn_graubard", "linear")
+    return np.where(drawn.blind, ONE_CLUSTER, np.where(drawn.floored, RANDOMIZATION, usual))
+
+
+def in_one_cluster(names: Sequence[str]) -> str:
+    """Say which groups lie in one cluster; nothing if there is none.
+
+    >>> in_one_cluster(["north"]), in_one_cluster([])
+    ('north lies in one cluster, which does not show how clusters vary: its interval is the whole range', '')
+    """
+    if not names:
+        return ""
+    lies, whose = (
+        ("lies in one cluster", "its interval is")
+        if len(names) == 1
+        else ("lie in one cluster each", "their intervals are")
+    )
+    return f"{enumerated(names)} {lies}, which does not show how clusters vary: {whose} the whole range"
+
+
+def uncut_limits(
+    readout: Readout, freedom: Numbers, tail: Numbers, span: tuple[float, float] = (0.0, 1.0)
+) -> tuple[Array, Array]:
+    """Return the limits with so many degrees of freedom, which may lie beyond the span; arrays broadcast."""
+    drawn = readout.drawn
+    assert drawn is not None
+    exact = np.broadcast_to(readout.exact, readout.count.shape)
+    middle, half = _means(readout, freedom, tail, span)
+    low, high = middle - half, middle + half
+    if exact.any():
+        binomial = _effective(readout, freedom, tail)
+        one, two = (np.asarray(binomial.share_at(end)) for end in binomial_limits(binomial.count, binomial.n, tail))
+        low, high = np.where(exact, np.minimum(one, two), low), np.where(exact, np.maximum(one, two), high)
+    census = np.isinf(drawn.worth)
+    return np.where(census, readout.share(), low), np.where(census, readout.share(), high)
+
+
+def _means(readout: Readout, freedom: Numbers, tail: Numbers, span: tuple[float, float]) -> tuple[Array, Array]:
+    """Return the middles and half-widths of intervals of means of scores, whose range is the span."""
+    drawn = readout.drawn
+    assert drawn is not None
+    width = span[1] - span[0]
+    more = 1 / drawn.worth  # one more respondent, as a part of all
+    middle = ((readout.share() - span[0]) / width + more) / (1 + 2 * more)
+    inside = np.clip(middle, 0, 1)
+    variance = (drawn.variance / width**2 + more**2 * (inside**2 + (1 - inside) ** 2)) / (1 + 2 * more) ** 2
+    student, normal = -stdtrit(np.maximum(freedom, 1), tail), -ndtri(tail)
+    half = np.maximum(student * np.sqrt(variance), normal * np.sqrt(drawn.floor) / width)
+    return span[0] + width * middle, np.asarray(width * half)
+
+
+# Distribution bands
+
+
+BAND_ANSWERS = 9  # from so many on, one band for all cumulative shares is narrower than Bonferroni's correction
+
+
+def has_band(part: Tally, confidence: Confidence) -> bool:
+    """Tell whether the cumulative shares are to hold at once, and reports of one law name one of many answers each."""
+    everybody = confidence.simultaneous and confidence.target == "population" and part.simple
+    design = part.design
+    return bool(everybody and design.symmetry is not None and design.exclusive and design.k >= BAND_ANSWERS)
+
+
+def dkw_band(readout: Readout, level: float) -> tuple[Array, Array]:
+    """Give the lower and upper limits of the cumulative shares that show in this way."""
+    half = np.sqrt(math.log(2 / (1 - level)) / (2 * readout.trials)) / abs(np.asarray(readout.gain))
+    share = readout.share()
+    return np.clip(np.minimum(share, 1) - half, 0, 1), np.clip(np.maximum(share, 0) + half, 0, 1)
+
+
+# Intervals
+
 
 # Methods whose level holds at least; others hold about.
 EXACT = frozenset({"clopper_pearson", "exact", "anytime", "dkw", "known"})

@@ -12,42 +12,213 @@ interval of the share :math:`\theta`. Of more values, the variance is a share as
 That error vanishes where all values are about as far from the mean, although :math:`(\mu-c)^2` does not. With S the
 estimate, L its normal limit and h the half-width of the interval of the mean, the lower limit is therefore
 :math:`S - \sqrt{(S-L)^2 + h^4}`.
+
+What results about numbers have in common: a value with its interval, or one for each group, in every form.
+
+Quantiles with confidence intervals, from limits of the distribution function at each single number.
+
+The :math:`\tau`-quantile is :math:`q = \min\{x : F(x) \ge \tau\}`. Let L(t) and U(t) be limits of F(t), each of which
+misses with probability at most :math:`\alpha/2` at every single t. The interval is from the first t with
+:math:`U(t) \ge \tau` up to the one after the last t with :math:`L(t) < \tau`.
+
+*Each end misses with probability at most* :math:`\alpha/2`. The quantile is a fixed number. If q lies before the lower
+end, then :math:`U(q) < \tau \le F(q)`, so that U misses at the fixed point q. If it lies after the upper end, let t be
+the number before q: :math:`F(t) < \tau`, and t comes after the last with :math:`L < \tau`, so that
+:math:`L(t) \ge \tau > F(t)` misses at the fixed point t. No simultaneous band is needed, and limits need not rise with
+t. (Running maxima of L, or minima of U, which look harmless, would need one: the interval then misses too often.) The
+interval is exact where the limits are, and never empty: else :math:`U < \tau \le L` somewhere, which no limits allow.
+
+On a fine grid such limits are wide, because they assume nothing. Those of the curves of `smooth` assume that neighbours
+are alike: F plus and minus multiples of its standard deviation over all curves. They are several times narrower, and
+approximate; the page "Numbers" has their measured coverage.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtri
 
+from warner.arrays import objects
 from warner.designs.exact import exact
-from warner.designs.facts import Fuzzy
-from warner.designs.grids import is_numeric
+from warner.designs.facts import Fuzzy, Nested, Prefixes
+from warner.designs.ordered import is_numeric
+from warner.estimators.methods import SMOOTHED
+from warner.estimators.smoothing import smoothed_distribution
 from warner.inference.comparisons import counts_compared, groups_between, note_between, shown_name
-from warner.inference.complex_differences import MEAN_UNKNOWN, STUDENT, domains_apart, student_error
-from warner.inference.differences import Difference, agreeing
-from warner.inference.intervals import Confidence, law_of, limits
-from warner.inference.joint_readouts import joints
-from warner.inference.normal import normal_limits, normal_test
-from warner.inference.numeric_results import NumericResult
+from warner.inference.differences import MEAN_UNKNOWN, STUDENT, Difference, agreeing, domains_apart, student_error
+from warner.inference.intervals import Confidence, IntervalResult, law_of, limits
+from warner.inference.normal import joints, normal_limits, normal_test
 from warner.inference.quantities import Rows
-from warner.reports.pools import holds_every_answer
+from warner.reports.tallies import holds_every_answer
 from warner.results import Result, plain
-from warner.typesetting import Printed, decimals_of, estimate_columns, number_text, rounded
-from warner.words import enumerated, sentence
+from warner.typesetting import (
+    Printed,
+    amount_cells,
+    decimals_of,
+    estimate_columns,
+    interval_cells,
+    labels,
+    number_text,
+    rounded,
+)
+from warner.words import enumerated, level_text, printable, sentence
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, PerGroup, Sets
+    from warner.arrays import Array, Counts, Integers, PerGroup, Sets
     from warner.designs.labels import Labels
     from warner.documents import Document
     from warner.inference.intervals import Limits
-    from warner.reports.pools import Collected
+    from warner.reports.tallies import Collected, Group
+
+
+# Numeric results
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NumericResult(IntervalResult):
+    """A value in the unit of the answers with its confidence interval; or one for each group.
+
+    Attributes
+    ----------
+    value : float or ndarray of shape (groups,)
+        The estimate; NaN for a group without reports.
+    low, high : float or ndarray
+        The confidence interval.
+    confidence : Confidence
+        The level, whose value is meant (``population`` or ``realised``), and whether the interval holds at all looks.
+    methods : tuple of str
+        How the interval was computed: clopper_pearson, exact, linear, korn_graubard or anytime; of a quantile, how the
+        limits of the distribution function were.
+    n : int or float, or ndarray of shape (groups,)
+        The number of reports, or the sum of their weights.
+    weighted : bool
+        Whether people were not drawn alike and alone, but have weights, strata or clusters; then the effective number
+        of reports stands for their number.
+    by, groups : tuple
+        The names of the columns that groups come from, and the groups; empty without groups.
+    sample : str
+        What the sample consists of, such as 32 schools in 4 regions; empty where people were drawn alone.
+    """
+
+    numbers: ClassVar[tuple[str, ...]] = ("value", "low", "high")  # the attributes that have one for each group
+    colon: ClassVar[str] = ""  # between the name and the value
+
+    value: PerGroup
+    low: PerGroup
+    high: PerGroup
+    confidence: Confidence
+    methods: tuple[str, ...]
+    n: PerGroup
+    weighted: bool
+    by: tuple[str, ...]
+    groups: tuple[Group, ...]
+    sample: str = ""
+
+    @classmethod
+    def of_groups(
+        cls, tally: Collected, rows: Mapping[str, Array], confidence: Confidence, methods: tuple[str, ...], **about: Any
+    ) -> Self:
+        """Give a result from its numbers in each group of a tally, by their names; NaN for groups without reports."""
+        numbers: Any = {name: tally.squeezed(np.where(tally.answered, row, np.nan)) for name, row in rows.items()}
+        return cls(
+            **numbers,
+            confidence=confidence,
+            methods=methods,
+            n=tally.n,
+            weighted=not tally.simple,
+            by=tally.by,
+            groups=tally.groups if tally.by else (),
+            sample="" if tally.sample is None else tally.sample.described(),
+            **about,
+        )
+
+    @property
+    def interval_name(self) -> str:
+        """What the interval is called; of a complex sample it is design-based, as in the table of an estimate."""
+        return f"design-based {self.confidence}" if self.sample else super().interval_name
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    @abstractmethod
+    def part(self) -> tuple[str, str]:
+        """What kind of quantity it is, and which of them, if there are several."""
+
+    @abstractmethod
+    def _key(self) -> Document:
+        """Say in JSON which value it is."""
+
+    @abstractmethod
+    def _said(self, **numbers: float) -> str:
+        """Say the value and the interval of one group."""
+
+    @abstractmethod
+    def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
+        """Give the columns of a table for a paper, with the interval under this title."""
+
+    def table(self) -> dict[str, Counts]:
+        """Give it as columns, a row for each group."""
+        names = {name: objects(group[place] for group in self.groups) for place, name in enumerate(self.by)}
+        return names | {name: np.atleast_1d(getattr(self, name)) for name in self.numbers}
+
+    def rows(self) -> Rows:
+        """Give it as rows of a table of quantities, one for each group."""
+        table, (quantity, of) = self.table(), self.part
+        cells = self._cells(table, "interval")
+        groups = {name: table.pop(name) for name in self.by}
+        each = len(table["value"])
+        shown = cells[self.name], cells.get("se", [""] * each), cells["interval"]
+        names, confidence = [self.name] * each, self.confidence
+        return Rows(quantity, [of] * each, names, groups, table, shown, confidence, self.method, self.approximate)
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper, a row for each group."""
+        table = self.table(**options)
+        columns = {name: labels(table[name]) for name in self.by} | {"reports": amount_cells(np.atleast_1d(self.n))}
+        columns |= self._cells(table, self.interval_name)
+        return Printed(columns, f"Estimated {self.name}", (sentence(f"method of the interval: {self.method}"),))
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold; what is not known as None."""
+        return {
+            **self._key(),
+            **({"groups": [list(group) for group in self.groups]} if self.groups else {}),
+            **{name: plain(getattr(self, name)) for name in self.numbers},
+            "level": self.confidence.level,
+            "target": self.confidence.target,
+            "anytime": self.confidence.anytime,
+            "method": self.method,
+            "approximate": self.approximate,
+            **({"sample": self.sample} if self.sample else {}),
+        }
+
+    def said(self) -> list[str]:
+        """Say the value and the interval of each group, without the kind of the interval."""
+        rows = zip(*(np.atleast_1d(getattr(self, name)).tolist() for name in self.numbers), strict=True)
+        return [self._said(**dict(zip(self.numbers, row, strict=True))) for row in rows]
+
+    def text(self) -> str:
+        """Say it in a line, or in one for each group."""
+        about, said = f"{self.interval_name}, {self.method}", self.said()
+        if not self.groups:
+            return f"<{self.name}{self.colon} {said[0]}, {about}>"
+        lines = [f"  {printable(shown_name(group))}: {line}" for group, line in zip(self.groups, said, strict=True)]
+        return "\n".join([f"{self.name}, {about}", *lines])
+
+
+# Means
+
 
 LARGEST_VALUE = 1e300  # of the numbers that answers stand for, so that their range is a number as well
 THEMSELVES = "numbers"  # the values of answers that are numbers
@@ -119,7 +290,7 @@ def _first_text(domain: Labels) -> object:
 class Mean(NumericResult):
     """A mean, or a standard deviation, with its confidence interval; or one for each group.
 
-    It has the attributes of `NumericResult <warner.inference.numeric_results.NumericResult>`. The value is the unbiased
+    It has the attributes of `NumericResult <warner.inference.means.NumericResult>`. The value is the unbiased
     estimate that the interval belongs to, cut to the range of the numbers, whatever method gave the shares; NaN also
     where reports do not tell it.
 
@@ -413,3 +584,151 @@ def _fuzzy_shares_compared(
         float(sampled[0][0][0] - sampled[1][0][0]), math.hypot(float(sampled[0][1][0]), float(sampled[1][1][0]))
     )
     return Difference(middle, low, high, *any_ratio, p_value), True, "normal"
+
+
+# Quantiles
+
+
+REACHED = 1e-12  # how near to its level a sum of shares counts as there
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Quantile(NumericResult):
+    """A quantile with its confidence interval; or one for each group.
+
+    It has the attributes of `NumericResult <warner.inference.means.NumericResult>`. The value is that of the
+    estimated shares, moved into its interval, whose ends are numbers that answers stand for.
+
+    Attributes
+    ----------
+    tau : float
+        The share of people at or below it: 0.5 for the median.
+    """
+
+    tau: float
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return quantile_name(self.tau)
+
+    @property
+    def part(self) -> tuple[str, str]:
+        """What kind of quantity it is, and which of them."""
+        return "quantile", f"{self.tau:.12g}"
+
+    def _key(self) -> Document:
+        return {"quantile": self.tau}
+
+    def _said(self, **numbers: float) -> str:
+        value, low, high = (number_text(numbers[name]) for name in self.numbers)
+        return "no reports" if np.isnan(numbers["low"]) else f"{value}, {low} to {high}"
+
+    def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
+        """Write values and limits as they are: numbers that answers stand for."""
+        value, low, high = (
+            ["" if np.isnan(x) else number_text(x) for x in table[name].tolist()] for name in self.numbers
+        )
+        return {self.name: value, about: interval_cells(low, high)}
+
+
+def quantile_name(tau: float) -> str:
+    """Say what a quantile is called.
+
+    >>> quantile_name(0.5), quantile_name(0.9)
+    ('median', '90 % quantile')
+    """
+    return "median" if tau == 0.5 else f"{level_text(tau)} quantile"
+
+
+def check_tau(tau: Any) -> None:
+    """Refuse what is no level of a quantile."""
+    if isinstance(tau, bool) or not isinstance(tau, int | float | np.number) or not 0 < tau < 1:
+        raise ValueError(f"a quantile must be one number between 0 and 1, such as 0.5 for the median, but got {tau!r}")
+
+
+def quantile(
+    tally: Collected, shares: Array, tau: float, values: Any, confidence: Confidence, *, method: str | None = None
+) -> Quantile:
+    """Give a quantile of the numbers that answers stand for, of each group, with the value of these shares.
+
+    With the method `smooth`, limits and values are those of its curves.
+    """
+    check_tau(tau)
+    if confidence.simultaneous:
+        raise ValueError("a quantile has no simultaneous interval; raise the level to 1 - alpha/m for m quantiles")
+    x = numbers_of(tally, values)
+    if method is not None:
+        return _smoothed_quantile(tally, tau, x, confidence, method)
+    points, sets = up_to_each(x)
+    # Any-time limits miss on either side with all of their probability: at two points, each may have half of it.
+    each = replace(confidence, level=(1 + confidence.level) / 2) if confidence.anytime else confidence
+    ends = limits(tally, each, sets=sets)
+    low, high = (np.full(len(tally.answered), np.nan) for _ in range(2))
+    value = low.copy()
+    for group in np.flatnonzero(tally.answered).tolist():
+        first, last = quantile_places(ends.low[group], ends.high[group], tau)
+        place = place_of(np.atleast_2d(shares)[group], x, points, tau)
+        low[group], high[group], value[group] = points[first], points[last], points[min(max(place, first), last)]
+    return _made_quantiles(tally, tau, (value, low, high), confidence, ends.methods)
+
+
+def _made_quantiles(
+    tally: Collected, tau: float, rows: tuple[Array, Array, Array], confidence: Confidence, methods: tuple[str, ...]
+) -> Quantile:
+    numbers = dict(zip(Quantile.numbers, rows, strict=True))
+    return Quantile.of_groups(tally, numbers, confidence, methods, tau=float(tau))
+
+
+def _smoothed_quantile(tally: Collected, tau: float, x: Array, confidence: Confidence, method: str) -> Quantile:
+    """Give a quantile by the curves of `smooth`: approximate, and only for answers whose numbers rise."""
+    if method != SMOOTHED:
+        raise ValueError(f'method must be "{SMOOTHED}", or be left out to assume nothing, but got {method!r}')
+    if confidence.anytime or confidence.target != "population":
+        raise ValueError(f'method="{SMOOTHED}" is for one look at the population: leave anytime and target out')
+    if len(tally.parts) > 1:
+        raise ValueError(f'method="{SMOOTHED}" is for one collection, but there are {len(tally.parts)} designs')
+    if tally.sample is not None:
+        raise ValueError(f'method="{SMOOTHED}" knows nothing of strata and clusters: leave it out for such a sample')
+    if (np.diff(x) <= 0).any():
+        raise ValueError(f'method="{SMOOTHED}" needs numbers that rise in the order of the answers, but these do not')
+    (part,) = tally.parts
+    answered = tally.answered
+    curves = smoothed_distribution(part.histograms(np.flatnonzero(answered)), part.design)
+    reach = float(-ndtri(confidence.tail(1)))
+    rows = np.full((3, len(answered)), np.nan)
+    for group, middle, deviation in zip(np.flatnonzero(answered).tolist(), *curves, strict=True):
+        ends = np.clip(np.array([middle - reach * deviation, middle + reach * deviation]), 0.0, 1.0)
+        ends[:, -1] = 1.0
+        first, last = quantile_places(ends[0], ends[1], tau)
+        place = int(np.argmax(middle >= tau - REACHED))
+        rows[:, group] = x[min(max(place, first), last)], x[first], x[last]
+    return _made_quantiles(tally, tau, (rows[0], rows[1], rows[2]), confidence, (SMOOTHED,))
+
+
+def up_to_each(x: Array) -> tuple[Array, Sets]:
+    """Give the distinct numbers in ascending order, and the answers up to each of them."""
+    points, place = np.unique(x, return_inverse=True)
+    if np.array_equal(place, np.arange(x.size)):
+        return points, Prefixes(x.size)
+    order: Integers = np.argsort(place, kind="stable")
+    return points, Nested(order, np.bincount(place).cumsum())
+
+
+def quantile_places(low: Array, high: Array, tau: float) -> tuple[int, int]:
+    """Turn limits of F at each number, of which the last is known to be 1, into the places that a quantile may have.
+
+    >>> quantile_places(np.array([0.1, 0.3, 0.6, 1.0]), np.array([0.3, 0.6, 0.9, 1.0]), 0.5)
+    (1, 2)
+    """
+    first = int(np.argmax(high >= tau))
+    short = np.flatnonzero(low < tau)
+    last = int(short[-1]) + 1 if short.size else 0
+    return first, min(last, low.size - 1)
+
+
+def place_of(shares: Array, x: Array, points: Array, tau: float) -> int:
+    """Give the place of the quantile of estimated shares."""
+    running = np.bincount(points.searchsorted(x), weights=shares, minlength=points.size).cumsum()
+    reached = running >= tau - REACHED
+    return int(np.argmax(reached)) if reached.any() else points.size - 1

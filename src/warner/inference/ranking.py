@@ -23,9 +23,9 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.inference.binomial import Binomial, at_least, at_most
-from warner.inference.equality_tests import sign_tail
+from warner.inference.exact_tests import sign_tail
 from warner.inference.intervals import Confidence, limits, mirrored
-from warner.inference.joint_readouts import joints
+from warner.inference.normal import joints
 from warner.results import Result
 from warner.searching import first_true
 from warner.typesetting import Printed, cells, labels
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Label, Mask, Numbers
     from warner.documents import Document
-    from warner.reports.pools import Collected
+    from warner.reports.tallies import Collected
 
 ANSWERS_LISTED = 20  # that the text of a result names
 

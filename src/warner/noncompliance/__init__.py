@@ -11,19 +11,10 @@ unrelated trait is. With covariates: `cheating_detection_regression`, `lie_detec
 Its files::
 
     sensitivity_analysis  what if some give the safe report regardless
-    prevalence         Share, and the results of two-sample models
-    trait_regressions  these models with covariates
     two_samples        the models: cheating detection, lie detector, anchored crosswise, unrelated question
+    trait_regressions  these models with covariates
 """
 
-from warner.noncompliance.prevalence import (
-    AnchoredCrosswise,
-    CheatingDetection,
-    LieDetector,
-    Share,
-    TwoSamples,
-    UnrelatedQuestion,
-)
 from warner.noncompliance.sensitivity_analysis import Sensitivity, sensitivity
 from warner.noncompliance.trait_regressions import (
     TraitRegression,
@@ -32,6 +23,12 @@ from warner.noncompliance.trait_regressions import (
     unrelated_question_regression,
 )
 from warner.noncompliance.two_samples import (
+    AnchoredCrosswise,
+    CheatingDetection,
+    LieDetector,
+    Share,
+    TwoSamples,
+    UnrelatedQuestion,
     anchored_crosswise,
     cheating_detection,
     stochastic_lie_detector,

@@ -14,8 +14,8 @@ import numpy as np
 from warner.designs.exact import probability
 from warner.designs.labels import positions
 from warner.estimators import inv, mle
+from warner.inference.comparisons import answers_of_interest, remainder
 from warner.inference.intervals import Confidence, limits
-from warner.inference.two_answers import answers_of_interest, remainder
 from warner.reports.tallies import Tally
 from warner.results import Result, check_level, rows
 from warner.typesetting import Printed, cells, labels, share_columns

@@ -26,10 +26,9 @@ from scipy.special import expit
 from warner.designs import Channel
 from warner.designs.exact import probability
 from warner.regression.data import model_data
-from warner.regression.families import Softmax
+from warner.regression.families import Coefficient, Softmax, Specification, multinomial
+from warner.regression.formulas import INTERCEPT
 from warner.regression.regressions import fitted
-from warner.regression.specifications import Coefficient, Specification, multinomial
-from warner.regression.terms import INTERCEPT
 from warner.regression.variance_floors import floor_notes
 from warner.results import Result, coefficients, rows
 from warner.typesetting import Printed, estimate_columns, labels

@@ -8,9 +8,7 @@ Its files::
     group_plots        caterpillar plots, and trends that were pooled
     group_pages        one page for pooled groups
     estimate_plots     plots of estimates
-    ordered_plots      ordered answers along their axis, and distribution functions
     plan_plots         plots of plans, and of mechanisms
-    trend_plots        groups that have an order, along an axis of time or of numbers
     regression_plots   plots of regressions: coefficients, and shares against a covariate
     canvas             figures and picture files
     pages              one self-contained HTML page

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.groups.ordered_groups import axis_of_values
+from warner.groups.random_walk import axis_of_values
 from warner.output import canvas
 from warner.words import counted, group_name, printable, quoted, reports_counted, shortened, told_apart
 

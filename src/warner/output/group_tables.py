@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.groups.heterogeneity import HETEROGENEITY_TOLERANCE
-from warner.inference.two_answers import remainder
+from warner.groups.group_intervals import HETEROGENEITY_TOLERANCE
+from warner.inference.comparisons import remainder
 from warner.typesetting import Printed, amount_cells, labels, share_columns
 from warner.words import (
     LABEL_CHARACTERS,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.output.estimate_plots import axis_of
 from warner.output.tables import answers_shown
-from warner.output.trend_plots import axis_of
 from warner.words import counted, percent_tight
 
 if TYPE_CHECKING:
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from warner.arrays import Counts
     from warner.estimation import Estimate
     from warner.inference.intervals import Confidence
-    from warner.inference.means import Mean
-    from warner.inference.quantiles import Quantile
-    from warner.reports.pools import Collected
+    from warner.inference.means import Mean, Quantile
+    from warner.reports.tallies import Collected
 
 
 HEADLINED_GROUPS, HEADLINED_TREND = 12, 4  # groups with a headline of their own, and those of a trend that have

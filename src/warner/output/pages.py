@@ -14,13 +14,11 @@ import numpy as np
 
 from warner.documents import written_whole
 from warner.estimators import METHODS
-from warner.estimators.custom import UNKNOWN_METHOD, described
-from warner.estimators.methods import BIAS
+from warner.estimators.methods import BIAS, UNKNOWN_METHOD, described
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
-from warner.output.estimate_plots import DEFAULT_TITLE, svg
+from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, svg
 from warner.output.headlines import headline, warnings
 from warner.output.tables import NO_CLUSTERS, answers_shown, totals_of
-from warner.output.trend_plots import axis_of
 from warner.words import (
     TIGHT,
     amount_of,
@@ -43,8 +41,7 @@ if TYPE_CHECKING:
     from warner.estimation import Estimate
     from warner.inference.intervals import Confidence
     from warner.reports.open_tallies import OpenTally
-    from warner.reports.pools import Collected
-    from warner.reports.tallies import Tally
+    from warner.reports.tallies import Collected, Tally
 
     Table = dict[str, Counts]
 

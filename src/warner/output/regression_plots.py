@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.inference.two_answers import answers_of_interest
+from warner.inference.comparisons import answers_of_interest
 from warner.output import canvas
 from warner.output.regression_tables import abridged, interval_heading, number_name, subject
-from warner.regression.terms import INTERCEPT
+from warner.regression.formulas import INTERCEPT
 from warner.words import counted, enumerated, level_text, printable, quoted, shortened
 
 if TYPE_CHECKING:

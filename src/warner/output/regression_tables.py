@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.regression.small_samples import ENOUGH_DIRECT_ANSWERS
-from warner.regression.terms import INTERCEPT
+from warner.regression.formulas import INTERCEPT
+from warner.regression.standard_errors import ENOUGH_DIRECT_ANSWERS
 from warner.typesetting import Printed, estimate_columns, in_digits
 from warner.words import (
     LABEL_CHARACTERS,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Array, Counts
+    from warner.regression.families import Specification
     from warner.regression.regressions import Regression
-    from warner.regression.specifications import Specification
 
     Table = dict[str, Counts]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.estimators.auto import METHODS_COMPARED
+from warner.inference.comparisons import remainder
 from warner.inference.intervals import Confidence
-from warner.inference.two_answers import remainder
 from warner.typesetting import Printed, amount_cells, count_cells, labels, share_columns
 from warner.words import (
     LABEL_CHARACTERS,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Counts, Mask
     from warner.estimation import Estimate
-    from warner.reports.pools import Collected
+    from warner.reports.tallies import Collected
 
     Table = dict[str, Counts]
     Rows = NDArray[np.intp]

@@ -2,14 +2,10 @@
 
 Its files::
 
-    plans        plan, Plan
+    plans              plan, Plan
     tradeoffs    Tradeoff: what plans have in common: precision over people and epsilon, as tables and plots
-    number_plans  NumberPlan: plans for the mean or a quantile of a number
-    open_plans   plans of open domains: the smallest share that will be found, or the people that it takes
-    precision    half-width of intervals and root-mean-square error, at expected counts
-    number_precision  the same of means and quantiles, in the unit of the answers; the worst population; noise
-    solving      sample size: the fewest people, or the smallest epsilon, for a precision
-    populations  expected shares, by name, from a file or a pilot
+    precision          half-width of intervals and root-mean-square error, at expected counts
+    number_precision   the same of means and quantiles, in the unit of the answers; the worst population; noise
     shuffling    privacy amplification by shuffling
     mechanisms   mechanisms, Mechanisms: all of them side by side, which to take, and the advice of a plan
     wording      the text of a plan

@@ -57,8 +57,7 @@ from warner.designs.exact import exact
 from warner.designs.labels import canonical
 from warner.estimators.methods import SMOOTHED
 from warner.inference.intervals import Confidence
-from warner.planning.number_precision import noise_of_distribution, noise_of_mean, precision_of
-from warner.planning.populations import given_effect, population_shares
+from warner.planning.number_precision import fewest_people, noise_of_distribution, noise_of_mean, precision_of
 from warner.planning.precision import (
     DEFAULT_POWER,
     MEASURES,
@@ -66,11 +65,12 @@ from warner.planning.precision import (
     Precision,
     check_people,
     check_question,
+    given_effect,
     measure_of,
     numbers_asked,
+    population_shares,
     with_article,
 )
-from warner.planning.solving import fewest_people
 from warner.planning.wording import share_text
 from warner.results import Result, plain, rows
 from warner.typesetting import Printed, in_digits
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from warner.designs.exact import Number
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
-    from warner.planning.populations import Population
+    from warner.planning.precision import Population
 
 VARIANCE_TOLERANCE = 0.05  # part by which the criterion may exceed the smallest, for the sake of short reports
 MANY_ANSWERS = 20  # number of answers from which on short reports count as equally short

@@ -13,9 +13,8 @@ import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
 from warner.planning.mechanisms import compared
-from warner.planning.number_precision import precision_of
+from warner.planning.number_precision import LARGEST_EPSILON, follows_epsilon, precision_of, with_epsilon
 from warner.planning.precision import MEASURES, check_people
-from warner.planning.solving import LARGEST_EPSILON, follows_epsilon, with_epsilon
 from warner.results import Result, plain
 from warner.typesetting import Printed, cells, in_digits
 from warner.words import aligned, wrapped

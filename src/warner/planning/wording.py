@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warner.estimators import UNBIASED
+from warner.planning.number_precision import SMALLEST_EPSILON
 from warner.planning.precision import in_units, with_article
-from warner.planning.solving import SMALLEST_EPSILON
 from warner.words import counted, enumerated, level_text, points, quoted, rounded_up
 
 if TYPE_CHECKING:

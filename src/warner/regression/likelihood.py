@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers
     from warner.regression.data import Observations
     from warner.regression.families import Contributions, Family
-    from warner.reports.sampling import Clusters
+    from warner.reports.samples import Clusters
 
 
 VANISHING_INFORMATION = 1e-100  # information below which there is none

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.progress import steps
+from warner.regression.families import joined
 from warner.regression.identification import refuse_unidentified
 from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Likelihood
 from warner.regression.newton import SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
-from warner.regression.specifications import joined
 from warner.regression.starts import Start, staged, steeper
 from warner.regression.starts import starts as all_starts
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Mask
     from warner.regression.data import Observations
+    from warner.regression.families import Specification
     from warner.regression.infinite_estimates import Infinity
     from warner.regression.newton import Objective
-    from warner.regression.specifications import Specification
 
 START_ROUNDS = 7  # of starts: the first ones, the rest, and those about the best maxima so far
 PROVEN_NATS = 1e-5  # that other coefficients can add at most, below which a maximum is proven

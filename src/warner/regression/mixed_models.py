@@ -6,31 +6,62 @@ by more than .01, it is 51. A standard deviation that gains nothing over none is
 
 Where groups have few reports each, the likelihood may go on rising with the standard deviation, and the coefficients
 with it: then the reports do not tell how much groups differ, and there is no estimate.
+
+Random effects: how much groups differ, and the effect of each group.
+
+**The spread** is the standard deviation :math:`\sigma` of the effects. Its interval is that of the profile likelihood,
+with 0 where twice the loss of log-likelihood there is below the quantile, and without an upper limit where it is so at
+a standard deviation of 10, beyond which there are no estimates either. Whether groups differ at all is tested at the
+boundary, where the likelihood ratio is an even mixture of 0 and of chi-square with one degree of freedom [1]_: the
+p-value is half of the usual one.
+
+**The effects** of groups are means after the reports of the group, for each of several spreads, and averaged over
+these: a variance is as probable as its profile likelihood makes it. So intervals do not pretend that the spread is
+known, also where the most likely one is 0. To the variance of an effect that of the coefficients is added, by the
+delta method [2]_.
+
+References
+----------
+.. [1] S. G. Self, K.-Y. Liang, "Asymptotic properties of maximum likelihood estimators and likelihood ratio tests under
+   nonstandard conditions", J. Amer. Stat. Assoc. 82 (1987), 605-610.
+.. [2] R. E. Kass, D. Steffey, "Approximate Bayesian inference in conditionally independent hierarchical models",
+   J. Amer. Stat. Assoc. 84 (1989), 717-726.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc
 
+from warner.arrays import objects
 from warner.regression.adaptive_quadrature import NODES, SPREAD_TO_BEGIN, RandomIntercepts
+from warner.regression.families import MEDIAN_GROUP, all_groups, with_random_intercepts
 from warner.regression.maxima import NoMaximumError, maximise
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
-from warner.regression.specifications import MEDIAN_GROUP, all_groups, with_random_intercepts
+from warner.regression.profiles import Combination, ConstrainedLikelihood
 from warner.regression.standard_errors import covariance
 from warner.regression.starts import Start
-from warner.words import quoted
+from warner.results import Result, critical_value, plain, rows
+from warner.searching import rising_roots
+from warner.typesetting import Printed, estimate_columns, p_value_cells
+from warner.words import counted, level_text, p_value, printable, quoted, tabulated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from warner.arrays import Array
+    from warner.arrays import Array, Counts, Integers, Mask
+    from warner.documents import Document
     from warner.regression.data import Groups, ModelData
+    from warner.regression.families import Specification
     from warner.regression.maxima import Maximum, ModelMaximum
     from warner.regression.regressions import Regression
-    from warner.regression.specifications import Specification
+
+
+# Mixed models
+
 
 AVERAGED = "averaged"
 EFFECTS = (AVERAGED, "median")
@@ -221,3 +252,295 @@ def _untold(groups: Groups) -> ValueError:
         f"still rises at a standard deviation of {LARGEST_SPREAD:g}; groups with more reports would show it, or leave "
         f"the random intercepts out and name {groups.column!r} as clusters"
     )
+
+
+# Random effects
+
+
+SPREADS_BELOW, SPREADS_ABOVE = 8, 16  # standard deviations, below and above the most likely, to average effects over
+GROWING_STEP = 1.2  # from one of those above to the next
+FIRST_LOSS = 0.3  # twice the loss of log-likelihood, at most, at the first of those above: .25 half an error away
+LIMIT_CLOSE = 1e-7  # how close limits of the standard deviation are found
+LOSS_AVERAGED = 12.0  # twice the loss of log-likelihood up to which they go
+NEWTON_STEPS_EACH = 2  # from the coefficients of one standard deviation to those of the next
+HOLDS_ON = "on average"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread(Result):
+    """How much groups differ: the standard deviation of their effects, on the scale of the coefficients.
+
+    Attributes
+    ----------
+    column : str
+        The column that names the groups.
+    groups : int
+        Their number.
+    value, low, high : float
+        The most likely standard deviation, and the interval of the profile likelihood.
+    statistic : float
+        Twice the log-likelihood that effects gain over none.
+    p_value : float
+        Of the test that groups do not differ, at the boundary.
+    level : float
+        Confidence level of the interval.
+    people : int
+        The number of people in all groups.
+    """
+
+    column: str
+    groups: int
+    value: float
+    low: float
+    high: float
+    statistic: float
+    p_value: float
+    level: float
+    people: int
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns as arrays, one row.
+
+        ``groups`` is the name of their column, ``number`` how many there are; ``spread``, ``low``, ``high``,
+        ``statistic`` and ``p``.
+        """
+        numbers = {"spread": self.value, "low": self.low, "high": self.high}
+        tested = {"statistic": self.statistic, "p": self.p_value}
+        return {
+            "groups": objects([self.column]),
+            "number": np.array([self.groups]),
+            **{name: np.array([number]) for name, number in (numbers | tested).items()},
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        numbers = {"spread": self.value, "low": self.low, "high": self.high, "level": self.level}
+        tested = {"statistic": self.statistic, "p": self.p_value}
+        return {"column": self.column, "groups": self.groups, **plain(numbers | tested)}
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper."""
+        del options  # the table has none
+        between = f"{self.low:.3g} to {self.high:.3g}"
+        columns = {"groups": [printable(self.column)], "number": [f"{self.groups:,}"], "spread": [f"{self.value:.3g}"]}
+        columns |= {f"{level_text(self.level)} interval": [between], "p": p_value_cells(np.array([self.p_value]))}
+        return Printed(columns, "Standard deviation of the effects of groups", (f"N = {self.people:,} people.",))
+
+    def text(self) -> str:
+        """Say it in plain words."""
+        of = f"the {self.groups:,} groups of {quoted(self.column)}"
+        between = f"{level_text(self.level)} interval {self.low:.3g} to {self.high:.3g}, profile likelihood"
+        return (
+            f"Spread between {of}: a standard deviation of {self.value:.3g} ({between}); that they are alike: "
+            f"{p_value(self.p_value)}."
+        )
+
+
+def spread_between(fit: Regression, level: float = 0.95) -> Spread:
+    """Give the spread between groups; see `Regression.spread`."""
+    groups, without = fit.model_data.groups, fit.without_effects
+    if groups is None or without is None or fit.log_likelihood is None:
+        raise ValueError(
+            'spread needs random intercepts: fit with a term such as "(1 | school)", or with intercepts="school"'
+        )
+    value = float(fit.finite_coefficients[-1])
+    statistic = max(0.0, 2 * (fit.log_likelihood - without))
+    low, high = _limits(fit, float(critical_value(level)) ** 2, statistic)
+    p = 1.0 if statistic == 0 else float(chdtrc(1, statistic)) / 2
+    return Spread(groups.column, groups.number, value, low, high, statistic, p, level, fit.people)
+
+
+def _limits(fit: Regression, threshold: float, statistic: float) -> tuple[float, float]:
+    """Give both limits of the profile likelihood of the standard deviation; the upper one is infinite if far out.
+
+    They are looked for on either side of the estimate: below 0 the likelihood is that of minus the standard deviation.
+    """
+    value, error = float(fit.finite_coefficients[-1]), float(np.sqrt(fit.finite_covariance[-1, -1]))
+    known = {value: fit.finite_coefficients}
+
+    def outside(spreads: Array) -> Array:
+        """Tell how far a standard deviation is outside of the interval, in about standard errors."""
+        losses = [_loss(fit, spread, known) for spread in spreads.tolist()]
+        return np.asarray(np.sqrt(np.maximum(losses, 0.0)) - np.sqrt(threshold))
+
+    def root(function: Callable[[Array, Mask], Array], side: int, low: float, high: float) -> float:
+        start = np.array([value + side * np.sqrt(threshold) * error])
+        return float(rising_roots(function, start, np.array([error]), low, high, np.array([LIMIT_CLOSE]))[0])
+
+    low = 0.0 if statistic <= threshold else root(lambda spreads, _: -outside(spreads), -1, 0.0, value)
+    high = root(lambda spreads, _: outside(spreads), 1, value, LARGEST_SPREAD)
+    return low, high if high < LARGEST_SPREAD else np.inf
+
+
+def _loss(fit: Regression, spread: float, known: dict[float, Array]) -> float:
+    """Give twice the loss of log-likelihood at a standard deviation, from the known coefficients of the nearest one."""
+    assert isinstance(fit.likelihood, RandomIntercepts)
+    constrained = ConstrainedLikelihood(fit.likelihood.for_spread(spread), _last(fit))
+    constrained.target = spread
+    nearest = min(known, key=lambda one: abs(one - spread))
+    best = newton_ascent(constrained, known[nearest][:-1])
+    known[spread] = constrained.all_coefficients(best.coefficients)
+    return 2 * ((fit.log_likelihood or 0.0) - best.value)
+
+
+def _last(fit: Regression) -> Combination:
+    return Combination(np.eye(len(fit.finite_coefficients))[-1])
+
+
+# Effects
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RandomEffects(Result):
+    """The effects of groups, on the scale of the coefficients.
+
+    Attributes
+    ----------
+    column : str
+        The column that names the groups.
+    groups : tuple
+        Their names.
+    people : array of shape (groups,)
+        How many people each has.
+    effects, errors, low, high : arrays of shape (groups,)
+        Predicted effects with their errors and intervals, which hold on average over the groups.
+    spread : float
+        The most likely standard deviation between groups.
+    level : float
+        Confidence level of the intervals.
+    """
+
+    column: str
+    groups: tuple[Any, ...]
+    people: Integers
+    effects: Array
+    errors: Array
+    low: Array
+    high: Array
+    spread: float
+    level: float
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns as arrays, a row for each group: its name, ``people``, ``effect``, ``se``, ``low``, ``high``."""
+        return {
+            self.column: objects(self.groups),
+            "people": self.people,
+            "effect": self.effects,
+            "se": self.errors,
+            "low": self.low,
+            "high": self.high,
+        }
+
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+        return {
+            "column": self.column,
+            "spread": plain(self.spread),
+            "level": self.level,
+            "holds": HOLDS_ON,
+            "effects": rows(self.table()),
+        }
+
+    def printed(self, **options: Any) -> Printed:
+        """Give a table for a paper."""
+        del options  # the table has none
+        columns = {self.column: [printable(str(name)) for name in self.groups]}
+        columns["people"] = [f"{number:,}" for number in self.people.tolist()]
+        columns |= estimate_columns(self.table(), "effect", f"{level_text(self.level)} interval", of="effect")
+        people = f"N = {int(self.people.sum()):,} people."
+        return Printed(columns, f"Effects of the groups of {quoted(self.column)}", (people, self._holds()))
+
+    def _holds(self) -> str:
+        hold = f"Over all groups, {level_text(self.level)} of these intervals hold"
+        return f"{hold}; a group that is unlike the others is drawn to them."
+
+    def text(self) -> str:
+        """Write the effects as a table for people."""
+        columns = {
+            self.column: [printable(str(name)) for name in self.groups],
+            "people": [f"{number:,}" for number in self.people.tolist()],
+            "effect": [f"{effect:+.3f}" for effect in self.effects],
+            "se": [f"{error:.3f}" for error in self.errors],
+            f"{level_text(self.level)} interval, on average over the groups": [
+                f"{low:+.3f} to {high:+.3f}" for low, high in zip(self.low, self.high, strict=True)
+            ],
+        }
+        number = counted(len(self.groups), "group", "groups")
+        head = f"Effects of {number} of {quoted(self.column)}, with a spread of {self.spread:.3g}"
+        return "\n".join([head, *tabulated(columns), self._holds()])
+
+
+class _AtSpread(NamedTuple):
+    """Effects if the standard deviation were known: it, its log-likelihood, means and variances of the effects."""
+
+    spread: float
+    log_likelihood: float
+    mean: Array
+    variance: Array
+
+
+def group_effects(fit: Regression, level: float = 0.95) -> RandomEffects:
+    """Predict the effects of the groups; see `Regression.effects`."""
+    groups = fit.model_data.groups
+    if groups is None:
+        raise ValueError(
+            'effects need random intercepts: fit with a term such as "(1 | school)", or with intercepts="school"'
+        )
+    people = np.bincount(groups.of_row, fit.model_data.observations.people, minlength=groups.number)
+    spread = float(fit.finite_coefficients[-1])
+    found = [*reversed([*_at_spreads(fit, -1)]), *_at_spreads(fit, 1)]
+    spreads, logs = np.array([one[:2] for one in found]).T
+    half_way = np.diff(spreads, prepend=spreads[0], append=spreads[-1]) / 2
+    # The trapezoid rule, with a prior that is flat in the variance: one flat in the spread makes intervals too short.
+    chance = np.exp(logs - logs.max()) * (half_way[:-1] + half_way[1:]) * spreads
+    chance /= chance.sum()
+    mean = chance @ np.array([one.mean for one in found])
+    square = chance @ np.array([one.variance + one.mean**2 for one in found])
+    errors = np.sqrt(np.maximum(square - mean**2, 0.0))
+    half = float(critical_value(level)) * errors
+    return RandomEffects(
+        groups.column,
+        groups.names,
+        people.astype(np.int64),
+        mean,
+        errors,
+        mean - half,
+        mean + half,
+        spread,
+        level,
+    )
+
+
+def _at_spreads(fit: Regression, side: int) -> Iterator[_AtSpread]:
+    """Go from the most likely standard deviation down to 0, or up, as far as the likelihood does not lose too much.
+
+    The most likely coefficients of each follow from those of the one before by steps of Newton's method.
+    """
+    likelihood, b = fit.likelihood, fit.finite_coefficients.copy()
+    assert isinstance(likelihood, RandomIntercepts)
+    best, error = float(b[-1]), float(np.sqrt(fit.finite_covariance[-1, -1]))
+    step = best / SPREADS_BELOW if side < 0 else max(error, best / SPREADS_BELOW) / 2
+    ahead = [best - step * place for place in range(1, SPREADS_BELOW + 1)]
+    if side > 0:
+        # A standard error at 0 says little: the likelihood may be flat there, and steep farther out.
+        while _loss(fit, best + step, {best: b}) > FIRST_LOSS:
+            step /= 2
+        ahead = [best + step * (GROWING_STEP**place - 1) / (GROWING_STEP - 1) for place in range(SPREADS_ABOVE + 1)]
+    elif not best:
+        return
+    for spread in ahead:
+        b[-1] = max(spread, 0.0)
+        likelihood = likelihood.for_spread(b[-1])
+        for _ in range(NEWTON_STEPS_EACH):
+            here = likelihood.at(b)
+            b[:-1] += np.linalg.lstsq(here.information[:-1, :-1], here.gradient[:-1], rcond=None)[0]
+        here = likelihood.at(b)
+        loss = 2 * ((fit.log_likelihood or 0.0) - here.value)
+        if not np.isfinite(loss) or spread > LARGEST_SPREAD:
+            return
+        covariance = np.linalg.pinv(here.information[:-1, :-1], hermitian=True)
+        mean, variance, slopes = likelihood.effects(b)
+        along = np.einsum("gi,ij,gj->g", slopes, covariance, slopes)
+        yield _AtSpread(b[-1], here.value, b[-1] * mean, b[-1] ** 2 * (variance + along))
+        if loss > LOSS_AVERAGED:
+            return

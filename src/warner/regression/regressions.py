@@ -3,6 +3,8 @@ r"""regress, Regression: how the answers depend on what else is known of people.
 The likelihood of the reports is maximised: :math:`\sum_n w_n \log \sum_k L_{nk}\,\theta_k(x_n; b)`, with L the
 probability of the report after each answer. What is assumed: given the true answer, a report depends on nothing else,
 and people are independent of each other unless they are said to be clustered.
+
+A regression as a document: what JSON holds of the model, the people, the evidence and the coefficients.
 """
 
 from __future__ import annotations
@@ -13,40 +15,44 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.inference.means import values_of
+from warner.inference.means import THEMSELVES, values_of
 from warner.regression.adaptive_quadrature import RandomIntercepts
 from warner.regression.data import model_data
-from warner.regression.finite_populations import refuse_drawn_alone
+from warner.regression.families import check_options, linear_mean, specified, without_random_intercepts
 from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
 from warner.regression.infinite_estimates import infinite_estimates
-from warner.regression.intervals import coefficient_limits, warn_of_better_optimum
 from warner.regression.jeffreys import penalised_maximum
-from warner.regression.least_squares import least_squares
 from warner.regression.likelihood import Likelihood
-from warner.regression.margins import marginal_effects
+from warner.regression.linear import least_squares
 from warner.regression.maxima import maximum_likelihood
 from warner.regression.mixed_models import (
     LARGEST_SPREAD,
+    group_effects,
     group_notes,
     mixed_covariance,
     mixed_maximum,
     refuse_mixed,
+    spread_between,
     with_effects,
 )
 from warner.regression.model_checks import check_model
-from warner.regression.model_tests import criteria, nested_model_test, term_tests
-from warner.regression.predictions import predict_shares
-from warner.regression.random_effects import group_effects, spread_between
-from warner.regression.regression_documents import regression_document
-from warner.regression.sensitivity import sensitivity_to_cheating
-from warner.regression.small_samples import coefficient_names, coefficient_notes
-from warner.regression.specifications import check_options, linear_mean, specified, without_random_intercepts
-from warner.regression.standard_errors import check_errors, clustered, covariance, default_errors, floor_of_strata
+from warner.regression.model_tests import criteria, nested_model_test, sensitivity_to_cheating, term_tests
+from warner.regression.predictions import marginal_effects, predict_shares
+from warner.regression.profiles import coefficient_limits, warn_of_better_optimum
+from warner.regression.standard_errors import (
+    check_errors,
+    clustered,
+    coefficient_names,
+    coefficient_notes,
+    covariance,
+    default_errors,
+    floor_of_strata,
+)
 from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
-from warner.regression.variance_floors import floor_notes
-from warner.reports.sampling import effective_number
-from warner.results import Result, StandardErrors, as_frame, coefficients
+from warner.regression.variance_floors import floor_notes, refuse_drawn_alone
+from warner.reports.samples import effective_number
+from warner.results import Result, StandardErrors, as_frame, coefficients, plain, rows
 
 if TYPE_CHECKING:
     import os
@@ -58,20 +64,90 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.exact import Number
     from warner.documents import Document
-    from warner.regression.cluster_robust import ClusterRobust
     from warner.regression.data import ModelData
+    from warner.regression.families import Specification
     from warner.regression.infinite_estimates import InfiniteEstimate, Infinity
-    from warner.regression.intervals import CoefficientLimits
-    from warner.regression.margins import Margins
     from warner.regression.maxima import Optimum
+    from warner.regression.mixed_models import RandomEffects, Spread
     from warner.regression.model_checks import ModelCheck
-    from warner.regression.model_tests import Criteria, ModelTests
-    from warner.regression.predictions import Prediction
-    from warner.regression.random_effects import RandomEffects, Spread
-    from warner.regression.sensitivity import RegressionSensitivity
-    from warner.regression.specifications import Specification
+    from warner.regression.model_tests import Criteria, ModelTests, RegressionSensitivity
+    from warner.regression.predictions import Margins, Prediction
+    from warner.regression.profiles import CoefficientLimits
+    from warner.regression.standard_errors import ClusterRobust
     from warner.regression.variance_floors import Floor
     from warner.typesetting import Printed
+
+
+# Regression documents
+
+
+FORMAT, VERSION = "warner regression", 1
+
+
+def regression_document(fit: Regression, level: float, interval: str, *, odds: bool) -> Document:
+    """Give what JSON can hold; see `Regression.to_dict`."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **_model(fit),
+        **_people(fit),
+        **_evidence(fit),
+        "level": level,
+        "intercepts": None if fit.model_data.groups is None else {**fit.spread(level).to_dict(), "nodes": fit.nodes},
+        "empty": list(fit.specification.empty),
+        "infinite": [
+            {"answer": answer, "term": term, "sign": plain(np.sign(estimate)), "reason": why}
+            for answer, term, estimate, why in fit.infinite
+        ],
+        "odds": odds,
+        "coefficients": rows(fit.table(level, interval, odds=odds)),
+    }
+
+
+def _model(fit: Regression) -> Document:
+    """Give what was modelled, under which designs."""
+    data, specification = fit.model_data, fit.specification
+    designs = zip(data.labels, data.observations.designs, strict=True)
+    return {
+        "formula": data.formula,
+        "model": specification.model,
+        "link": specification.link,
+        "values": _values(specification),
+        "reference": specification.reference,
+        "designs": [{"name": name, "design": design.to_dict()} for name, design in designs],
+    }
+
+
+def _values(specification: Specification) -> str | list[float] | None:
+    """Give the numbers of the answers as JSON has them; by a word where they are the answers themselves."""
+    if specification.values is None:
+        return None
+    return THEMSELVES if specification.of_answers_themselves else specification.values.tolist()
+
+
+def _people(fit: Regression) -> Document:
+    """Give whom the estimates rest on, and who was left out."""
+    data = fit.model_data
+    left_out = {"missing": data.missing, "unknown": data.unknown, "weightless": data.weightless}
+    return {"people": fit.people, **left_out, "effective": plain(fit.effective)}
+
+
+def _evidence(fit: Regression) -> Document:
+    """Give how the estimates and their errors were found."""
+    return {
+        "log_likelihood": plain(fit.log_likelihood),
+        "gap": plain(fit.gap),
+        "optima": [optimum._asdict() for optimum in fit.optima],
+        "starts": fit.tried,
+        "search": fit.search if fit.optima else None,
+        "errors": fit.errors,
+        "penalty": fit.penalty,
+        "clusters": None if fit.clustered is None else fit.clustered.clusters.number,
+        "notes": list(fit.notes),
+    }
+
+
+# Regressions
 
 
 @dataclass(frozen=True, eq=False, repr=False)

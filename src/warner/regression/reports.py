@@ -12,22 +12,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.designs.contract import Design, listed_design
-from warner.designs.device import Device
+from warner.designs.contract import Design, Device, listed_design
 from warner.designs.labels import MISSING, OUTSIDE, first_and_last
 from warner.regression.scores import column_scores, report_scores
-from warner.reports.counts import refuse_uninformative
-from warner.reports.invalid_values import refuse_unknown, unknown_values
+from warner.reports.counts import refuse_uninformative, refuse_unknown, unknown_values
+from warner.reports.loading import as_label, refuse_other_names
 from warner.reports.queries import INSIDE
-from warner.reports.versions import as_label, refuse_other_names
 from warner.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Array, Counts, Integers
-    from warner.reports.columns import Column
-    from warner.reports.loading import Loaded
+    from warner.reports.loading import Column, Loaded
 
 
 class ReportLikelihoods(NamedTuple):

@@ -17,10 +17,10 @@ import numpy as np
 
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
-from warner.regression.debiased import debiased
 from warner.regression.families import Direct
 from warner.regression.likelihood import Likelihood
 from warner.regression.newton import newton_ascent
+from warner.regression.scores import debiased
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

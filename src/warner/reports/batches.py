@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from warner.lazy import on_first_use
-from warner.reports.files import engine_errors, open_files, parquet_errors
-from warner.reports.formats import format_by_name
-from warner.reports.invalid_values import unknown_values
-from warner.reports.paths import partition, shown
+from warner.reports.counts import unknown_values
+from warner.reports.files import engine_errors, format_by_name, open_files, parquet_errors, partition, shown
 from warner.reports.queries import select_columns
 from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
 
@@ -34,8 +32,7 @@ if TYPE_CHECKING:
     from warner.designs import Design
     from warner.designs.report_forms import Form
     from warner.reports.queries import Columns, Frame, Table
-    from warner.reports.stored import ReportBlock
-    from warner.reports.subtotals import Column, Subtotal
+    from warner.reports.subtotals import Column, ReportBlock, Subtotal
     from warner.reports.tallies import Group
 else:
     nw = on_first_use("narwhals")

@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, Unpack,
 
 import numpy as np
 
-from warner.designs.open.open_domain import OpenDomain
-from warner.reports.amounts import refuse_bad_amounts
-from warner.reports.complex_samples.cluster_samples import STRATUM
-from warner.reports.complex_samples.sample_columns import SampleAsked
-from warner.reports.counts import refuse_amounts, refuse_overflow
+from warner.designs.open_domain import OpenDomain
+from warner.reports.counts import refuse_amounts, refuse_overflow, refuse_unknown, unknown_values
 from warner.reports.dialects import PLAIN, dialect
-from warner.reports.files import Files
-from warner.reports.invalid_values import refuse_unknown, unknown_values
+from warner.reports.files import Files, are_places
+from warner.reports.linearization import STRATUM
 from warner.reports.loading import (
     Loaded,
     Wanted,
@@ -30,18 +27,16 @@ from warner.reports.loading import (
     opened,
     prepared,
     refuse_length,
+    refuse_other_versions,
     refuse_rule,
     refuse_two_amounts,
     with_amounts,
 )
 from warner.reports.open_tallies import OpenTally, open_tally
-from warner.reports.paths import are_places
-from warner.reports.pools import Pool, pool
-from warner.reports.queries import Table, columns_among
-from warner.reports.stored import StoredReports
-from warner.reports.subtotals import Rows, added, grouped, subtotal
-from warner.reports.tallies import Tally, refuse_design
-from warner.reports.versions import refuse_other_versions
+from warner.reports.queries import Table, columns_among, refuse_bad_amounts
+from warner.reports.sample_columns import SampleAsked
+from warner.reports.subtotals import Rows, StoredReports, added, grouped, subtotal
+from warner.reports.tallies import Pool, Tally, pool, refuse_design
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -366,7 +361,7 @@ def _answered_openly(reports: Any, asked: Asked) -> bool:
     """Tell whether this is a question of a survey that people answered in their own words."""
     if asked.question is None and not is_survey(reports):
         return False
-    from warner.service.published import is_open_question
+    from warner.service.exports import is_open_question
 
     return is_open_question(_survey_place(reports, asked), asked.question)
 
@@ -392,7 +387,7 @@ def _survey_place(reports: Any, asked: Asked) -> str:
 
 def _tally_survey(reports: Any, design: Design | None, asked: Asked) -> Tally:
     """Give the published counts of a question."""
-    from warner.service.published import published_tally
+    from warner.service.exports import published_tally
 
     result = published_tally(_survey_place(reports, asked), asked.question, by=asked.groups, design=design)
     if asked.keep and result.design.sufficient is None:
@@ -430,7 +425,7 @@ def tallied_open(reports: Any, design: OpenDomain | None, asked: Asked) -> OpenT
         raise TypeError("reports of an open domain are not weighted; leave weights, strata, clusters and keep out")
     reports = _looked_at(reports)
     if design is None or asked.question is not None:
-        from warner.service.published import published_reports
+        from warner.service.exports import published_reports
 
         return published_reports(_survey_place(reports, asked), asked.question, by=asked.groups, design=design)
     if asked.wrote.missing:

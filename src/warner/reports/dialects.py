@@ -105,7 +105,7 @@ class Dialect(NamedTuple):
             )
 
 
-PLAIN = Dialect()  # as warner itself writes
+PLAIN: Dialect = Dialect()  # as warner itself writes
 
 
 def dialect(encoding: str | None = None, decimal: str = ".", missing: Any = (), sheet: str | None = None) -> Dialect:

@@ -28,8 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from xml.parsers import expat
 
-from warner.reports.files import Reader, refuse_duplicates
-from warner.reports.paths import partition
+from warner.reports.files import Reader, partition, refuse_duplicates
 from warner.words import enumerated
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from warner.arrays import LARGEST_TOTAL
 from warner.lazy import on_first_use
 from warner.reports.dialects import PLAIN
-from warner.reports.files import Reader, refuse_duplicates
-from warner.reports.paths import partition
+from warner.reports.files import Reader, partition, refuse_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

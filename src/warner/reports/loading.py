@@ -5,47 +5,262 @@ whatever can be queried where it is, and `load` gives the columns that are wante
 rows that are alike are counted by the engine that holds them, and only the distinct ones come back. Where counting
 would gain nothing (`nearly_all_differ`), or would change what values are, all rows come. What a value means is asked
 later, of the forms of reports and of `columns`.
+
+Columns of numbers, texts and truth values, from any library: what is known of people besides their reports.
+
+Whichever library a column came in, it becomes one array of one of four kinds: whole numbers (int64), numbers (float64),
+truth values (bool) or texts (objects), with a mask of what is missing. So nothing depends on who held the data.
+
+Rows that are meant: those in which columns have given values, such as the version of a questionnaire.
+
+People who got different versions went through different designs. A column names the version of each row; its rows are
+counted under the design of that name, and no row may be left without one.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from warner.arrays import objects
+from warner.designs.labels import is_missing
 from warner.lazy import on_first_use
-from warner.reports.amounts import AMOUNTS_LISTED, refuse_bad_amounts
-from warner.reports.columns import Column, column, declared
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import PLAIN
-from warner.reports.files import Files, engine_errors, in_utf8, open_files
+from warner.reports.files import Files, are_places, engine_errors, in_utf8, open_files
 from warner.reports.labelled import label_order, with_value_labels
-from warner.reports.paths import are_places
 from warner.reports.queries import (
+    AMOUNTS_LISTED,
     Columns,
     Table,
     categories_as_numbers,
     count_distinct_rows,
     count_rows,
     fetch_rows,
+    is_text,
     refuse_absent,
+    refuse_bad_amounts,
     refuse_types,
 )
-from warner.reports.versions import only, rows_where
+from warner.words import counted, enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import narwhals as nw
 
-    from warner.arrays import Array, Integers
+    from warner.arrays import Array, Integers, Mask
     from warner.designs.report_forms import Form
     from warner.reports.dialects import Dialect
+    from warner.reports.queries import Frame
 else:
     nw = on_first_use("narwhals")
+
+
+# Columns
+
+
+Values: TypeAlias = np.ndarray[Any, Any]  # of int64, float64, bool, or texts as objects
+
+# In one spelling: 007 is the name of something, and not a number.
+NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+WHOLE_VALUE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+NOT_A_NUMBER = {"", "na", "n/a", "nan", "null", "none", "."}  # how missing numbers are written in text files
+COLUMN_KINDS = "numbers, texts or truth values"
+
+
+class Column(NamedTuple):
+    """Values, a mask of those that are missing (and mean nothing), and the order of the levels, if one was declared."""
+
+    values: Values
+    missing: Mask
+    order: tuple[str, ...] | None = None
+
+
+def column(name: str, values: Any, *, text: bool = False) -> Column:
+    """Read one column: a series of any library, an array or a list; with `text`, from a file that has only texts.
+
+    >>> column("age", ["31", "NA", "47"], text=True).values.tolist()
+    [31, 0, 47]
+    """
+    if isinstance(values, list | tuple):
+        return _of_texts(list(values)) if text else _of_objects(name, list(values))
+    if isinstance(values, nw.Series):
+        return _of_series(name, values, text=text)
+    if isinstance(values, np.ndarray) and not isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "biuf":
+        if values.ndim != 1:
+            raise ValueError(f"column {name!r} must have one axis, but got shape {values.shape}")
+        return _of_numbers(values)
+    try:
+        native = None if isinstance(values, np.ndarray) else nw.from_native(values, series_only=True)
+    except TypeError:
+        native = None
+    if native is not None:
+        return _of_series(name, native, text=text)
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    return _of_texts(listed) if text else _of_objects(name, listed)
+
+
+def _of_series(name: str, series: Any, *, text: bool) -> Column:
+    dtype = series.dtype
+    if is_text(dtype):
+        texts = series.cast(nw.String).to_list()
+        if text:
+            return _of_texts(texts)
+        return _of_objects(name, texts)._replace(order=declared(series))
+    if dtype in {nw.Object, nw.Unknown, nw.Decimal, nw.UInt64, nw.Int128, nw.UInt128}:
+        return _of_objects(name, series.to_list())
+    if dtype == nw.Boolean or dtype.is_numeric():
+        missing = series.is_null().to_numpy().astype(bool)
+        if dtype == nw.Boolean or dtype.is_integer():
+            wanted: Any = nw.Boolean if dtype == nw.Boolean else nw.Int64
+            filled = series.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else series
+            return Column(filled.cast(wanted).to_numpy(), missing)
+        numbers = series.cast(nw.Float64).to_numpy().astype(np.float64)
+        return _of_numbers(numbers)
+    raise TypeError(f"column {name!r} must hold {COLUMN_KINDS}, but holds {dtype}; make it one of these first")
+
+
+def declared(series: Any) -> tuple[str, ...] | None:
+    """Give the order of the levels that a column declares: an ordered categorical, an Enum, a categorical of pandas."""
+    if series.dtype == nw.Enum:
+        return tuple(series.dtype.categories)
+    if series.dtype == nw.Categorical and series.implementation.is_pandas_like():
+        return tuple(map(str, series.to_native().dtype.categories))
+    return None
+
+
+def _of_numbers(values: Values) -> Column:
+    if values.dtype.kind in "bi":
+        return Column(values.astype(bool if values.dtype.kind == "b" else np.int64), np.zeros(len(values), dtype=bool))
+    numbers = values.astype(np.float64)
+    if values.dtype.kind == "u" and values.max(initial=0) < 2**63:
+        return Column(values.astype(np.int64), np.zeros(len(values), dtype=bool))
+    return Column(numbers, np.isnan(numbers))
+
+
+def _of_objects(name: str, values: list[Any]) -> Column:
+    missing = np.fromiter((is_missing(value) for value in values), dtype=bool, count=len(values))
+    kinds = {type(value) for value, lost in zip(values, missing.tolist(), strict=True) if not lost}
+    if not kinds:
+        return Column(np.zeros(len(values)), missing)
+    for types, dtype, filler in (
+        ((str,), object, ""),
+        ((bool, np.bool_), np.bool_, False),
+        ((int, np.integer), np.int64, 0),
+        ((int, float, np.integer, np.floating, Decimal, Fraction), np.float64, np.nan),
+    ):
+        if all(issubclass(one, types) and (one is not bool or bool in types) for one in kinds):
+            filled: list[Any] = [
+                filler if lost else value for value, lost in zip(values, missing.tolist(), strict=True)
+            ]
+            if dtype is np.int64 and any(not -(2**63) <= value < 2**63 for value in filled):
+                continue
+            return Column(objects(filled) if dtype is object else np.array(filled, dtype=dtype), missing)
+    names = " and ".join(sorted(one.__name__ for one in kinds))
+    raise TypeError(
+        f"column {name!r} must hold {COLUMN_KINDS}, all of one kind, but holds {names}; make it one of these first"
+    )
+
+
+def _of_texts(texts: list[str | None]) -> Column:
+    """Read a column of a text file: numbers if all are, but for the ways in which a missing number is written."""
+    lost = [text is None or text.strip().lower() in NOT_A_NUMBER for text in texts]
+    given = {text for text, gone in zip(texts, lost, strict=True) if text is not None and not gone}
+    if given and all(NUMBER.fullmatch(text) for text in given):
+        number: Any = int if all(WHOLE_VALUE.fullmatch(text) for text in given) else float
+        table = {text: number(text) for text in given}
+        return Column(np.array([table.get(text or "", 0) for text in texts]), np.array(lost, dtype=bool))
+    missing = np.array([text is None for text in texts], dtype=bool)
+    return Column(objects(["" if text is None else text for text in texts]), missing)
+
+
+# Versions
+
+
+DESIGNS_LISTED = 5  # names in an error
+VALUES_SEEN = 1_000  # different values of the column of versions that are looked at
+
+
+def only(source: Table, where: Mapping[str, Any]) -> Table:
+    """Give the rows of a source in which these columns have these values; nobody may read past this choice."""
+    if not where:
+        return source
+    schema = source.schema
+    frame = source.frame
+    for name, value in where.items():
+        refuse_absent(name, list(schema))
+        frame = frame.filter(_has(name, value, schema[name]))
+    return source.with_frame(frame, files=())
+
+
+def _has(name: str, value: Any, dtype: Any) -> Frame:
+    """Tell in which rows a column has a value, which the words of a shell give as text."""
+    column = nw.col(name)
+    if is_text(dtype):
+        return column.cast(nw.String) == as_label(value)
+    if dtype == nw.Boolean:
+        return column == (str(value).lower() == "true")
+    if dtype.is_numeric():
+        try:
+            return column == float(value)
+        except ValueError:
+            raise ValueError(f"where must give a number for {name!r}, which holds numbers, but got {value!r}") from None
+    return column.cast(nw.String) == as_label(value)
+
+
+def rows_where(columns: Mapping[str, Any], where: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Give the rows of columns by name in which some have these values."""
+    lists = {name: values.tolist() if hasattr(values, "tolist") else list(values) for name, values in columns.items()}
+    for name, value in where.items():
+        refuse_absent(name, list(lists))
+        kept = [as_label(one) == as_label(value) for one in lists[name]]
+        lists = {key: [one for one, keep in zip(values, kept, strict=True) if keep] for key, values in lists.items()}
+    return lists
+
+
+def refuse_other_versions(
+    source: Table | Mapping[str, Any], column: str, where: Mapping[str, Any], names: Sequence[str]
+) -> None:
+    """Refuse rows whose version is none of the names of designs."""
+    if isinstance(source, Mapping):
+        refuse_other_names(Counter(rows_where(source, where).get(column, ())), names)
+        return
+    refuse_absent(column, source.names)
+    meant = only(with_value_labels(source, {}, [column, *where]), where)
+    rows = meant.frame.select(value=nw.col(column)).group_by("value").agg(nw.len().alias("number"))
+    rows = rows.head(VALUES_SEEN)
+    rows = rows.collect() if isinstance(rows, nw.LazyFrame) else rows
+    refuse_other_names(dict(zip(rows["value"].to_list(), rows["number"].to_list(), strict=True)), names)
+
+
+def refuse_other_names(found: Mapping[Any, int], names: Sequence[str]) -> None:
+    """Refuse values of the column of versions, each with its number of rows, that are no names of designs."""
+    strange = {value: int(number) for value, number in found.items() if as_label(value) not in names}
+    if strange:
+        rows = counted(sum(strange.values()), "row has", "rows have")
+        shown = sorted("no value there" if is_missing(value) else repr(as_label(value)) for value in strange)
+        known = enumerated([repr(name) for name in names], DESIGNS_LISTED)
+        raise ValueError(
+            f"by must be a column of the names of designs ({known}), but {rows} {enumerated(shown, DESIGNS_LISTED)}"
+        )
+
+
+def as_label(value: Any) -> str:
+    """Write a value as a name: 1.0 is the name 1."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+# Loading
+
 
 EVERYWHERE: Mapping[str, Any] = {}  # all rows are wanted
 ACCEPTED = {  # for an argument of this name

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.designs.grids import is_numeric
 from warner.designs.labels import positions, refuse_answers
+from warner.designs.ordered import is_numeric
 from warner.reports.tallies import refuse_design
 
 if TYPE_CHECKING:
     from warner.designs import Design
-    from warner.designs.repeated.memo import Memo
+    from warner.designs.memo import Memo
 
 
 def randomize(answers: Any, design: Design, *, codes: bool = False, memo: Memo | None = None) -> Any:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import numpy as np
 
-from warner.designs.grids import is_numeric, refuse_texts
-from warner.designs.grids import nearest as nearest_answer
-from warner.designs.open.open_domain import OpenDomain
+from warner.designs.open_domain import OpenDomain
+from warner.designs.ordered import is_numeric, refuse_texts
+from warner.designs.ordered import nearest as nearest_answer
 from warner.designs.report_forms import LabelForm
 from warner.documents import Document, csv_writer, written_whole
 from warner.reports.dialects import PLAIN, dialect
@@ -30,14 +30,15 @@ from warner.reports.files import (
     delimiter_of,
     engine_errors,
     first_record,
+    format_by_name,
     gzip_errors,
     is_zipped,
     open_files,
     open_text,
     refuse_duplicates,
     standard_input,
+    writer_of,
 )
-from warner.reports.formats import format_by_name, writer_of
 from warner.reports.labelled import with_value_labels
 from warner.reports.queries import refuse_headless, resolve_columns
 from warner.reports.randomizing import randomize
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Counts
     from warner.designs import Design
-    from warner.designs.repeated.memo import Memo
+    from warner.designs.memo import Memo
     from warner.reports.dialects import Dialect
 
 PIECE_ROWS = 2**16  # rows in memory at a time

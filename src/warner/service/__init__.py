@@ -10,21 +10,13 @@ Nothing of this is imported with ``warner`` itself; the web server needs the ext
 
 Its files::
 
-    survey              Survey, Question, Group: the survey file, read strictly, and its fingerprint
+    survey             Survey, Question, Group: the survey file, read strictly, and its fingerprint
     responses           what a browser sends: bodies of one length
-    counters            which counters a report adds to, and the tally that they are
-    app                 the respondents' side: page, files, and the door for responses
-    replies             replies to responses, all of one length
-    assets              the files of the pages, under a hash
-    pages               the respondents' page
-    dashboard           what the operator sees: page, stream of steps, files, closing
-    addresses           where a survey is, for links and for pages hosted elsewhere
-    dashboard_access    who may see it: a link that works once, sessions
-    dashboard_data      what it shows: published counts to numbers and words
-    expected_precision  what this many people can show, before anybody has answered
-    published           the published tally of a question, from the database of a survey
-    exports             files of what was published
-    rate_limit          how many reports from one address
+    app                the respondents' side: page, files, and the door for responses
+    pages              the respondents' page
+    dashboard          what the operator sees: page, stream of steps, files, closing
+    dashboard_data     what it shows: published counts to numbers and words
+    exports            files of what was published
     connections         deadlines for slow clients, room for new ones
     server              two listeners in one process; what the operator is told
     writer              one thread that keeps responses, many in one transaction

@@ -5,24 +5,96 @@ page says so. It comes in two kinds. The one that the collecting server sends (`
 other (`hosted_page`) is a single file for another host, with everything inside, so that its hash can be published: then
 the people who run the server cannot alter what the respondents' browsers do. Its policy allows this very script and
 no other, and connections to the collecting server only.
+
+Static files of the pages, under addresses that hold a hash of what is in them: browsers may keep them for ever.
+
+Web addresses of a survey: in links, and in the content policy of a page that is hosted elsewhere.
+
+Nothing may stand in it that means something there: a space or a semicolon would be another rule of the policy.
+
+Replies to responses: all of one length, headers and status line included, so that the length tells nothing.
+
+The body says in JSON whether the response was kept, and if not, why; spaces after it fill it up. The words of the
+status line and ``Retry-After`` have lengths of their own, which the header ``Padding`` evens out.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import http
 import json
 import re
 from datetime import datetime
 from functools import cache
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warner.service.addresses import split_address
-from warner.service.assets import WEB_FOLDER, address
-
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from warner.service.survey import Survey
+
+
+# Assets
+
+
+WEB_FOLDER = Path(__file__).parent / "web"
+CONTENT_TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+@cache
+def assets() -> dict[str, bytes]:
+    """Give the files that browsers may ask for, by name."""
+    files = [path for path in WEB_FOLDER.iterdir() if path.suffix in CONTENT_TYPES and path.name != "package.json"]
+    return {path.name: path.read_bytes() for path in sorted(files)}
+
+
+@cache
+def version() -> str:
+    """Give one hash of all files: a module finds those that it imports beside itself, in the same version."""
+    spelled = b"".join(
+        name.encode() + b"\0" + hashlib.sha256(content).digest() for name, content in sorted(assets().items())
+    )
+    return hashlib.sha256(spelled).hexdigest()[:16]
+
+
+def address(name: str) -> str:
+    """Give the address of a file on its own server."""
+    return f"/static/{version()}/{name}"
+
+
+# Addresses
+
+
+ADDRESS = re.compile(
+    r"(?P<origin>https?://(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?)"
+    r"(?P<path>(?:/[A-Za-z0-9._~-]+)*)/?"
+)
+LAST_PORT = 65535
+
+
+def split_address(url: str) -> tuple[str, str]:
+    """Give the origin of a survey's server, and the path before ours, if any.
+
+    >>> split_address("https://survey.example.org:8443/surveys/")
+    ('https://survey.example.org:8443', '/surveys')
+    """
+    found = ADDRESS.fullmatch(url)
+    if not found or not 0 < int(found["port"] or 1) <= LAST_PORT:
+        raise ValueError(
+            f"url must be the address of the survey's server, such as https://survey.example.org, but got {url!r}"
+        )
+    return found["origin"], found["path"]
+
+
+# Pages
+
 
 SURVEY_STATES = ("early", "open", "closed")
 PAGE_MODULES = (
@@ -190,3 +262,70 @@ def _clock(moment: str | None) -> str:
         return ""
     time = datetime.fromisoformat(moment)
     return f"{time:%Y-%m-%d, %H:%M} ({time.tzinfo})"
+
+
+# Replies
+
+
+Message = dict[str, Any]
+
+STATUS = {
+    "kept": 200,
+    "open": 200,  # nothing was sent yet, and nothing stands in its way
+    "refused": 400,  # no page of this survey has sent it
+    "uninvited": 403,  # there is no such invitation
+    "revoked": 403,  # the invitation was withdrawn
+    "early": 403,  # the survey is not open yet
+    "origin": 403,  # it comes from the page of somebody else
+    "method": 405,
+    "used": 409,  # the invitation was spent on another response
+    "closed": 410,
+    "large": 413,
+    "type": 415,  # not JSON
+    "rate": 429,  # too many from one address
+    "error": 500,
+    "busy": 503,  # not kept, but it may be later
+}
+
+
+def replies(wait: Mapping[str, int]) -> dict[str, tuple[Message, Message]]:
+    """Give the two messages of each reply, for ASGI; `wait` has the seconds for those that may be tried again.
+
+    >>> sent = replies({"rate": 1, "busy": 15})
+    >>> sent["kept"][0]["status"], sent["kept"][1]["body"].rstrip(), sent["used"][1]["body"].rstrip()
+    (200, b'{"kept":true}', b'{"kept":false,"why":"used"}')
+    >>> len({len(body["body"]) for _, body in sent.values()})
+    1
+    """
+    bodies = {word: _body(word) for word in STATUS}
+    longest = max(map(len, bodies.values()))
+    heads = {word: _head(word, wait.get(word), longest) for word in STATUS}
+    lengths = {word: len(_phrase(word)) + _length(head) for word, head in heads.items()}
+    result = {}
+    for word, head in heads.items():
+        head.append((b"padding", b"." * (max(lengths.values()) - lengths[word] + 1)))
+        start = {"type": "http.response.start", "status": STATUS[word], "headers": head}
+        result[word] = (start, {"type": "http.response.body", "body": bodies[word].ljust(longest)})
+    return result
+
+
+def _body(word: str) -> bytes:
+    fields = {"kept": True} if word == "kept" else {"kept": False, "why": word}
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _head(word: str, wait: int | None, length: int) -> list[tuple[bytes, bytes]]:
+    head = [(b"content-type", b"application/json"), (b"content-length", str(length).encode())]
+    if wait is not None:
+        head.append((b"retry-after", str(wait).encode()))
+    if word == "method":
+        head.append((b"allow", b"POST"))
+    return head
+
+
+def _phrase(word: str) -> str:
+    return http.HTTPStatus(STATUS[word]).phrase
+
+
+def _length(head: list[tuple[bytes, bytes]]) -> int:
+    return sum(len(name) + len(value) + 4 for name, value in head)  # a colon, a space, and the end of the line

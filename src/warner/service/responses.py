@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from warner.designs.report_forms import LabelForm
-from warner.service.counters import SKIPPED
+from warner.service.survey import SKIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,12 +20,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from warner.service.app import survey_app
+from warner.service.app import REPORTS_PER_MINUTE, Rate, survey_app
 from warner.service.connections import MOST_CONNECTIONS, REQUEST_SECONDS, ConnectionLimits, Listener
-from warner.service.dashboard import dashboard_app
-from warner.service.dashboard_access import admission
-from warner.service.expected_precision import doubts, prospects
-from warner.service.rate_limit import REPORTS_PER_MINUTE, Rate
+from warner.service.dashboard import admission, dashboard_app
+from warner.service.dashboard_data import doubts, prospects
 from warner.service.stores import opened, without_password
 from warner.service.stores.contract import closing_words, now
 from warner.service.writer import Writer
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from warner.service.dashboard_access import Admission
+    from warner.service.dashboard import Admission
     from warner.service.stores.contract import Collected, Store
     from warner.service.survey import Survey
 

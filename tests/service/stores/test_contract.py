@@ -1,6 +1,6 @@
 """What every store must do: the same tests for an SQLite file and for a PostgreSQL database.
 
-It tests service/stores/contents.py as well.
+It tests service/stores/contract.py as well.
 """
 
 from __future__ import annotations
@@ -32,11 +32,10 @@ from warner import (
     UnaryEncoding,
     tally,
 )
-from warner.service.counters import SKIPPED
 from warner.service.responses import Bodies, Bundle, KeptReport
 from warner.service.stores import backup, collected, opened
 from warner.service.stores.contract import Outcome, Store
-from warner.service.survey import survey_from_json
+from warner.service.survey import SKIPPED, survey_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

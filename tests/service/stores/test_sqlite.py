@@ -1,6 +1,6 @@
 """What only an SQLite file does: one process holds it, files of others are left alone, it is one file at rest.
 
-It tests service/stores/new_files.py as well.
+It tests service/stores/contract.py as well.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def test_files_are_for_their_owner_only(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warner.service.stores.contents.SQLITE_TABLES", "create table nonsense(")
+    monkeypatch.setattr("warner.service.stores.contract.SQLITE_TABLES", "create table nonsense(")
     with pytest.raises(OSError, match=r"collected\.db"):
         opened(str(tmp_path / "collected.db"), a_survey())
     assert list(tmp_path.iterdir()) == []

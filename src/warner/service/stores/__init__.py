@@ -2,12 +2,10 @@
 
 Its files::
 
-    contract   what a store must do; Collected: what it has published
-    contents   all that a database holds, and a new SQLite file with it
+    contract           what a store must do; Collected: what it has published
     sqlite     counts in one SQLite file, which shows no order
     postgres   counts in a schema of a PostgreSQL database, for several processes
     sessions   connections to PostgreSQL: what is asked of a server, and the lock that comes first
-    new_files  new files, whole or not at all, never in the place of another
 """
 
 from __future__ import annotations

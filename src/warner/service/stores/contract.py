@@ -8,14 +8,21 @@ A nonce is the same in every retry, so a response is counted once however often 
 receipt: where people are invited, in the place of their invitation; in an open survey, in a list of its own. Both are
 hashes, under two labels, so that they cannot be compared. What was sent under a receipt is remembered in memory alone:
 a database holds nothing that depends on who sent what.
+
+Contents of a database, and a new SQLite file that holds them: its tables, whole or not at all.
+
+New files: never in the place of another one, for their owner only, and on the disk before they have their name.
 """
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import hashlib
 import json
+import os
 import secrets
+import sqlite3
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
@@ -25,17 +32,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from warner.reports.open_tallies import OpenTally
-from warner.service.counters import Layout
-from warner.service.survey import survey_from_json
+from warner.service.survey import Layout, survey_from_json
 from warner.words import counted as in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from warner.arrays import Integers
     from warner.reports.tallies import Group, Tally
     from warner.service.responses import Bundle, KeptReport
     from warner.service.survey import Question, Survey
+
+
+# Contract
+
 
 Kept: TypeAlias = dict[
     int, list[tuple[int, str, int]]
@@ -506,3 +517,133 @@ def refuse_invitations(survey: Survey, state: str, tokens: Sequence[bytes]) -> N
         raise ValueError("this survey is closed: nobody could use an invitation to it")
     if any(len(token) != 16 for token in tokens) or len(set(tokens)) < len(tokens):
         raise ValueError("invitations must be distinct and of 16 bytes each")
+
+
+# New files
+
+
+@contextlib.contextmanager
+def fresh(target: Path) -> Iterator[Path]:
+    """Give an empty private file to write to; it becomes `target` when all went well, if there is no such file yet."""
+    if target.exists():
+        raise FileExistsError(f"{target} already exists and is not overwritten; give another name")
+    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    try:
+        part.touch(mode=0o600, exist_ok=False)
+        yield part
+        _sync(part)
+        try:
+            os.link(part, target)  # which never takes the place of a file
+        except FileExistsError:
+            raise FileExistsError(f"{target} already exists and is not overwritten") from None
+        except OSError:  # a file system without links
+            target.touch(mode=0o600, exist_ok=False)
+            part.replace(target)
+        if os.name != "nt":
+            _sync(target.parent)  # the name, too, must outlive a power cut
+    finally:
+        part.unlink(missing_ok=True)
+        part.with_name(f"{part.name}-journal").unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+# Contents
+
+
+APPLICATION_ID = int.from_bytes(b"wrnr")  # says in the header of the file whose database it is
+VERSION = 1  # of the tables
+SQLITE_TABLES = """
+create table survey(fingerprint blob primary key, file text not null, state text not null, closed text not null)
+    without rowid;
+create table counts(question integer, cell integer, pending not null, published not null, primary key(question, cell))
+    without rowid;
+create table invitations(token blob primary key, receipt blob not null) without rowid;
+create table seen(nonce blob primary key) without rowid;
+create table days(day text primary key, pending not null, published not null) without rowid;
+"""
+# Only where people answer in their own words
+SQLITE_REPORTS = """
+create table reports(question integer, stratum integer, report text, number not null,
+    primary key(question, stratum, report)) without rowid;
+"""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that a database holds.
+
+    Attributes
+    ----------
+    survey : Survey
+        What is asked.
+    state, closed : str
+        "open" or "closed", and the day of closing, or nothing.
+    pending, published : sequence of ndarray
+        For each question its counters.
+    days : iterable of (str, int, int)
+        Each day with its pending and published responses.
+    invitations, seen : iterable of tuples of bytes
+        Invitations with their receipts, and nonces, in their order.
+    reports : iterable of (int, int, str, int)
+        Kept reports in their order: question, joint group, report, and how often it came.
+    """
+
+    survey: Survey
+    state: str = "open"
+    closed: str = ""
+    pending: Sequence[Integers] = ()
+    published: Sequence[Integers] = ()
+    days: Iterable[tuple[str, int, int]] = ()
+    invitations: Iterable[tuple[bytes, bytes]] = field(default=(), repr=False)
+    seen: Iterable[tuple[bytes]] = field(default=(), repr=False)
+    reports: Iterable[tuple[int, int, str, int]] = field(default=(), repr=False)
+
+
+def save(path: Path, contents: Contents) -> None:
+    """Make a database with these contents, whole or not at all, for its owner only."""
+    survey = contents.survey
+    widths = [survey.strata * layout.width for layout in survey.layouts]
+    zeros = [np.zeros(width) for width in widths]
+    pending, published = contents.pending or zeros, contents.published or zeros
+    counts = (
+        (question, cell, float(pending[question][cell]), float(published[question][cell]))
+        for question, width in enumerate(widths)
+        for cell in range(width)
+    )
+    days = ((day, float(waiting), float(shown)) for day, waiting, shown in contents.days)
+    row = (bytes.fromhex(survey.fingerprint), survey.to_json(), contents.state, contents.closed)
+    with (
+        fresh(path) as part,
+        worded(path),
+        contextlib.closing(sqlite3.connect(part, isolation_level=None)) as connection,
+    ):
+        connection.executescript(
+            f"pragma application_id = {APPLICATION_ID}; pragma user_version = {VERSION}; {SQLITE_TABLES}"
+            + (SQLITE_REPORTS if survey.open_questions else "")
+        )
+        connection.execute("begin")
+        connection.execute("insert into survey values(?, ?, ?, ?)", row)
+        connection.executemany("insert into counts values(?, ?, ?, ?)", counts)
+        connection.executemany("insert into days values(?, ?, ?)", days)
+        connection.executemany("insert into invitations values(?, ?)", contents.invitations)
+        connection.executemany("insert into seen values(?)", contents.seen)
+        if survey.open_questions:
+            reports = ((*row[:3], float(row[3])) for row in contents.reports)
+            connection.executemany("insert into reports values(?, ?, ?, ?)", reports)
+        connection.execute("commit")
+
+
+@contextlib.contextmanager
+def worded(path: Path) -> Iterator[None]:
+    """Name the file in errors of SQLite; their texts carry no values."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise OSError(f"{path}: {error}") from None

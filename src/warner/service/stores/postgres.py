@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from warner.service.stores.contents import Contents, save
 from warner.service.stores.contract import (
     NONCES_KEPT,
     REVOKED_RECEIPT,
     UNSPENT_RECEIPT,
     Collected,
+    Contents,
     Ledger,
     Outcome,
     Sent,
@@ -48,6 +48,7 @@ from warner.service.stores.contract import (
     refuse_other_number,
     refuse_other_survey,
     refuse_unknown,
+    save,
     standing,
     step_due,
     stored_survey,

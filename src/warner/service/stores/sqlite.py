@@ -26,12 +26,14 @@ import numpy as np
 
 from warner.designs.labels import LARGEST_JSON_INTEGER
 from warner.documents import FileLock, resolved
-from warner.service.stores.contents import APPLICATION_ID, VERSION, Contents, save, worded
 from warner.service.stores.contract import (
+    APPLICATION_ID,
     NONCES_KEPT,
     REVOKED_RECEIPT,
     UNSPENT_RECEIPT,
+    VERSION,
     Collected,
+    Contents,
     Ledger,
     Outcome,
     Sent,
@@ -41,6 +43,7 @@ from warner.service.stores.contract import (
     complete,
     door,
     folded,
+    fresh,
     hashed,
     kept_reports,
     refuse_imbalance,
@@ -48,12 +51,13 @@ from warner.service.stores.contract import (
     refuse_other_number,
     refuse_other_survey,
     refuse_unknown,
+    save,
     standing,
     step_due,
     stored_survey,
     today,
+    worded,
 )
-from warner.service.stores.new_files import fresh
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

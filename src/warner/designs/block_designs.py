@@ -1,0 +1,494 @@
+r"""Designs over a prime field: which field and dimension to take, and how they are written.
+
+Any prime will do that is not far from e^epsilon; of all those whose space has a point for each answer, the one whose
+unbiased shares vary least is taken. Prime powers would gain 3 % at most, and are not offered.
+
+Block designs: a report is one whole number that stands for a set of answers, a block of a combinatorial design.
+
+Answers are points, possible reports are blocks of points, with
+
+.. math:: P(y \mid x) = a / M \text{ if } x \in S_y, \quad b / M \text{ if not}, \qquad M = a r + b (R - r),
+
+for R reports, of which r hold a given point and :math:`r_2` two given points, whichever these are. So
+
+.. math:: p = \frac{a r}{M}, \qquad q = \frac{b r + (a-b) r_2}{M}, \qquad p - q = \frac{(a-b)(r - r_2)}{M}.
+
+Equal reports are the same row of the likelihood: the histogram of reports is all that an estimate can need, and does
+not grow with the number of people. Support follows from it by sums over blocks, which a geometry has in O(V log V) for
+V points (`transforms`).
+
+A worked number: the Fano plane has 7 points and 7 lines, r = 3 through a point and one through two points. At odds
+3 : 1, M = 3 * 3 + 1 * 4 = 13, p = 9/13 and q = (1 * 3 + 2 * 1) / 13 = 5/13.
+
+There may be more points than answers: the first K points are the answers, nobody holds the others, and nothing else
+changes. Which three points lie together in a block depends on the points; what needs the law of three, the variance of
+a *set* of answers, comes from the reports themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from warner.designs.channel import Channel
+from warner.designs.contract import LARGEST_CHANNEL, PEOPLE_AT_ONCE, checked_people, checked_shares
+from warner.designs.facts import Bounds, ChannelOperator, Fuzzy, Sums, Symmetry, memberships
+from warner.designs.finite_geometry import is_prime, next_prime, primes_up_to
+from warner.designs.histograms import uniform_histograms
+from warner.designs.report_forms import LabelForm
+from warner.designs.symmetric import Budget, NumberReader, OddsDesign, refuse_even, refuse_odds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike
+
+    from warner.arrays import Array, Counts, Integers, Sets, Size
+    from warner.designs.contract import Sufficient
+    from warner.designs.exact import Number, Odds
+    from warner.designs.labels import Domain, Labels
+    from warner.designs.symmetric import Symmetric
+
+
+# Block designs
+
+
+MOST_SET_REPORTS = 2**25  # sets of answers times reports, up to which the spread of each set is taken from the reports
+WEIGHT_BITS = 52  # bits to which sums of weights are kept
+SET_REPORTS_AT_ONCE = 2**22  # of these at a time
+
+
+class BlockParameters(NamedTuple):
+    """How many points and blocks there are, and how many blocks hold one point, two, and three on average.
+
+    The last is the average over all third points, for two given ones.
+    """
+
+    points: int
+    number: int
+    with_one: int
+    with_two: int
+    with_three: Fraction
+
+    @classmethod
+    def of_size(cls, points: int, number: int, with_one: int, with_two: int) -> BlockParameters:
+        """Describe blocks of one size, number * size = points * with_one."""
+        size = points * with_one // number
+        return cls(points, number, with_one, with_two, Fraction(with_two * (size - 2), max(points - 2, 1)))
+
+    def total(self, a: int, b: int) -> int:
+        """Give M, the number of equally likely cases that decide one report."""
+        return a * self.with_one + b * (self.number - self.with_one)
+
+    def symmetry(self, a: int, b: int) -> Symmetry:
+        """Give the probabilities of a held and of another answer, and of pairs, at odds a : b.
+
+        That of two answers of which neither is held depends on which three they are: it is the average over all points.
+        """
+        total = self.total(a, b)
+        held, other = a * self.with_one, b * self.with_one + (a - b) * self.with_two
+        divisor = math.gcd(held, other, total)
+        neither = (b * self.with_two + (a - b) * self.with_three) / total
+        both = Fraction(a * self.with_two, total)
+        return Symmetry(held // divisor, other // divisor, total // divisor, both, neither)
+
+
+class BlockDesign(OddsDesign):
+    """A design whose reports are the whole numbers from 0 on, each of which stands for a block of points."""
+
+    # Facts that a mechanism must tell
+
+    @property
+    @abstractmethod
+    def blocks(self) -> BlockParameters:
+        """The numbers of points and blocks."""
+
+    @abstractmethod
+    def sums_within(self, weights: Counts) -> Counts:
+        """Sum a weight for each point over the points of each block; whole numbers exactly; leading axes are kept."""
+
+    @abstractmethod
+    def sums_around(self, weights: Counts) -> Counts:
+        """Sum a weight for each block over the blocks that hold each point; the transpose of `sums_within`."""
+
+    @abstractmethod
+    def block_with(self, answers: Integers, numbers: Integers) -> Integers:
+        """Give the report with this number, from 0 on, among those whose block holds the answer; pair by pair."""
+
+    # What follows from these
+
+    @cached_property
+    def symmetry(self) -> Symmetry:
+        return self.blocks.symmetry(*self.odds)
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number below a r + b (R-r)."""
+        return (self.blocks.total(*self.odds),)
+
+    @property
+    def supported(self) -> int | None:
+        """The size of the blocks; None where it varies: among blocks, or because some points are no answers."""
+        points, number, with_one = self.blocks[:3]
+        return points * with_one // number if points == self.k else None
+
+    @property
+    def most_supported(self) -> int:
+        """The number of answers in the largest block."""
+        return int(self._sizes.max())
+
+    @property
+    def report_types(self) -> range | None:
+        """The possible reports; None where each supports one answer, so that the counts are their histogram."""
+        return None if self.exclusive else range(self.blocks.number)
+
+    @property
+    def sufficient(self) -> Sufficient:
+        """The histogram of reports says all."""
+        return "counts" if self.exclusive else "histogram"
+
+    @property
+    def report_form(self) -> LabelForm:
+        """Reports are written as whole numbers."""
+        return LabelForm(range(self.blocks.number), of_answers=False)
+
+    def support_of(self, histogram: Counts) -> Counts:
+        """Count how often each answer is supported, from a histogram of reports.
+
+        Sums of weights are taken as multiples of 2^-52 of their total, in whole numbers, as doubles would round them:
+        so no support stays none, and none is negative.
+        """
+        if histogram.dtype.kind != "f":
+            return self.sums_around(histogram)[..., : self.k]
+        _, exponent = np.frexp(histogram.sum(axis=-1, keepdims=True))
+        whole = np.rint(np.ldexp(histogram, WEIGHT_BITS - exponent)).astype(np.int64)
+        support = self.sums_around(whole)[..., : self.k].astype(np.float64)
+        return np.asarray(np.ldexp(support, exponent - WEIGHT_BITS))
+
+    def counted(
+        self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
+    ) -> Sums:
+        """Count the reports of each kind, and how often each answer is supported by them; see `Design.counted`."""
+        number = self.blocks.number
+        place = reports if group is None else reports + group * number
+        if amounts is None:
+            histogram = np.bincount(place, minlength=groups * number)
+        else:
+            histogram = np.zeros(groups * number, dtype=amounts.dtype)
+            np.add.at(histogram, place, amounts)
+        if group is not None:
+            histogram = histogram.reshape(groups, number)
+        n = histogram.sum(axis=-1)
+        return Sums(self.support_of(histogram), n, None if self.exclusive else histogram)
+
+    @cached_property
+    def _sizes(self) -> Integers:
+        """The number of answers in each block."""
+        return self._within(np.ones(self.k, dtype=np.int64))
+
+    def _within(self, weights: Counts) -> Counts:
+        """Sum a weight for each answer over each block."""
+        more = [(0, 0)] * (weights.ndim - 1) + [(0, self.blocks.points - self.k)]
+        return self.sums_within(np.pad(weights, more))
+
+    def report_type_bounds(self) -> Bounds | None:
+        """Give b/M and a/M; of blocks that hold none of the answers, or all of them, the same on both sides."""
+        if self.exclusive:
+            return None
+        a, b = self._levels
+        return Bounds(np.where(self._sizes == self.k, a, b), np.where(self._sizes == 0, b, a))
+
+    @property
+    def _levels(self) -> tuple[float, float]:
+        """The probabilities of one report after an answer in its block, and after another."""
+        (a, b), total = self.odds, self.blocks.total(*self.odds)
+        return a / total, b / total
+
+    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give the likelihoods: of these reports, or the channel over all possible reports, as sums over blocks."""
+        if reports is not None or self.exclusive:
+            return super().operator(reports)
+        a, b = self._levels
+        telling = (self._sizes < self.k).astype(np.float64)  # a block of all answers has no least one to rise above
+        k, number = self.k, self.blocks.number
+        return ChannelOperator(
+            (k, number),
+            # Rounding must not make a sum negative: where b is 0, it is a probability.
+            lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * np.maximum(self._within(x), 0),
+            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * self.sums_around(w)[..., :k],
+            (lambda: np.where(self.supports(np.arange(number)).T, a, b)) if self._small else None,
+            lambda w: (a - b) ** 2 * self.sums_around(w * telling)[..., :k],
+        )
+
+    @property
+    def _small(self) -> bool:
+        return max(self.k, self.blocks.number) <= LARGEST_CHANNEL
+
+    def as_channel(self) -> Channel:
+        if not self._small:
+            raise ValueError(
+                f"the design must have at most {LARGEST_CHANNEL} answers and possible reports to be written as a "
+                f"table, but got {self.k:,} and {self.blocks.number:,}"
+            )
+        a, b = self.odds
+        reports = range(self.blocks.number)
+        weights = np.where(self.supports(np.arange(len(reports))).T, a, b)
+        return Channel.of_weights(self.domain, reports, weights, self.blocks.total(a, b))
+
+    # Sets of answers
+
+    def _variance(
+        self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None
+    ) -> Array:
+        """Give the variance of the weighted support of one report, as it is among the reports themselves.
+
+        With one report more, spread over all blocks, so that it is never 0. From counts alone, or for very many sets,
+        the average law of three points must do.
+        """
+        if histogram is None or len(sets) * self.blocks.number > MOST_SET_REPORTS:
+            return super()._variance(sets, minus, mean, square, n, histogram)
+        variance = np.empty_like(mean)
+        for places, _, support in self._weighted_support(sets, minus):
+            first, second = ((histogram @ t.T + t.mean(axis=-1)) / (n + 1) for t in (support, support**2))
+            variance[:, places] = second - first**2
+        return variance
+
+    def _noise(self, sets: Sets, minus: Sets | None, square: Array, counts: Counts, n: Array) -> Array:
+        """Give the variance of the weighted support of one report given the answer, on average over the people.
+
+        After the answer x a block has the probability b, or a if it holds x. So E t^2 is b times the sum of all t^2 and
+        a - b times that of the blocks with x; it depends on which answers a set has. The shares of people that it is
+        averaged with have one person more, spread over all answers.
+        """
+        if len(sets) * self.blocks.number > MOST_SET_REPORTS:
+            return super()._noise(sets, minus, square, counts, n)
+        held = np.maximum((counts / n - self.q) / self.symmetry.gain, 0) + 1 / (n * self.k)
+        held = held / held.sum(axis=-1, keepdims=True)
+        variance = np.empty_like(square)
+        for places, given in self._given_each(sets, minus):
+            variance[:, places] = held @ given.T
+        return variance
+
+    def _given_each(self, sets: Sets, minus: Sets | None = None) -> Iterator[tuple[range, Array]]:
+        """Give the variance of the weighted support of one report given each answer, some sets at a time."""
+        (a, b), gain = self._levels, self.symmetry.gain
+        for places, weights, support in self._weighted_support(sets, minus):
+            total = (support**2).sum(axis=-1, keepdims=True)
+            given = b * total + (a - b) * self.support_of(support**2) - (gain * weights) ** 2
+            yield places, np.maximum(given, 0)
+
+    def mean_squares(self, memberships: Array) -> Array:
+        """Give the mean square of the score of a report given each answer: it depends on which points these are."""
+        ((_, given),) = self._given_each(Fuzzy(memberships[np.newaxis]))
+        return np.asarray(given[0] / self.symmetry.gain**2 + memberships**2)
+
+    def _weighted_support(self, sets: Sets, minus: Sets | None) -> Iterator[tuple[range, Array, Array]]:
+        """Go through the sets, some at a time: weights of the answers that sum to zero, and what each block has."""
+        step = max(1, SET_REPORTS_AT_ONCE // self.blocks.points)
+        for start in range(0, len(sets), step):
+            places = range(start, min(start + step, len(sets)))
+            weights = memberships(sets, self.k, places)
+            if minus is not None:
+                weights -= memberships(minus, self.k, places)
+            weights = weights - weights.mean(axis=-1, keepdims=True)
+            yield places, weights, self._within(weights)
+
+    # Simulation
+
+    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of n people who are a sample of a population: in O(V log V), whatever n."""
+        return self.support_of(self.simulate_reports(shares, n, rng=rng, size=size))
+
+    def simulate_reports(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of the reports of a sample of a population: they are multinomial."""
+        a, b = self._levels
+        theta = checked_shares(shares, self.k)
+        probabilities = np.maximum(b + (a - b) * self._within(theta / theta.sum()), 0)
+        return rng.multinomial(n, probabilities / probabilities.sum(), size=size)
+
+    def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of these very people, so many with each answer; see `simulate_reports_of_people`."""
+        return self.support_of(self.simulate_reports_of_people(people, rng=rng, size=size))
+
+    def simulate_reports_of_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of the reports of these very people.
+
+        A report is drawn from all R with probability R b / M, and else from the r whose block holds the answer: the
+        same law, read as *redraw or keep*. Those who redraw are one uniform histogram. Those who keep are drawn one by
+        one, or together where more of them hold an answer than there are blocks with it.
+        """
+        shape = () if size is None else size if isinstance(size, tuple) else (size,)
+        (a, b), number, with_one = self.odds, self.blocks.number, self.blocks.with_one
+        keep = (a - b) * with_one / self.blocks.total(a, b)
+        numbers = checked_people(people, self.k)
+        kept = rng.binomial(numbers, keep, size=(math.prod(shape), self.k))
+        rows = uniform_histograms(numbers.sum() - kept.sum(axis=-1), number, rng)
+        for answer in np.flatnonzero(kept.max(axis=0, initial=0) > with_one):
+            blocks = self.block_with(np.full(with_one, answer), np.arange(with_one))
+            rows[:, blocks] += uniform_histograms(kept[:, answer], with_one, rng)
+            kept[:, answer] = 0
+        ends = kept.cumsum()  # of everybody who is left, answer by answer and row by row
+        for start in range(0, int(kept.sum()), PEOPLE_AT_ONCE):
+            who = np.arange(start, min(start + PEOPLE_AT_ONCE, int(ends[-1])))
+            row, answers = np.divmod(ends.searchsorted(who, side="right"), self.k)
+            np.add.at(rows, (row, self.block_with(answers, rng.integers(with_one, size=who.size))), 1)
+        return rows.reshape(*shape, number)
+
+    # Words
+
+    def _happens(self) -> str:
+        return (
+            f"a number below {self.blocks.number:,} is drawn and reported. It stands for {self._stands_for()}. With "
+            f"probability {self.p:.4g} the true answer is in that set, and any given other answer with {self.q:.4g}."
+        )
+
+    def _deniable(self) -> str:
+        members = self.k * self.blocks.with_one / self.blocks.number
+        return deniability(self, members, constant=bool(self.supported))
+
+    @abstractmethod
+    def _stands_for(self) -> str:
+        """Say which set of answers a report stands for."""
+
+
+def deniability(design: Symmetric, members: float, *, constant: bool) -> str:
+    """Say how likely an answer of the reported set is the truth, for sets with this many members on average."""
+    a, b = design.odds
+    held = 100 * a / (a * members + b * (design.k - members))
+    return (
+        f"an answer in the reported set is really held by {'' if constant else 'about '}{held:.3g} % of those who make "
+        "the report."
+    )
+
+
+# Prime field
+
+
+LARGEST_FIELD = 2**31 - 1  # products of two of its elements are 64-bit integers
+LARGEST_FIELD_SEARCHED = 2**22  # fields beyond can be given, but are not searched
+LARGEST_DIMENSION = 62
+VARIANCE_TIE = 1e-9  # variances that floats cannot tell apart
+
+
+class PrimeFieldDesign(BlockDesign):
+    """A design on the points of a space over a prime field."""
+
+    domain: Labels
+    odds: tuple[int, int]
+    field: int
+    dimension: int
+
+    parameters = ("epsilon", "odds", "field", "dimension")
+    needs = "either epsilon or odds (field and dimension may be left out)"
+    least_dimension: ClassVar[int]
+
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        epsilon: Number | None = None,
+        odds: Odds | None = None,
+        field: Number | None = None,
+        dimension: Number | None = None,
+    ) -> None:
+        super().__init__(domain, epsilon=epsilon, odds=odds, field=field, dimension=dimension)
+
+    @classmethod
+    def _numbers(cls, k: int, number: NumberReader) -> dict[str, Any]:
+        return {
+            "field": number("field", 2, LARGEST_FIELD),
+            "dimension": number("dimension", cls.least_dimension, LARGEST_DIMENSION),
+        }
+
+    def _check(self) -> None:
+        field, dimension = self.field, self.dimension
+        if not is_prime(field):
+            raise ValueError(f"field must be a prime number, but got {field}; the next one is {next_prime(field)}")
+        blocks = self._blocks(field, dimension)
+        if blocks.points < self.k:
+            raise ValueError(
+                f"field and dimension must give a point for each of the {self.k:,} answers, but {field} and "
+                f"{dimension} give {blocks.points:,}; give a larger dimension, or leave it out"
+            )
+        refuse_odds(*self.odds, blocks.total(*self.odds))
+
+    @classmethod
+    @abstractmethod
+    def _counts(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:
+        """Give the numbers of points, of blocks, and of blocks with one given point and with two.
+
+        Exactly for whole numbers, roughly for arrays of fields, as floats, and of dimensions.
+        """
+
+    @classmethod
+    def _blocks(cls, field: int, dimension: int) -> BlockParameters:
+        return BlockParameters.of_size(*cls._counts(field, dimension))
+
+    @cached_property
+    def blocks(self) -> BlockParameters:
+        return self._blocks(self.field, self.dimension)
+
+    # Which field to take
+
+    @classmethod
+    def _best(cls, k: int, budget: Budget, *, field: int | None = None, dimension: int | None = None) -> dict[str, Any]:
+        # As finely as can be, to choose the field by.
+        a, b = budget.odds_within(k, lambda a, b: a + b)
+        refuse_even(a, b)
+        if field is not None and dimension is None:
+            dimension = cls.least_dimension
+            while cls._counts(field, dimension)[0] < k:
+                dimension += 1
+        if field is None or dimension is None:
+            field, dimension = cls._best_space(k, a, b, dimension)
+        odds = budget.odds_within(k, cls._blocks(field, dimension).total)
+        return {"odds": odds, "field": field, "dimension": dimension}
+
+    @classmethod
+    def _best_space(cls, k: int, a: int, b: int, dimension: int | None) -> tuple[int, int]:
+        """Choose the prime field, and the least dimension that it needs, whose unbiased shares vary least at 0.
+
+        Fields much larger than e^epsilon are never best, nor are those with more elements than there are answers.
+        """
+        if dimension is None:
+            enough = next_prime(min(k, LARGEST_FIELD_SEARCHED))
+            largest = min(4 * a // b + 4, enough) if b else enough
+        else:
+            enough = cls._smallest_field(k, dimension)
+            largest = max(min(4 * a // b + 4, LARGEST_FIELD_SEARCHED), enough) if b else enough
+        fields = primes_up_to(largest).astype(np.float64)
+        dimensions = np.full(fields.size, dimension or cls.least_dimension)
+        while dimension is None and (short := cls._counts(fields, dimensions)[0] < k).any():
+            dimensions += short
+        points, number, with_one, with_two = cls._counts(fields, dimensions)
+        # The variance of an absent answer, in floats; the best are then compared exactly.
+        scale = max(a, b)
+        other = b / scale * with_one + (a - b) / scale * with_two
+        rest = a / scale * with_one + b / scale * (number - with_one) - other
+        variance = np.where(points < k, np.inf, other * rest / ((a - b) / scale * (with_one - with_two)) ** 2)
+        near = np.flatnonzero(variance <= variance.min() * (1 + VARIANCE_TIE))
+        spaces = [(int(fields[place]), int(dimensions[place])) for place in near]
+        return min(spaces, key=lambda space: cls._blocks(*space).symmetry(a, b).alike.variance_of_absent)
+
+    @classmethod
+    def _smallest_field(cls, k: int, dimension: int) -> int:
+        """Give a prime that has a point for each answer in this dimension, and is hardly larger than need be."""
+        root = k ** (1 / (dimension + 1 - cls.least_dimension))
+        if root > LARGEST_FIELD_SEARCHED:
+            raise ValueError(f"dimension must be larger for {k:,} answers, but got {dimension}; leave it out")
+        field = next_prime(max(2, int(root)))
+        while cls._counts(field, dimension)[0] < k:
+            field = next_prime(field + 1)
+        return field
+
+    def _opening(self) -> str:
+        return f"{type(self).__name__} {self._space()} among"
+
+    @abstractmethod
+    def _space(self) -> str:
+        """Name the space, for the summary."""

@@ -1,0 +1,459 @@
+r"""Local hashing: report a random hash function, and the hash of the answer under randomized response [1]_.
+
+Here the functions are linear. Answers are the vectors x of :math:`F_g^t`, digits in base g, for a prime g; a function
+is :math:`h(x) = \langle d, x\rangle \bmod g` for a direction d, one of the :math:`D = (g^t-1)/(g-1)` points of
+PG(t-1, g). Function and value s together are one whole number, d g + s, which stands for the answers with that hash: a
+hyperplane. Of the R = g D possible reports r = D hold a given answer, :math:`r_2 = (g^{t-1}-1)/(g-1)` two given ones,
+and p and q follow (`block_designs`). The functions of the literature (seeds of any hash) have about the same p and q;
+but their reports are long, hardly two are the same, and each must be compared with every answer. Linear ones are
+counted in O(V log V) for V = g^t, by Fourier transforms (`transforms`). With t = 1 it is randomized response.
+
+A worked number: g = 3 and t = 2, for nine answers, at odds 3 : 1. There are D = 4 directions; M = 4 (3 + 2) = 20,
+p = 4 * 3 / 20 = 3/5 and q = (1 * 4 + 2 * 1) / 20 = 3/10.
+
+The draw: a uniform whole number u below D (a + (g-1) b) gives the direction, u // (a + (g-1) b), and with what is left
+v: if v < a the true hash is reported, else the one with number (v - a) // b among the others.
+
+`LocalHashing.affine` is the form with seeds, for those who must have it: see `affine`.
+
+References
+----------
+.. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for frequency estimation", Proc.
+   26th USENIX Security Symp. (2017), 729-745.
+
+Local hashing by affine functions modulo a prime: the form with a seed in every report.
+
+A report is :math:`(\alpha, \beta, s)`: a function :math:`h(x) = ((\alpha x + \beta) \bmod P) \bmod g` for a prime
+P >= K, with :math:`\alpha` from 1 to P - 1 and :math:`\beta` from 0 to P - 1, and a hash value s that is the true one
+with odds a : b against each other one. Such functions take any two answers to any two numbers modulo P equally often,
+so that two answers have the same hash with one probability, whichever they are: with P = m g + rho,
+
+.. math:: c = \frac{\rho (m+1) m + (g-\rho)\, m (m-1)}{P (P-1)} < \frac1g, \qquad
+          p = \frac{a}{a + (g-1) b}, \qquad q = c\, p + (1-c) \frac{b}{a + (g-1) b}.
+
+A worked number: P = 5 and g = 2, at odds 3 : 1. Classes of 3 and 2 numbers: c = (1 * 3 * 2 + 1 * 2 * 1) / 20 = 2/5,
+p = 3/4 and q = 2/5 * 3/4 + 3/5 * 1/4 = 9/20.
+
+The draw: three uniform whole numbers, alpha - 1 below P - 1, beta below P, and one below a + (g-1) b that decides as in
+randomized response: below a the true hash, else number (v - a) // b among the others.
+
+Nearly all reports differ, so that they are counted one by one, in K steps each; `hashing` has a form for which that is
+not so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from warner.designs.block_designs import PrimeFieldDesign, deniability
+from warner.designs.draws import REPORTS_AT_ONCE, uniform
+from warner.designs.facts import Ancillary, Symmetry
+from warner.designs.finite_geometry import (
+    VECTORS_ONE_BY_ONE,
+    canonical_number,
+    digits,
+    few_digits,
+    hyperplane_sums,
+    inner_product,
+    is_prime,
+    next_prime,
+    remainder,
+    size,
+    sums_of_hyperplanes,
+    vectors,
+)
+from warner.designs.report_forms import HashForm
+from warner.designs.symmetric import Budget, NumberReader, OddsDesign, refuse_even, refuse_odds
+from warner.words import counted
+
+if TYPE_CHECKING:
+    from warner.arrays import Counts, Integers, Mask
+    from warner.designs.contract import Design
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number, Odds
+    from warner.designs.labels import Domain, Labels
+    from warner.documents import Document
+
+
+# Affine
+
+
+LARGEST_PRIME = 2**32 - 5  # alpha x + beta is then an integer of 64 bits
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class AffineHashing(OddsDesign):
+    """Report a random affine hash function, and the hash of the answer under randomized response.
+
+    Made by `LocalHashing.affine`, where its parameters are described.
+
+    Examples
+    --------
+    >>> from warner import LocalHashing
+    >>> survey = LocalHashing.affine(5, odds=(3, 1), values=2)
+    >>> survey.p, round(survey.q, 4)
+    (0.75, 0.45)
+    """
+
+    domain: Labels
+    odds: tuple[int, int]
+    values: int
+    prime: int
+
+    mechanism = "local hashing"
+    field_names = frozenset({"domain", "odds", "hash", "prime", "values"})
+    fixed_fields: ClassVar = {"hash": "affine"}
+    needs = "either epsilon or odds (values and prime may be left out)"
+    certain = "that every answer with another hash is not the truth"
+
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        epsilon: Number | None = None,
+        odds: Odds | None = None,
+        values: Number | None = None,
+        prime: Number | None = None,
+    ) -> None:
+        super().__init__(domain, epsilon=epsilon, odds=odds, values=values, prime=prime)
+
+    @classmethod
+    def _numbers(cls, k: int, number: NumberReader) -> dict[str, Any]:
+        prime = number("prime", 3, LARGEST_PRIME)
+        return {"prime": prime, "values": number("values", 2, (prime or LARGEST_PRIME) - 1, "the prime less 1")}
+
+    @classmethod
+    def _best(cls, k: int, budget: Budget, *, values: int | None = None, prime: int | None = None) -> dict[str, Any]:
+        if k > LARGEST_PRIME:
+            raise ValueError(f"domain must have at most {LARGEST_PRIME:,} answers to be hashed, but got {k:,}")
+        # As finely as can be, to choose the number of values by.
+        a, b = budget.odds_within(k, lambda a, b: a + b)
+        refuse_even(a, b)
+        if prime is None:
+            prime = next_prime(max(k, 3, (values or 0) + 1))
+        if values is None:
+            near = a // b + 1 if b else prime
+            values = min(_candidates(prime, near), key=lambda g: _symmetry(prime, g, a, b).alike.variance_of_absent)
+        odds = budget.odds_within(k, lambda a, b: a + (values - 1) * b)
+        return {"odds": odds, "values": values, "prime": prime}
+
+    def _kept(self) -> dict[str, Any]:
+        return {"prime": self.prime}
+
+    def _check(self) -> None:
+        prime = self.prime
+        if not is_prime(prime):
+            raise ValueError(f"prime must be a prime number, but got {prime}; the next one is {next_prime(prime)}")
+        if prime < self.k:
+            raise ValueError(f"prime must be at least the number of answers, {self.k:,}, but got {prime:,}")
+        a, b = self.odds
+        refuse_odds(a, b, a + (self.values - 1) * b)
+
+    @cached_property
+    def symmetry(self) -> Symmetry:
+        return _symmetry(self.prime, self.values, *self.odds)
+
+    @property
+    def supported(self) -> None:
+        """Classes of numbers with the same hash differ in size."""
+
+    @property
+    def most_supported(self) -> int:
+        """The largest class: with alpha = g, it begins with neighbours."""
+        return min(self.k, -(-self.prime // self.values))
+
+    @property
+    def report_form(self) -> HashForm:
+        """Reports are written as alpha:beta:value."""
+        return HashForm(self.prime, self.values)
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number for each of alpha and beta, and one for the hash."""
+        a, b = self.odds
+        return self.prime - 1, self.prime, a + (self.values - 1) * b
+
+    @classmethod
+    def examples(cls) -> tuple[AffineHashing, ...]:
+        """Give functions with two values and with three, for as many answers as the prime and for fewer."""
+        return (
+            cls(5, odds=(3, 1), values=2, prime=5),
+            cls(["a", "b", "c", "d", "e", "f", "g"], odds=(5, 2), values=3, prime=7),
+            cls(4, odds=(2, 1), values=2, prime=7),
+        )
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw one function and one hash for each answer: a row of three whole numbers."""
+        (a, b), reports = self.odds, np.empty((answers.size, 3), dtype=np.int64)
+        for start in range(0, answers.size, REPORTS_AT_ONCE):
+            rows, truth = reports[start : start + REPORTS_AT_ONCE], answers[start : start + REPORTS_AT_ONCE]
+            rows[:, 0] = uniform(truth.size, self.prime - 1, random_bytes) + np.uint64(1)
+            rows[:, 1] = uniform(truth.size, self.prime, random_bytes)
+            drawn = uniform(truth.size, a + (self.values - 1) * b, random_bytes).astype(np.int64)
+            hashes = self._hashed(rows, truth)
+            lies = np.maximum(drawn - a, 0) // max(b, 1)
+            lies += lies >= hashes  # in their order, skipping the true one
+            rows[:, 2] = np.where(drawn < a, hashes, lies)
+        return reports
+
+    def _hashed(self, reports: Integers, answers: Integers) -> Integers:
+        """Hash answers, of a shape that broadcasts with (reports,), by the functions of these reports."""
+        alpha, beta = reports[..., 0].astype(np.uint64), reports[..., 1].astype(np.uint64)
+        number = alpha * answers.astype(np.uint64) + beta
+        number -= number // np.uint64(self.prime) * np.uint64(self.prime)
+        number -= number // np.uint64(self.values) * np.uint64(self.values)
+        return number.astype(np.int64)
+
+    def supports(self, reports: Counts) -> Mask:
+        return np.asarray(self._hashed(reports[:, np.newaxis], np.arange(self.k)) == reports[:, [2]])
+
+    def _opening(self) -> str:
+        return f"LocalHashing to {self.values} values modulo {self.prime} among"
+
+    def _happens(self) -> str:
+        return (
+            f"one of {self.prime * (self.prime - 1):,} hash functions is drawn, which takes each answer to one of "
+            f"{self.values:,} values, and reported with such a value, and so with the set of the answers that have it. "
+            f"With probability {self.p:.4g} the true answer is in that set, and any given other answer with "
+            f"{self.q:.4g}."
+        )
+
+    def _deniable(self) -> str:
+        return deniability(self, self.k / self.values, constant=False)
+
+
+def _symmetry(prime: int, values: int, a: int, b: int) -> Symmetry:
+    """Give the probabilities of a held and of another answer, and of pairs, at odds a : b.
+
+    That of two answers of which neither is held depends on which three they are: it is the average over all numbers
+    modulo the prime.
+    """
+    total = a + (values - 1) * b
+    two, three = _collisions(prime, values)
+    other = two * a + (1 - two) * b
+    whole = total * other.denominator
+    held, others = a * other.denominator, other.numerator
+    divisor = math.gcd(whole, held, others)
+    neither = (three * a + (two - three) * b) / total
+    return Symmetry(held // divisor, others // divisor, whole // divisor, two * a / total, neither)
+
+
+def _collisions(prime: int, values: int) -> tuple[Fraction, Fraction]:
+    """Give the probability that two numbers have the same hash, and that three have it, on average over the third."""
+    m, larger = divmod(prime, values)  # so many classes of m + 1 numbers, the others of m
+    two = larger * (m + 1) * m + (values - larger) * m * (m - 1)
+    three = larger * (m + 1) * m * (m - 1) + (values - larger) * m * (m - 1) * (m - 2)
+    pairs = prime * (prime - 1)
+    return Fraction(two, pairs), Fraction(three, pairs * (prime - 2))
+
+
+def _candidates(prime: int, near: int) -> list[int]:
+    """Give numbers of values near the ideal one, and those that make classes of about its size as even as can be."""
+    sizes = [size for size in range(prime // near - 1, prime // near + 3) if size > 0]
+    numbers = [near + step for step in (-1, 0, 1, 2)] + [prime // size + more for size in sizes for more in (0, 1)]
+    return sorted({min(max(number, 2), prime - 1) for number in numbers})
+
+
+# Hashing
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class LocalHashing(PrimeFieldDesign):
+    r"""Report a random linear hash function, and the hash of the answer under randomized response.
+
+    A report is one whole number. With two hash values this is binary local hashing, with about
+    :math:`e^\varepsilon + 1` of them optimal local hashing.
+
+    Parameters
+    ----------
+    domain : int or sequence of str or of int
+        The possible answers, all distinct, in the order of every result; or their number K.
+    epsilon : number, optional
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
+    odds : pair of numbers or str, optional
+        Instead of epsilon: the true hash against each other one, ``(a, b)`` with a > b.
+    field : int, optional
+        The number g of hash values, a prime. If not given, the one with the smallest variance for rare answers, near
+        :math:`e^\varepsilon + 1`.
+    dimension : int, optional
+        The number t of digits of an answer; if not given, the least with :math:`g^t` at least K.
+
+    Attributes
+    ----------
+    domain : tuple or range
+        The labels; consecutive integers are held as a range.
+    odds : tuple of int
+        ``(a, b)`` in lowest terms.
+    field, dimension : int
+        Number of hash values, and of digits of an answer.
+
+    Examples
+    --------
+    >>> survey = LocalHashing(9, odds=(3, 1), field=3)
+    >>> round(survey.p, 4), round(survey.q, 4)
+    (0.6, 0.3)
+    >>> LocalHashing(9, epsilon=1)
+    <LocalHashing of 2 digits to 3 values among 9 answers (0, 1, 2, ..., 8): truth 0.5761, each other 0.303, epsilon 1>
+    """
+
+    domain: Labels
+    odds: tuple[int, int]
+    field: int
+    dimension: int
+
+    mechanism = "local hashing"
+    field_names = frozenset({"domain", "odds", "hash"})
+    optional_fields = frozenset({"field", "dimension", "prime", "values"})
+    fixed_fields: ClassVar = {"hash": "linear"}
+    least_dimension = 1
+
+    @classmethod
+    def affine(
+        cls,
+        domain: Domain,
+        *,
+        epsilon: Number | None = None,
+        odds: Odds | None = None,
+        values: Number | None = None,
+        prime: Number | None = None,
+    ) -> AffineHashing:
+        r"""Hash by :math:`((\alpha x + \beta) \bmod P) \bmod g` instead: reports are three whole numbers.
+
+        It is for those who must collect what other programs collect: reports take three times the bits, and counting
+        them takes K steps for each.
+
+        Parameters
+        ----------
+        domain, epsilon, odds
+            As for `LocalHashing`.
+        values : int, optional
+            The number g of hash values, at least 2; if not given, the one with the smallest variance for rare answers.
+        prime : int, optional
+            P, a prime that is at least the number of answers and above g; if not given, the smallest.
+        """
+        return AffineHashing(domain, epsilon=epsilon, odds=odds, values=values, prime=prime)
+
+    @classmethod
+    def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> dict[str, Design]:
+        """Give linear functions, and affine ones to compare."""
+        return {
+            f"{cls.mechanism} (linear)": cls(domain, epsilon=epsilon),
+            f"{cls.mechanism} (affine)": cls.affine(domain, epsilon=epsilon),
+        }
+
+    @classmethod
+    def _counts(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:
+        directions = size(field, dimension)
+        return field**dimension, field * directions, directions, size(field, dimension - 1)
+
+    @classmethod
+    def examples(cls) -> tuple[Any, ...]:
+        """Give linear functions with two values and with more, and randomized response, and affine functions."""
+        return (
+            cls(["a", "b", "c", "d", "e", "f", "g", "h", "i"], odds=(3, 1), field=3),
+            cls(5, odds=(5, 2), field=3),
+            cls(8, odds=(3, 1), field=2),
+            cls(3, odds=(3, 1), field=3),
+            cls(["yes", "no"], odds=(2, 1), field=2, dimension=2),
+            cls(4, odds=(1, 0), field=2),
+            *AffineHashing.examples(),
+        )
+
+    def supports(self, reports: Counts) -> Mask:
+        directions, values = reports // self.field, reports % self.field
+        hashes = np.zeros((len(reports), self.k), dtype=np.int64)
+        factors = vectors(directions, self.field, self.dimension)
+        for factor, digit in zip(factors, digits(np.arange(self.k), self.field, self.dimension), strict=True):
+            hashes = remainder(hashes + factor[:, np.newaxis] * digit, self.field)
+        return np.asarray(hashes == values[:, np.newaxis])
+
+    def sums_within(self, weights: Counts) -> Counts:
+        """Sum over the answers with each hash."""
+        return hyperplane_sums(weights, self.field, self.dimension)
+
+    def sums_around(self, weights: Counts) -> Counts:
+        """Sum over the functions, at the hash of each answer."""
+        return sums_of_hyperplanes(weights, self.field, self.dimension)
+
+    def block_with(self, answers: Integers, numbers: Integers) -> Integers:
+        """Give this function, with the hash of the answer."""
+        return numbers * self.field + self._hashed(answers, numbers)
+
+    def _hashed(self, answers: Integers, directions: Integers) -> Integers:
+        if answers.size <= VECTORS_ONE_BY_ONE:
+            pairs = zip(answers.tolist(), directions.tolist(), strict=True)
+            return np.array([self._hash(answer, direction) for answer, direction in pairs], dtype=np.int64)
+        hashes = np.zeros_like(answers)
+        factors = vectors(directions, self.field, self.dimension)
+        for factor, digit in zip(factors, digits(answers, self.field, self.dimension), strict=True):
+            hashes = remainder(hashes + factor * digit, self.field)
+        return hashes
+
+    def _hash(self, answer: int, direction: int) -> int:
+        field, dimension = self.field, self.dimension
+        factors = few_digits(canonical_number(direction, field), field, dimension)
+        return inner_product(factors, few_digits(answer, field, dimension), field)
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw one function and one hash for each answer: one whole number below D (a + (g-1) b) decides."""
+        (a, b), field, total = self.odds, self.field, self.draws[0]
+        reports = np.empty_like(answers)
+        for start in range(0, answers.size, REPORTS_AT_ONCE):
+            truth = answers[start : start + REPORTS_AT_ONCE]
+            drawn = uniform(truth.size, total, random_bytes)
+            drawn = drawn if drawn.dtype == object else drawn.astype(np.int64)  # chains may need wider numbers
+            quotient = drawn // (a + (field - 1) * b)
+            drawn = drawn - quotient * (a + (field - 1) * b)
+            directions: Integers = quotient.astype(np.int64)
+            hashes = self._hashed(truth, directions)
+            lies: Integers = (np.maximum(drawn - a, 0) // max(b, 1)).astype(np.int64)
+            lies += lies >= hashes  # in their order, skipping the true one
+            honest = (drawn < a).astype(bool, copy=False)
+            reports[start : start + REPORTS_AT_ONCE] = directions * field + np.where(honest, hashes, lies)
+        return reports
+
+    def ancillary(self) -> Ancillary | None:
+        """Give the functions, which are drawn uniformly whatever the answer is."""
+        if self.exclusive or self.dimension == 1:
+            return None
+        functions = self.blocks.with_one
+        classes = np.arange(self.blocks.number) // self.field
+        return Ancillary("hash functions", classes, np.full(functions, 1 / functions), ordered=False)
+
+    def at_odds(self, a: int, b: int) -> LocalHashing:
+        """Give the same functions with other odds, which may be too large for one 64-bit draw, as those of a chain."""
+        made = type(self).__new__(type(self))
+        made._set(domain=self.domain, odds=(a, b), field=self.field, dimension=self.dimension)
+        return made
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> Any:
+        """Read domain, odds, and what the kind of hash needs."""
+        needed = {"linear": {"field", "dimension"}, "affine": {"prime", "values"}}
+        kind = fields["hash"]
+        if not isinstance(kind, str) or kind not in needed:
+            raise ValueError('this design is damaged: hash must be "linear" or "affine"')
+        given = fields.keys() & cls.optional_fields
+        if given != needed[kind]:
+            raise ValueError(
+                f'this design is damaged: with hash "{kind}" it must have {" and ".join(sorted(needed[kind]))}, but '
+                f"has {' and '.join(sorted(given)) or 'none of them'}"
+            )
+        return super().from_fields(fields) if kind == "linear" else AffineHashing.from_fields(fields)
+
+    def _space(self) -> str:
+        digits = counted(self.dimension, "digit", "digits")
+        return f"of {digits} to {self.field} values"
+
+    def _stands_for(self) -> str:
+        size = self.k / self.field
+        return (
+            f"one of {self.blocks.with_one:,} hash functions and one of its {self.field:,} values, and so for the set "
+            f"of the {'' if self.supported else 'about '}{size:,.4g} answers with that hash"
+        )

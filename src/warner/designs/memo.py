@@ -1,0 +1,304 @@
+"""Memo: what a person's own device keeps, so that every report starts from the same permanent response.
+
+Either a file with the permanent responses, which were drawn from the operating system's randomness, or a secret of 32
+bytes, from which they are derived again each time: random bytes are then those of BLAKE2b with the secret as its key,
+over the design's fingerprint, what they are for, the memo key and a counter. Nobody who does not know the secret can
+tell them from random ones, as far as is known; the draws are the same.
+
+Both belong to one person and one design, and never leave the device: with them all reports of that person are laid
+open. The file does not name answers: it holds a digest of each memo key, with a salt of its own. That keeps them from
+the eyes of somebody who happens to open the file, not from somebody who tries all possible answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.designs.exact import double_not_below, log_ratio, shown_up
+from warner.designs.memoized import Memoized
+from warner.documents import FileLock, checked, document, loaded, parsed, resolved, save_text
+from warner.words import counted
+
+if TYPE_CHECKING:
+    from warner.arrays import Counts, Integers, Label, Mask
+    from warner.designs.contract import Design
+    from warner.designs.draws import RandomBytes
+
+
+FORMAT = "warner memo"
+VERSION = 1
+SECRET_BYTES = 32
+DIGEST_BYTES = 16
+BLAKE2_PERSON = b"warner memo"  # what keeps these hashes apart from all others, as BLAKE2b has it
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What all reports of one person can reveal together, however many there are.
+
+    It bounds how well they tell this person's history from any other with the same pattern of equal and different
+    answers (under hashing, of hash values): one that stays, changes and comes back to an earlier answer at the same
+    times. That pattern itself is not protected, by any number.
+
+    Attributes
+    ----------
+    keys : int
+        How many memo keys were used, each of which has a permanent response; all that there are, if `bound`.
+    epsilon : float
+        What they spend, as the smallest double that is not below it: ``keys`` times ``eps_infinity``; only
+        ``eps_infinity`` for each key that differs between two such histories.
+    bound : bool
+        Whether nothing was written down, so that this is only the most that can ever be spent.
+    """
+
+    keys: int
+    epsilon: float
+    bound: bool
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Memo(ABC):
+    """What one person's device keeps of a memoized design: make it with `create`, `load` or `from_secret`.
+
+    Examples
+    --------
+    >>> from warner.designs import Memoized
+    >>> survey = Memoized.response(["never", "once", "often"], eps_infinity=2, eps_first=1)
+    >>> memo = Memo.from_secret(bytes(range(32)), survey)  # really: secrets.token_bytes(32), kept
+    >>> survey.report("once", memo) in survey.domain
+    True
+    >>> memo.spent()
+    nothing is written down: at most epsilon 6, 2 for each of 3 answers, against any other history with the same pattern
+    of equal and different answers
+    """
+
+    design: Memoized
+
+    @staticmethod
+    def create(path: str | os.PathLike[str], design: Design) -> FileMemo:
+        """Make the file of somebody who has not reported yet; only its owner may read it. There must be none."""
+        memo = FileMemo(_memoized(design), Path(path))
+        with FileLock(resolved(path), wait=True):
+            if Path(path).exists():
+                raise FileExistsError(f"{path} already exists; load it, because a new memo would spend epsilon again")
+            rounds = memo.design.rounds
+            function = rounds.written_hash(rounds.hashes(1, os.urandom))
+            memo.write(Kept(os.urandom(SECRET_BYTES), function, {}))
+        return memo
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], design: Design) -> FileMemo:
+        """Open the file that `create` made for this very design."""
+        memo = FileMemo(_memoized(design), Path(path))
+        memo.read()
+        return memo
+
+    @staticmethod
+    def from_secret(secret: bytes, design: Design) -> SecretMemo:
+        """Derive permanent responses from 32 secret bytes of this person, which are used for nothing else.
+
+        They must be random (``secrets.token_bytes(32)``), and neither follow from who somebody is nor be sent anywhere.
+        """
+        if not isinstance(secret, bytes):
+            raise TypeError(f"secret must be {SECRET_BYTES} random bytes, but got a {type(secret).__name__}")
+        if len(secret) != SECRET_BYTES:
+            raise ValueError(f"secret must be {SECRET_BYTES} random bytes, but got {len(secret)}")
+        return SecretMemo(_memoized(design), secret)
+
+    @abstractmethod
+    def remembered(self, answers: Integers) -> tuple[Counts, Counts]:
+        """Give the permanent response to each answer, for ever the same, and its owner's hash function for each."""
+
+    @abstractmethod
+    def used(self) -> int | None:
+        """Give the number of memo keys that were used so far; None if that is not written down."""
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return self.design.fingerprint()
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw this person's next reports: the permanent responses are kept, the second round is drawn."""
+        if not answers.size:
+            return self.design.draw(answers, random_bytes)  # no reports, in their own form
+        return self.design.rounds.again(*self.remembered(answers), random_bytes)
+
+    def spent(self) -> Spent:
+        """Tell what this person's reports can reveal together: ``eps_infinity`` for each memo key that was used.
+
+        That is a bound against histories with the same pattern of equal and different keys; see ``Spent``.
+        """
+        rounds, used = self.design.rounds, self.used()
+        keys = rounds.keys if used is None else used
+        spent = keys * log_ratio(*self.design.first.ratio)
+        start = "nothing is written down: at most " if used is None else ""
+        each = f"{self.design.first.shown_epsilon()} for each of {counted(keys, rounds.key, rounds.keys_in_words)}"
+        text = f"{start}epsilon {shown_up(spent, 4)}, {each}, against {rounds.alike}"
+        return Spent(keys, double_not_below(spent), used is None, text)
+
+
+@dataclass(frozen=True)
+class SecretMemo(Memo):
+    """Permanent responses that follow from a secret."""
+
+    design: Memoized
+    secret: bytes = field(repr=False)
+
+    def remembered(self, answers: Integers) -> tuple[Counts, Counts]:
+        """Derive them again."""
+        rounds = self.design.rounds
+        functions = np.repeat(rounds.hashes(1, self._bytes(b"hash", b"")), answers.size, axis=0)
+        keys, place = np.unique(rounds.keyed(answers, functions), return_inverse=True)
+        drawn = [
+            rounds.permanent(np.array([key]), self._bytes(b"permanent", key.to_bytes(8, "little")))
+            for key in keys.tolist()
+        ]
+        return np.concatenate(drawn)[place], functions
+
+    def used(self) -> int | None:
+        """Nothing is written down."""
+        return None
+
+    def _bytes(self, purpose: bytes, key: bytes) -> RandomBytes:
+        """Give a source of bytes that are always the same: 64 of BLAKE2b for each number that is counted up."""
+        begun = hashlib.blake2b(bytes.fromhex(self._fingerprint), key=self.secret, person=BLAKE2_PERSON)
+        begun.update(purpose + b"\0" + key)
+        waiting = bytearray()
+        counter = itertools.count()
+
+        def derived(size: int) -> bytes:
+            while len(waiting) < size:
+                block = begun.copy()
+                block.update(next(counter).to_bytes(8, "little"))
+                waiting.extend(block.digest())
+            taken = bytes(waiting[:size])
+            del waiting[:size]
+            return taken
+
+        return derived
+
+
+@dataclass(frozen=True)
+class FileMemo(Memo):
+    """Permanent responses that were drawn once and are kept in a file, which is a ledger of the keys, too."""
+
+    design: Memoized
+    path: Path
+
+    def remembered(self, answers: Integers) -> tuple[Counts, Counts]:
+        """Look them up; what is new is drawn, and is in the file before anybody is told."""
+        found = self._looked_up(answers)
+        if found.new.any():
+            with FileLock(resolved(self.path), wait=True):  # two processes would draw two responses to one key
+                found = self._looked_up(answers)  # again, since another one may have drawn in between
+                found = found._replace(kept=self._with_drawn(found))
+        written = [found.kept.responses[digest] for digest in found.digests]
+        return self.design.rounds.form.read(written).reports[found.place], found.functions
+
+    def _looked_up(self, answers: Integers) -> MemoEntries:
+        """Read the file, and find the memo keys of these answers in it."""
+        kept = self.read()
+        functions = self.design.rounds.read_hash(kept.function, answers.size)
+        assert functions is not None
+        of_each = self.design.rounds.keyed(answers, functions)
+        keys, place = np.unique(of_each, return_inverse=True)
+        digests = [_digest(kept.salt, key) for key in keys.tolist()]
+        new = np.array([digest not in kept.responses for digest in digests], dtype=bool)
+        return MemoEntries(kept, functions, keys, digests, new, place)
+
+    def _with_drawn(self, found: MemoEntries) -> Kept:
+        """Draw a permanent response for each key that is new, and write the file."""
+        rounds, kept = self.design.rounds, found.kept
+        if not found.new.any():
+            return kept
+        drawn = rounds.form.written(rounds.permanent(found.keys[found.new], os.urandom)).tolist()
+        fresh = (digest for digest, is_new in zip(found.digests, found.new, strict=True) if is_new)
+        kept = kept._replace(responses=kept.responses | dict(zip(fresh, drawn, strict=True)))
+        self.write(kept)
+        return kept
+
+    def used(self) -> int | None:
+        """Give the number of responses in the file."""
+        return len(self.read().responses)
+
+    def read(self) -> Kept:
+        """Read the file; what is damaged, or belongs to another design, is an error."""
+        return loaded(self.path, self._kept)
+
+    def write(self, kept: Kept) -> None:
+        """Write the file, whole or not at all, for its owner only; in the order of digests, which says nothing."""
+        fields = {
+            "format": FORMAT,
+            "version": VERSION,
+            "design": self._fingerprint,
+            "salt": kept.salt.hex(),
+            "hash": kept.function,
+            "permanent": dict(sorted(kept.responses.items())),
+        }
+        save_text(self.path, document(fields), private=True)
+
+    def _kept(self, text: str) -> Kept:
+        fields = checked(parsed(text, FORMAT), FORMAT, VERSION, {"design", "salt", "hash", "permanent"})
+        if fields["design"] != self._fingerprint:
+            raise ValueError("this memo belongs to another design; every design needs a memo of its own")
+        salt, function, responses = fields["salt"], fields["hash"], fields["permanent"]
+        rounds = self.design.rounds
+        fits = (
+            _is_hexadecimal(salt, SECRET_BYTES)
+            and rounds.read_hash(function, 1) is not None
+            and isinstance(responses, dict)
+            and len(responses) <= rounds.keys
+            and all(_is_hexadecimal(digest, DIGEST_BYTES) for digest in responses)
+            and all(isinstance(response, str | int) for response in responses.values())
+            and not rounds.form.read(list(responses.values())).status.any()
+        )
+        if not fits:
+            raise ValueError("this memo is damaged: salt, hash or permanent responses are not as they were written")
+        return Kept(bytes.fromhex(salt), function, responses)
+
+
+class Kept(NamedTuple):
+    """What a memo file holds: the salt of its digests, the person's hash function, the permanent responses."""
+
+    salt: bytes
+    function: Label
+    responses: dict[str, Label]
+
+
+class MemoEntries(NamedTuple):
+    """What a memo file holds, and the memo keys of some answers: their digests, which are new, and whose is which."""
+
+    kept: Kept
+    functions: Counts
+    keys: Integers
+    digests: list[str]
+    new: Mask
+    place: Integers
+
+
+def _memoized(design: Design) -> Memoized:
+    if not isinstance(design, Memoized):
+        raise TypeError(f"only memoized designs need a memo, but got {design!r}, which draws each report afresh")
+    return design
+
+
+def _digest(salt: bytes, key: int) -> str:
+    return hashlib.blake2b(
+        key.to_bytes(8, "little"), key=salt, digest_size=DIGEST_BYTES, person=BLAKE2_PERSON
+    ).hexdigest()
+
+
+def _is_hexadecimal(text: object, size: int) -> bool:
+    return isinstance(text, str) and len(text) == 2 * size and set(text) <= set("0123456789abcdef")

@@ -1,0 +1,520 @@
+r"""Repeated questions with memoization: a permanent response that is drawn once, and reports that are drawn from it.
+
+A single report spends :math:`\varepsilon_1` (`eps_first`), and any number of reports of an unchanged answer together
+at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger: see `rounds`. The literature has names for what is
+memoized:
+
+==========================  ====================================================================================
+`Memoized.response`         randomized response, twice: L-GRR [1]_
+`Memoized.unary`            unary encoding, whose bits are drawn again: L-OSUE, L-SUE [1]_
+`Memoized.rappor`           the same with RAPPOR's own parameters: basic RAPPOR [2]_
+`Memoized.hashing`          a hash function for ever, and randomized response, twice, on its values: LOLOHA [3]_
+`Memoized.bit_flips`        bits for the same few answers for ever, kept and perhaps drawn again: dBitFlipPM [4]_
+==========================  ====================================================================================
+
+One round of reports, one from each person, is a report of the *chain* of both rounds, which is a design of its own
+(`Memoized.once`): all that is asked about such reports, and all that is estimated from them, is asked of the chain.
+The rounds of one person depend on each other through the permanent response: analyse them round by round.
+
+A worked number: two answers at odds 3 : 1 and again 3 : 1. One report has odds 5 : 3 (epsilon 0.511), two reports of an
+unchanged answer at most 7 : 3 (0.848), and all that will ever come together 3 : 1 (1.099).
+
+References
+----------
+.. [1] H. H. Arcolezi, J.-F. Couchot, B. Al Bouna, X. Xiao, "Improving the utility of locally differentially private
+   protocols for longitudinal and multidimensional frequency estimates", Digital Communications and Networks 10 (2024),
+   369-379.
+.. [2] Ú. Erlingsson, V. Pihur, A. Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response", ACM
+   CCS 2014, 1054-1067.
+.. [3] H. H. Arcolezi, C. Pinzón, C. Palamidessi, S. Gambs, "Frequency estimation of evolving data under local
+   differential privacy", EDBT 2023, 512-525.
+.. [4] B. Ding, J. Kulkarni, S. Yekhanin, "Collecting telemetry data privately", NIPS 2017, 3571-3580.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.designs.bit_flips import BitFlips
+from warner.designs.contract import Design, revealed
+from warner.designs.exact import double_not_below, epsilon_asked, log_ratio, lowest_terms, shown_up, whole_number
+from warner.designs.hashing import LocalHashing
+from warner.designs.labels import canonical, first_and_last, listed
+from warner.designs.response import RandomizedResponse
+from warner.designs.rounds import AnswerRounds, BitRounds, FlipRounds, HashRounds, Rounds, basic_rappor, second_odds
+from warner.designs.unary import OPTIMAL, SYMMETRIC, UnaryEncoding
+from warner.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from decimal import Decimal
+
+    from warner.arrays import Counts, Integers
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number
+    from warner.designs.labels import Domain, Labels
+    from warner.designs.memo import Memo
+    from warner.documents import Document
+
+
+STAGES: dict[str, type[Design]] = {
+    design.mechanism: design for design in (RandomizedResponse, UnaryEncoding, LocalHashing, BitFlips)
+}
+MOST_REPORTS_PER_PERSON = 10**12  # reports of one person
+MOST_REPORTS_IN_TABLE = 10**9  # reports in a table
+
+
+def of_one_round(fact: str) -> Any:
+    """Make an attribute that tells what the chain of both rounds tells."""
+    return property(attrgetter(f"once.{fact}"))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Memoized(Design):
+    r"""Ask the same people again and again: a permanent response, and reports that are drawn from it.
+
+    Parameters
+    ----------
+    first : Design
+        The permanent round, drawn once for each answer that a person gives, and kept forever (`Memo`).
+    second : Design
+        The round that is drawn afresh at every report.
+
+    Notes
+    -----
+    `response` and its like make both rounds from the two epsilons, `eps_first` of a single report and `eps_infinity` of
+    all reports of an unchanged answer.
+
+    Each different answer that a person gives spends `eps_infinity` of its own, and so does a second device, or a memo
+    that is lost. That compares histories with the same pattern of equal and different answers (under hashing, of hash
+    values), and bounds nothing else: what is *not* protected is that an answer changed, when, and that it came back.
+    ``warner.designs.rounds`` has the proof.
+
+    Examples
+    --------
+    >>> survey = Memoized.response(["never", "once", "often"], eps_infinity=2, eps_first=1)
+    >>> survey.eps_first, survey.eps_infinity
+    (1.0, 2.0)
+    >>> [round(survey.eps_after(reports), 3) for reports in (1, 2, 3, 5, 10)]
+    [1.0, 1.661, 1.912, 1.995, 2.0]
+    """
+
+    first: Design
+    second: Design
+    rounds: Rounds = field(compare=False)
+
+    mechanism = "memoized"
+    repeatable = True
+    field_names = frozenset({"first", "second"})
+
+    # Of one report, the chain of both rounds tells everything.
+    domain = of_one_round("domain")
+    name = of_one_round("name")
+    symmetry = of_one_round("symmetry")
+    exclusive = of_one_round("exclusive")
+    ordered = of_one_round("ordered")
+    complete = of_one_round("complete")
+    counts_everybody = of_one_round("counts_everybody")
+    counted_part = of_one_round("counted_part")
+    alternatives = of_one_round("alternatives")
+    alike = of_one_round("alike")
+    reported = of_one_round("reported")
+    supported = of_one_round("supported")
+    columns = of_one_round("columns")
+    report_types = of_one_round("report_types")
+    report_type_name = of_one_round("report_type_name")
+    report_type_bounds = of_one_round("report_type_bounds")
+    ancillary = of_one_round("ancillary")
+    most_supported = of_one_round("most_supported")
+    support_of = of_one_round("support_of")
+    total_support = of_one_round("total_support")
+    sufficient = of_one_round("sufficient")
+    ratio = of_one_round("ratio")
+    report_form = of_one_round("report_form")
+    report_bits = of_one_round("report_bits")
+    decoding = of_one_round("decoding")
+    simulated_at_once = of_one_round("simulated_at_once")
+    counted = of_one_round("counted")
+    operator = of_one_round("operator")
+    readout_of = of_one_round("readout_of")
+    bounds = of_one_round("bounds")
+    possible = of_one_round("possible")
+    inverse = of_one_round("inverse")
+    undone = of_one_round("undone")
+    identified = of_one_round("identified")
+    leverage = of_one_round("leverage")
+    mean_squares = of_one_round("mean_squares")
+    draw_counts = of_one_round("draw_counts")
+    draw_counts_of_people = of_one_round("draw_counts_of_people")
+    as_channel = of_one_round("as_channel")
+    then = of_one_round("then")
+    p = of_one_round("p")
+    q = of_one_round("q")
+
+    def __init__(self, first: Design, second: Design) -> None:
+        object.__setattr__(self, "first", first)
+        object.__setattr__(self, "second", second)
+        object.__setattr__(self, "rounds", _rounds_of(first, second))
+
+    # From the two epsilons
+
+    @classmethod
+    def response(cls, domain: Domain, *, eps_infinity: Number, eps_first: Number) -> Memoized:
+        """Give randomized response, twice (L-GRR): for few possible answers.
+
+        Parameters
+        ----------
+        domain : int or sequence of str or of int
+            The possible answers, all distinct, in the order of every result; or their number K.
+        eps_infinity : number
+            The most that all reports of an unchanged answer may reveal together, in nats.
+        eps_first : number
+            The most that a single report may reveal, below `eps_infinity`. Both rounds spend at most that.
+
+        Examples
+        --------
+        >>> survey = Memoized.response(4, eps_infinity=2, eps_first=1)
+        >>> round(survey.first.p, 4), round(survey.second.p, 4), round(survey.p, 4)
+        (0.7112, 0.6165, 0.4754)
+        """
+        first = _first(RandomizedResponse, domain, eps_infinity)
+        return cls(first, RandomizedResponse(first.domain, odds=second_odds(first.odds, eps_first, first.k)))
+
+    @classmethod
+    def unary(cls, domain: Domain, *, eps_infinity: Number, eps_first: Number, kind: str = OPTIMAL) -> Memoized:
+        """Give unary encoding whose bits are drawn again: for many possible answers, in long reports.
+
+        Parameters
+        ----------
+        domain, eps_infinity, eps_first
+            As for `response`.
+        kind : str
+            Of the permanent round: "optimal" (L-OSUE), after which a single report is an optimal unary encoding, or
+            "symmetric" (L-SUE), as basic RAPPOR has it. The second round is symmetric.
+
+        Examples
+        --------
+        >>> survey = Memoized.unary(1000, eps_infinity=2, eps_first=1)
+        >>> round(survey.p, 4), round(survey.q, 4)  # as UnaryEncoding.optimal(1000, epsilon=1)
+        (0.5, 0.2689)
+        """
+        first = _first(UnaryEncoding, domain, eps_infinity, kind=kind)
+        # Of both kinds a bit of the other answers is a randomized response of two: 1 - q1 : q1 against itself. Of
+        # optimal ones the chain has p = 1/2, so that its odds are those of that bit; of symmetric ones their square.
+        bit = lowest_terms(1 - first.zero, first.zero)
+        c, d = second_odds(bit, eps_first, 2, half=kind == SYMMETRIC)
+        return cls(first, UnaryEncoding(first.domain, p=Fraction(c, c + d), q=Fraction(d, c + d)))
+
+    @classmethod
+    def rappor(cls, domain: Domain, *, f: Number, p: Number, q: Number) -> Memoized:
+        """Give basic RAPPOR, with a bit for each answer, from the parameters of its paper.
+
+        Parameters
+        ----------
+        domain : int or sequence of str or of int
+            The possible answers, all distinct, in the order of every result; or their number K.
+        f : number
+            How often a permanent bit is drawn at random: it is the true one with probability 1 - f/2.
+        p, q : number
+            How often a reported bit is 1 where the permanent one is 0 (p), and where it is 1 (q): in the paper q is the
+            larger one.
+
+        Examples
+        --------
+        >>> survey = Memoized.rappor(100, f="1/2", p="1/2", q="3/4")
+        >>> round(survey.eps_first, 4), round(survey.eps_infinity, 4)
+        (0.5371, 2.1972)
+        """
+        return cls(*basic_rappor(canonical(domain), f, p, q))
+
+    @classmethod
+    def hashing(
+        cls,
+        domain: Domain,
+        *,
+        eps_infinity: Number,
+        eps_first: Number,
+        field: Number | None = None,
+        dimension: Number | None = None,
+    ) -> Memoized:
+        """Give local hashing with two rounds (LOLOHA): for many possible answers, in short reports.
+
+        Each person has a hash function for ever, and memoizes its values. These are few, so that even somebody whose
+        answer changes often spends `eps_infinity` only for each of them.
+
+        Parameters
+        ----------
+        domain, eps_infinity, eps_first
+            As for `response`.
+        field, dimension : int, optional
+            The number of hash values, and of digits of an answer, as for `LocalHashing`. If not given, the best ones
+            for a single report; fewer values spend less when answers change.
+
+        Examples
+        --------
+        >>> survey = Memoized.hashing(1000, eps_infinity=2, eps_first=1)
+        >>> survey.first.field, survey.second.k
+        (3, 3)
+        """
+        asked = epsilon_asked("eps_first", eps_first)
+        best = LocalHashing(domain, epsilon=asked, field=field, dimension=dimension)
+        first = _first(LocalHashing, best.domain, eps_infinity, field=best.field, dimension=best.dimension)
+        odds = second_odds(first.odds, eps_first, first.field)
+        return cls(first, RandomizedResponse(first.field, odds=odds))
+
+    @classmethod
+    def bit_flips(
+        cls, domain: Domain, *, eps_infinity: Number, eps_first: Number | None = None, size: Number | None = None
+    ) -> Memoized:
+        """Give bits for the same few answers for ever (dBitFlipPM): every change of the answer shows at once.
+
+        A person is asked about some answers only, always the same ones, and what is kept are the bits for them: those
+        for each of these answers, and those for all others together.
+
+        Parameters
+        ----------
+        domain, eps_infinity
+            As for `response`.
+        eps_first : number, optional
+            The most that a single report may reveal. If not given, there is no second round, as in dBitFlipPM: reports
+            are the permanent bits themselves, each spends `eps_infinity`, and all of an unchanged answer no more; but
+            whoever sees them sees every change from or to an answer that is asked about. A second round hides that
+            for a while.
+        size : int, optional
+            How many answers each person is asked about, as for `BitFlips`: fewer need fewer memo keys, and more people.
+
+        Examples
+        --------
+        >>> survey = Memoized.bit_flips(1000, eps_infinity=2, size=16)
+        >>> survey.eps_first, survey.eps_infinity, survey.rounds.keys
+        (2.0, 2.0, 17)
+        """
+        first = _first(BitFlips, domain, eps_infinity, size=size)
+        odds = (1, 0) if eps_first is None else second_odds(first.odds, eps_first, 2, half=first.size > 1)
+        return cls(first, RandomizedResponse(2, odds=odds))
+
+    # What reports reveal
+
+    @property
+    def eps_first(self) -> float:
+        """What a single report spends, as the smallest double that is not below it: ``epsilon``."""
+        return self.epsilon
+
+    @property
+    def eps_infinity(self) -> float:
+        """What all reports of an unchanged answer spend together, as the smallest double that is not below it."""
+        return self.first.epsilon
+
+    def eps_after(self, reports: int) -> float:
+        """Give what so many reports of an unchanged answer spend together, as the smallest double not below it.
+
+        >>> survey = Memoized(RandomizedResponse(2, odds=(3, 1)), RandomizedResponse(2, odds=(3, 1)))
+        >>> round(survey.eps_after(2), 6)  # ln(7/3) = 0.847297...
+        0.847298
+        """
+        return double_not_below(self._spent_after(whole_number("reports", reports, 1, MOST_REPORTS_PER_PERSON)))
+
+    def table(self) -> dict[str, Counts]:
+        """Give columns: numbers of reports of an unchanged answer, up to where they tell all, and their epsilon."""
+        reports = [1]
+        while (
+            shown_up(self._spent_after(reports[-1]), 4) != self.first.shown_epsilon()
+            and reports[-1] < MOST_REPORTS_IN_TABLE
+        ):
+            reports.append(reports[-1] * 5 // 2 if str(reports[-1])[0] == "2" else reports[-1] * 2)
+        return {"reports": np.array(reports), "epsilon": np.array([self.eps_after(number) for number in reports])}
+
+    def _spent_after(self, reports: int) -> Decimal:
+        high, low = self.rounds.odds_after(reports)
+        return log_ratio(low, high)
+
+    # One report after the other
+
+    @property
+    def once(self) -> Design:
+        """The design of one round of reports, one from each person: the chain of both rounds."""
+        return self.rounds.once
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """The numbers of both rounds, as for a person's first report."""
+        return self.rounds.draws
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw a first report for each answer, both rounds afresh: each from a person of its own."""
+        return self.rounds.draw(answers, random_bytes)
+
+    def report(self, answer: Any, memo: Memo) -> Any:
+        """Give one person's next report: the permanent response is looked up in the memo, the rest is drawn.
+
+        Parameters
+        ----------
+        answer : str or int
+            The true answer, as it is now; a list of them gives a list of reports.
+        memo : Memo
+            What this person's device keeps.
+        """
+        return self.randomize(answer, memo=memo)
+
+    def randomize(self, answers: Any, *, codes: bool = False, memo: Memo | None = None) -> Any:
+        """Randomize true answers into reports: those of one person, with a memo, or of a different person each."""
+        from warner.reports.randomizing import randomize
+
+        return randomize(answers, self, codes=codes, memo=memo)
+
+    @classmethod
+    def examples(cls) -> tuple[Memoized, ...]:
+        """Give small designs of each kind of rounds."""
+        return (
+            cls(RandomizedResponse(["a", "b", "c"], odds=(5, 1)), RandomizedResponse(["a", "b", "c"], odds=(3, 1))),
+            cls(RandomizedResponse(2, odds=(3, 1)), RandomizedResponse(2, odds=(3, 1))),
+            cls(RandomizedResponse(4, odds=(9, 2)), RandomizedResponse(4, odds=(1, 0))),
+            cls.rappor(["a", "b"], f="1/2", p="1/2", q="3/4"),
+            cls(UnaryEncoding.optimal(3, odds=(3, 1)), UnaryEncoding(3, p="2/3", q="1/3")),
+            cls(LocalHashing(8, odds=(5, 1), field=3), RandomizedResponse(3, odds=(3, 1))),
+            cls(LocalHashing(4, odds=(3, 1), field=2), RandomizedResponse(2, odds=(3, 1))),
+            cls(BitFlips(["a", "b", "c"], odds=(3, 1), size=2), RandomizedResponse(2, odds=(1, 0))),
+            cls(BitFlips(3, odds=(3, 1), size=2), RandomizedResponse(2, odds=(3, 1))),
+            cls(BitFlips(["yes", "no"], odds=(2, 1), size=1), RandomizedResponse(2, odds=(3, 1))),
+        )
+
+    # In words, and in files
+
+    def sentences(self) -> tuple[str, ...]:
+        """Explain the two rounds, what one report and many reveal, and what is not protected."""
+        forever, keys = self.first.shown_epsilon(), self.rounds.keys
+        reports = self.table()["reports"].tolist()
+        numbers = [counted(number, "report", "reports") for number in reports] + ["any number"]
+        spent = [shown_up(self._spent_after(number), 4) for number in reports] + [forever]
+        whole = shown_up(keys * log_ratio(*self.first.ratio), 4)
+        several = (
+            f"What different answers reveal: at most epsilon {forever} for each {self.rounds.key} that is ever had, "
+            f"{whole} for all {keys:,}, against {self.rounds.alike}."
+        )
+        pattern = (
+            "What is not protected: that pattern. It tells that the answer changed, when, and that an earlier one came "
+            f"back. {self.rounds.changes()}"
+        )
+        kept = (
+            "What must be kept: the permanent responses. Whoever loses them, or answers on two devices, spends epsilon "
+            f"{forever} again for each {self.rounds.key}."
+        )
+        return (
+            listed("answers", self.domain),
+            f"What happens to an answer: {self.rounds.happens()}",
+            revealed(self),
+            "What several reports reveal together while the answer stays the same:",
+            *(f"  {number:>16}   epsilon {epsilon}" for number, epsilon in zip(numbers, spent, strict=True)),
+            several,
+            pattern,
+            kept,
+        )
+
+    def repetition(self) -> str:
+        return (
+            f"All reports of a person whose answer stays the same spend at most epsilon {self.first.shown_epsilon()} "
+            "together, if the permanent response is kept."
+        )
+
+    def summary(self) -> str:
+        return (
+            f"Memoized {self.first.mechanism} among {self.k} answers ({first_and_last(self.domain)}): epsilon "
+            f"{self.shown_epsilon()} for one report, {self.first.shown_epsilon()} for all of an unchanged answer"
+        )
+
+    def fields(self) -> Document:
+        """Give the documents of both rounds."""
+        return {"first": self.first.to_dict(), "second": self.second.to_dict()}
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> Memoized:
+        """Read the documents of both rounds."""
+        made = cls(_stage("first", fields["first"]), _stage("second", fields["second"]))
+        _ = made.once  # a chain in too large numbers is refused here
+        return made
+
+
+def _l_osue(domain: Domain, *, eps_infinity: Number, eps_first: Number) -> Memoized:
+    return Memoized.unary(domain, eps_infinity=eps_infinity, eps_first=eps_first, kind=OPTIMAL)
+
+
+def _l_sue(domain: Domain, *, eps_infinity: Number, eps_first: Number) -> Memoized:
+    return Memoized.unary(domain, eps_infinity=eps_infinity, eps_first=eps_first, kind=SYMMETRIC)
+
+
+# The names of the literature, and how such a design is made
+REPEATED_DESIGNS: dict[str, Callable[..., Memoized]] = {
+    "l grr": Memoized.response,
+    "l osue": _l_osue,
+    "l sue": _l_sue,
+    "rappor": Memoized.rappor,
+    "loloha": Memoized.hashing,
+    "dbitflippm": Memoized.bit_flips,
+}
+
+
+def _first(mechanism: Any, domain: Domain, eps_infinity: Number, **parameters: Any) -> Any:
+    """Make the permanent round; its epsilon is called eps_infinity in errors."""
+    labels = canonical(domain)
+    try:
+        return mechanism(labels, epsilon=eps_infinity, **parameters)
+    except ValueError as error:
+        raise ValueError(str(error).replace("epsilon", "eps_infinity", 1)) from None
+
+
+def _rounds_of(first: Design, second: Design) -> Rounds:
+    """Pair two rounds that fit each other, or say why they do not."""
+    if isinstance(first, RandomizedResponse) and isinstance(second, RandomizedResponse):
+        _refuse_other_answers(first.domain, second)
+        _refuse_odds(first, second)
+        return AnswerRounds(first, second)
+    if isinstance(first, UnaryEncoding) and isinstance(second, UnaryEncoding):
+        _refuse_other_answers(first.domain, second)
+        _refuse_infinite(first)
+        return BitRounds(first, second)
+    if isinstance(first, LocalHashing) and isinstance(second, RandomizedResponse):
+        _refuse_other_answers(range(first.field), second)
+        _refuse_odds(first, second)
+        return HashRounds(first, second)
+    if isinstance(first, BitFlips) and isinstance(second, RandomizedResponse):
+        _refuse_other_answers(range(2), second)
+        _refuse_odds(first, second)
+        return FlipRounds(first, second)
+    raise TypeError(
+        "first and second must be two randomized responses, two unary encodings, linear local hashing and a "
+        "randomized response of its hash values, or bit flips and a randomized response of two answers for each bit, "
+        f"but got {first!r} and {second!r}"
+    )
+
+
+def _refuse_other_answers(responses: Labels, second: Design) -> None:
+    if second.domain != responses:
+        raise ValueError(
+            "second must take the permanent responses of first for its answers, which are "
+            f"{first_and_last(responses)}, but got {second!r}"
+        )
+
+
+def _refuse_odds(first: RandomizedResponse | LocalHashing | BitFlips, second: RandomizedResponse) -> None:
+    for name, (a, b) in (("first", first.odds), ("second", second.odds)):
+        if not a > b:
+            raise ValueError(f"{name} must be at odds a : b with a > b, but got {a} : {b}")
+    _refuse_infinite(first)
+
+
+def _refuse_infinite(first: Design) -> None:
+    if not first.ratio[0]:
+        raise ValueError(f"first must have a finite epsilon, which all reports together will spend, but got {first!r}")
+
+
+def _stage(name: str, document: object) -> Design:
+    mechanism = document.get("mechanism") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or mechanism not in STAGES:
+        known = ", ".join(map(repr, STAGES))
+        raise ValueError(f"this design is damaged: {name} must be a design, its mechanism one of {known}")
+    return STAGES[mechanism].from_dict(document)

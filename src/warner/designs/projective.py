@@ -1,0 +1,190 @@
+r"""Projective geometry response: report a hyperplane that holds the true answer more likely than any other [1]_.
+
+Answers are points of the projective space PG(t-1, q) over a prime field, reports are its hyperplanes, each named by the
+point that it is perpendicular to. Of the :math:`V = (q^t-1)/(q-1)` hyperplanes :math:`r = (q^{t-1}-1)/(q-1)` go through
+a point, :math:`r_2 = (q^{t-2}-1)/(q-1)` through two, and each has r points: the blocks of `block_designs`, which has p
+and q. With q near :math:`e^\varepsilon + 1` no design is much more precise for so few bits: a report takes log2 V of
+them. In the projective line, t = 2, it is randomized response.
+
+A worked number: see `block_designs`; the Fano plane is PG(2, 2).
+
+The draw: a uniform whole number u below M = a r + b (V-r). Let x be the point of the answer and j its first coordinate
+that is not 0, which is 1. If u < a r, the coordinates of the report other than j are point number u // a of PG(t-2, q),
+and coordinate j makes <x, y> = 0. Else they are the digits of (u - a r) // b in base q, and coordinate j makes
+<x, y> = 1. The report is the point on which y lies. Both branches are one to one.
+
+Support is counted in O(V log V), by Fourier transforms (`transforms`).
+
+References
+----------
+.. [1] V. Feldman, J. Nelson, H. Nguyen, K. Talwar, "Private frequency estimation via projective geometry", Proc. 39th
+   Int. Conf. Machine Learning (2022), 6418-6433.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner.designs.block_designs import PrimeFieldDesign
+from warner.designs.draws import REPORTS_AT_ONCE, uniform
+from warner.designs.finite_geometry import (
+    VECTORS_ONE_BY_ONE,
+    canonical_number,
+    canonical_numbers,
+    digits,
+    few_digits,
+    inner_product,
+    perpendicular_sums,
+    point_of,
+    points_of,
+    remainder,
+    size,
+    vectors,
+)
+from warner.words import counted
+
+if TYPE_CHECKING:
+    from warner.arrays import Counts, Integers, Mask
+    from warner.designs.draws import RandomBytes
+    from warner.designs.labels import Labels
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class ProjectiveGeometry(PrimeFieldDesign):
+    r"""Report a hyperplane of a finite geometry, which holds the true answer more likely than any other.
+
+    A report is one whole number, and stands for a set of answers, about one in `field` of them. It is nearly as precise
+    as any design can be, with reports of few bits, for any number of answers up to millions.
+
+    Parameters
+    ----------
+    domain : int or sequence of str or of int
+        The possible answers, all distinct, in the order of every result; or their number K.
+    epsilon : number, optional
+        The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
+    odds : pair of numbers or str, optional
+        Instead of epsilon: how much likelier a hyperplane with the true answer is than one without, ``(a, b)`` with
+        a > b.
+    field : int, optional
+        The number q of elements of the field, a prime. If not given, the one with the smallest variance for rare
+        answers, near :math:`e^\varepsilon + 1`.
+    dimension : int, optional
+        The number t of coordinates of a point, at least 2; if not given, the least that gives a point for each answer.
+
+    Attributes
+    ----------
+    domain : tuple or range
+        The labels; consecutive integers are held as a range.
+    odds : tuple of int
+        ``(a, b)`` in lowest terms.
+    field, dimension : int
+        Of the space PG(dimension - 1, field).
+
+    Examples
+    --------
+    >>> survey = ProjectiveGeometry(7, odds=(3, 1), field=2)
+    >>> round(survey.p, 4), round(survey.q, 4)  # 9/13 and 5/13
+    (0.6923, 0.3846)
+    >>> ProjectiveGeometry(1000, epsilon=1)
+    <ProjectiveGeometry PG(6, 3) among 1000 answers (0, 1, 2, ..., 999): truth 0.5758, each other 0.3328, epsilon 1>
+    """
+
+    domain: Labels
+    odds: tuple[int, int]
+    field: int
+    dimension: int
+
+    mechanism = "projective geometry response"
+    field_names = frozenset({"domain", "odds", "field", "dimension"})
+    least_dimension = 2
+
+    @classmethod
+    def _counts(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:
+        points = size(field, dimension)
+        return points, points, size(field, dimension - 1), size(field, dimension - 2)
+
+    @classmethod
+    def examples(cls) -> tuple[ProjectiveGeometry, ...]:
+        """Give the Fano plane, with answers for all of its points and for some, a line, and a plane of 13 points."""
+        return (
+            cls(["a", "b", "c", "d", "e", "f", "g"], odds=(3, 1), field=2),
+            cls(5, odds=(5, 2), field=2, dimension=3),
+            cls(4, odds=(3, 1), field=3),
+            cls(["yes", "no"], odds=(3, 1), field=2),
+            cls(13, odds=(2, 1), field=3),
+            cls(3, odds=(1, 0), field=2, dimension=3),
+        )
+
+    def supports(self, reports: Counts) -> Mask:
+        """Give for each report, a row each, which answers are points of its hyperplane."""
+        products = np.zeros((len(reports), self.k), dtype=np.int64)
+        normals = vectors(reports, self.field, self.dimension)
+        for normal, point in zip(normals, vectors(np.arange(self.k), self.field, self.dimension), strict=True):
+            products = remainder(products + normal[:, np.newaxis] * point, self.field)
+        return np.asarray(products == 0)
+
+    def sums_within(self, weights: Counts) -> Counts:
+        """Sum over the points of each hyperplane."""
+        return perpendicular_sums(weights, self.field, self.dimension)
+
+    def sums_around(self, weights: Counts) -> Counts:
+        """Sum over the hyperplanes through each point: points and hyperplanes may be exchanged."""
+        return perpendicular_sums(weights, self.field, self.dimension)
+
+    def block_with(self, answers: Integers, numbers: Integers) -> Integers:
+        """Give the hyperplane through the answer's point whose other coordinates are this point of PG(t-2, q)."""
+        return self._completed(answers, canonical_numbers(numbers, self.field, self.dimension - 1), 0)
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
+        """Draw one hyperplane for each answer: one whole number below a r + b (V-r) decides."""
+        (a, b), through, total = self.odds, self.blocks.with_one, self.draws[0]
+        reports = np.empty_like(answers)
+        for start in range(0, answers.size, REPORTS_AT_ONCE):
+            truth = answers[start : start + REPORTS_AT_ONCE]
+            drawn = uniform(truth.size, total, random_bytes).astype(np.int64)
+            missed = drawn >= a * through
+            # Both are worked out for everybody; the one that is not used must only be in range.
+            held = np.minimum(drawn // a, through - 1)
+            others = np.maximum(drawn - a * through, 0) // max(b, 1)
+            rest = np.where(missed, others, canonical_numbers(held, self.field, self.dimension - 1))
+            reports[start : start + REPORTS_AT_ONCE] = self._completed(truth, rest, missed)
+        return reports
+
+    def _completed(self, answers: Integers, rest: Integers, product: Integers | Mask | int) -> Integers:
+        """Give the point on which y lies, with <x, y> as given, and the digits of `rest` beside coordinate j."""
+        field, dimension = self.field, self.dimension
+        if answers.size <= VECTORS_ONE_BY_ONE:
+            products = np.broadcast_to(product, answers.shape).tolist()
+            cases = zip(answers.tolist(), rest.tolist(), products, strict=True)
+            return np.array([self._completed_one(*case) for case in cases], dtype=np.int64)
+        point, others = vectors(answers, field, dimension), digits(rest, field, dimension - 1)
+        normal = np.zeros_like(point)
+        before = np.cumsum(point != 0, axis=0) == 0  # coordinates left of j
+        normal[:-1] = np.where(before[:-1], others, 0)
+        normal[1:] += np.where(before[:-1], 0, others)
+        left = np.asarray(product, dtype=np.int64)
+        for coordinate, factor in zip(point, normal, strict=True):
+            left = remainder(left + (field - coordinate) * factor, field)
+        # x is 1 there, and y still 0.
+        first = ~before
+        first[1:] &= before[:-1]
+        return points_of(normal + first * left, field)
+
+    def _completed_one(self, answer: int, rest: int, product: int) -> int:
+        field, dimension = self.field, self.dimension
+        point = few_digits(canonical_number(answer, field), field, dimension)
+        normal, first = few_digits(rest, field, dimension - 1), point.index(1)
+        normal.insert(first, 0)
+        normal[first] = (product - inner_product(point, normal, field)) % field
+        return point_of(normal, field)
+
+    def _space(self) -> str:
+        return f"PG({self.dimension - 1}, {self.field})"
+
+    def _stands_for(self) -> str:
+        line = "hyperplane" if self.dimension > 3 else "line" if self.dimension == 3 else "point"
+        members = "" if self.supported is None else f" of {counted(self.supported, 'answer', 'answers')}"
+        return f"a set{members}, a {line} of a finite geometry whose points are the answers"

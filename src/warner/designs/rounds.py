@@ -1,0 +1,559 @@
+r"""dBitFlipPM: each person is asked about the same few answers for ever, and keeps a noisy bit for each of them [1]_.
+
+The d answers that a person is asked about are drawn once. The first round sees which of them is the true answer, or
+that none is: that is the *key*, of which there are d + 1 (K, if all answers are asked about). For each key the d bits
+are drawn once, each right with odds s : t, and kept. dBitFlipPM sends these bits at every report: there is no second
+round, so that all reports of an unchanged answer are equal, and spend :math:`\varepsilon_\infty = 2 \ln(s/t)` together
+(:math:`\ln(s/t)` if d = 1), as one does. **But every change of the key shows at once**, unless all d bits happen to be
+the same. A second round, in which each bit is turned round again at odds c : e, hides that for a while, as in RAPPOR:
+with :math:`r = (e/c)^\tau`, so many reports of an unchanged answer spend
+
+.. math:: \varepsilon_\tau = 2 \ln\frac{s + t r}{t + s r}
+
+together; the half of it if d = 1. Without a second round e and r are 0.
+
+A worked number: 2 of 4 answers, bits at odds 3 : 1 and again 3 : 1. Bits of one report have odds 3 * 3 + 1 : 3 + 3, or
+5 : 3, so that it spends 2 ln(5/3) = 1.022; two reports spend 2 ln(7/3) = 1.695, any number of them 2 ln 3 = 2.198.
+
+References
+----------
+.. [1] B. Ding, J. Kulkarni, S. Yekhanin, "Collecting telemetry data privately", Advances in Neural Information
+   Processing Systems 30 (2017), 3571-3580.
+
+Memoization: a permanent round, drawn once and kept for ever, and a second round, drawn at every report.
+
+Somebody who is asked again and again, and randomizes afresh each time, soon gives the answer away: averages undo the
+noise. With two rounds every report starts from the same permanent response, and all reports together tell no more than
+that response does [1]_. The first round sees a *key*: the answer itself, or its hash. Unary encoding, whose bits are
+drawn again, is in `rappor`.
+
+**Answers** (L-GRR). For randomized response among K keys, at odds :math:`a_1 : b_1` and then :math:`a_2 : b_2`, the
+most telling reports are :math:`\tau` equal ones. They are one report at odds :math:`a_2^\tau : b_2^\tau`, so that,
+with :math:`r = (b_2/a_2)^\tau`,
+
+.. math:: \varepsilon_\tau = \ln\frac{a_1 + (K-1)\,b_1 r}{b_1 + (a_1 + (K-2)\,b_1)\,r}
+          \;\to\; \varepsilon_\infty = \ln\frac{a_1}{b_1}.
+
+A worked number: two answers at odds 3 : 1 and again 3 : 1. One report has r = 1/3 and odds 3 + 1/3 : 1 + 3/3 = 5 : 3,
+two equal ones have r = 1/9 and 28 : 12 = 7 : 3, and all that will ever come together 3 : 1.
+
+**Hash values** (LOLOHA). A hash function is drawn once for ever, and its g values are the keys of randomized response
+[2]_.
+
+**Histories.** Whoever changes the answer, and comes back to it, reports again from the permanent response that it had.
+Let a history have the keys :math:`x_1, \ldots, x_n`, m different ones, and let C be the classes of times with the same
+key. Permanent responses are independent, and given them so are reports, so that reports :math:`y_1, \ldots, y_n` have
+the probability
+
+.. math:: \prod_{c \in C} \sum_r P_1(r \mid x_c) \prod_{t \in c} P_2(y_t \mid r),
+
+in which the keys themselves stand in :math:`P_1(r \mid x_c)` alone. A history with the **same pattern of equal and
+different keys** has the same classes C. Each of its sums is at most :math:`e^{\varepsilon_\infty}` times the other's,
+because each term is; where both have the same key they are equal. Hence reports, however many, tell two such histories
+apart by at most :math:`\varepsilon_\infty` for each class whose keys differ, and :math:`m\,\varepsilon_\infty` in all.
+
+Histories with other classes have no such bound. It is not enough that they change at the same times: ABABAB comes back
+to A and B at other times than ABCABC, and as the noise of the second round wears off, reports show which responses
+recur. There each report adds up to the epsilon of the second round. Under hashing, the classes are those of the hash
+values: A and B may share one that C does not have, so that the *answers* ABAB and ACAC have the same pattern and their
+hashes do not.
+
+References
+----------
+.. [1] Ú. Erlingsson, V. Pihur, A. Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response", ACM
+   CCS 2014, 1054-1067.
+.. [2] H. H. Arcolezi, C. Pinzón, C. Palamidessi, S. Gambs, "Frequency estimation of evolving data under local
+   differential privacy", EDBT 2023, 512-525.
+
+RAPPOR: a bit for each answer, in a permanent and an instantaneous randomized response [1]_.
+
+A unary encoding with probabilities :math:`p_1, q_1`, whose bits are drawn again with :math:`p_2` where they
+are 1 and with :math:`q_2` where they are 0, tells most by :math:`\tau` ones for one answer and :math:`\tau` zeros for
+another. With :math:`r = (q_2/p_2)^\tau` and :math:`s = ((1-p_2)/(1-q_2))^\tau`,
+
+.. math:: \varepsilon_\tau = \ln\frac{p_1 + (1-p_1)\,r}{q_1 + (1-q_1)\,r} \cdot
+                              \frac{1-q_1 + q_1 s}{1-p_1 + p_1 s}
+          \;\to\; \varepsilon_\infty = \ln\frac{p_1 (1-q_1)}{q_1 (1-p_1)}.
+
+Basic RAPPOR has the parameters f, p and q: a permanent bit is the true one with probability 1 - f/2, so that
+:math:`p_1 = 1 - f/2` and :math:`q_1 = f/2`; a reported bit is 1 with probability q where the permanent one is 1, and
+with probability p where it is 0, so that :math:`p_2 = q` and :math:`q_2 = p`. L-SUE has the same two rounds,
+made from their epsilons, and L-OSUE an optimal first round [2]_.
+
+A worked number: f = 1/2, p = 1/2, q = 3/4. One report is a unary encoding with p = 3/4 * 3/4 + 1/4 * 1/2 = 11/16 and
+q = 1/4 * 3/4 + 3/4 * 1/2 = 9/16; any number of them together have odds of at most (3/4 * 3/4) : (1/4 * 1/4) = 9 : 1.
+
+References
+----------
+.. [1] Ú. Erlingsson, V. Pihur, A. Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response", ACM
+   CCS 2014, 1054-1067.
+.. [2] H. H. Arcolezi, J.-F. Couchot, B. Al Bouna, X. Xiao, "Improving the utility of locally differentially private
+   protocols for longitudinal and multidimensional frequency estimates", Digital Communications and Networks 10 (2024),
+   369-379.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from warner.designs.draws import Compared, bernoulli, uniform
+from warner.designs.exact import (
+    TOTAL_LIMIT,
+    epsilon_asked,
+    exponential_not_above,
+    lowest_terms,
+    odds_not_above,
+    probability,
+)
+from warner.designs.report_forms import BitForm, LabelForm
+from warner.designs.response import RandomizedResponse
+from warner.designs.unary import BITS_AT_ONCE, UnaryEncoding
+
+if TYPE_CHECKING:
+    from warner.arrays import Counts, Integers, Label
+    from warner.designs.bit_flips import BitFlips
+    from warner.designs.contract import Design
+    from warner.designs.draws import RandomBytes
+    from warner.designs.exact import Number
+    from warner.designs.hashing import LocalHashing
+    from warner.designs.labels import Labels
+    from warner.designs.report_forms import Form
+
+
+# Rounds
+
+
+EXACT_POWER_BITS = 2**14  # binary digits of a power that is still written out
+POWER_DENOMINATOR = 2**512  # beyond, powers are multiples of one part in so many
+
+
+class Rounds(ABC):
+    """How an answer becomes a key, a key a permanent response, and that a report; and what many reports reveal."""
+
+    first: Any  # the design of the permanent response
+    second: Any  # what that goes through in every report
+    key: ClassVar[str] = "answer"  # what a key is, in words
+
+    @cached_property
+    def once(self) -> Design:
+        """The design of a single round of reports: the chain of both."""
+        chain: Design = self.first.then(self.second)
+        return chain
+
+    @property
+    def keys_in_words(self) -> str:
+        """Several keys."""
+        return f"{self.key}s"
+
+    @property
+    def alike(self) -> str:
+        """Say which histories reports tell apart by no more than the epsilon of each key: the neighbouring relation."""
+        return f"any other history with the same pattern of equal and different {self.keys_in_words}"
+
+    @property
+    def functions(self) -> int:
+        """How many hash functions there are, of which each person has one for ever: one that changes nothing."""
+        return 1
+
+    @property
+    def keys(self) -> int:
+        """How many keys there are, each of which has a permanent response of its own: as many as answers."""
+        return int(self.first.k)
+
+    @property
+    @abstractmethod
+    def draws(self) -> tuple[int, ...]:
+        """The whole numbers below which a person's first report is drawn, one after the other."""
+
+    @property
+    @abstractmethod
+    def form(self) -> Form:
+        """How a permanent response is written."""
+
+    def hashes(self, size: int, random_bytes: RandomBytes) -> Integers:
+        """Draw the number of a hash function for each of so many people."""
+        return np.zeros(size, dtype=np.int64)
+
+    def keyed(self, answers: Integers, hashes: Integers) -> Integers:
+        """Give the key of each answer, under the hash function of whoever gives it."""
+        return answers
+
+    def written_hash(self, hashes: Counts) -> Label:
+        """Write the hash function of one person, for a file."""
+        return int(hashes[0])
+
+    def read_hash(self, number: object, size: int) -> Counts | None:
+        """Read a hash function from a file, so many times; None if there is no such function."""
+        known = type(number) is int and 0 <= number < self.functions
+        return np.full(size, number) if known else None
+
+    def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw the permanent response to each key."""
+        drawn: Counts = self.first.draw(keys, random_bytes)
+        return drawn
+
+    @abstractmethod
+    def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw a report from each permanent response; it tells the hash function too, where there are several."""
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw the first report of each of these people, both rounds afresh."""
+        hashes = self.hashes(answers.size, random_bytes)
+        responses = self.permanent(self.keyed(answers, hashes), random_bytes)
+        return self.again(responses, hashes, random_bytes)
+
+    @abstractmethod
+    def odds_after(self, reports: int) -> tuple[int, int]:
+        """Give how much likelier so many reports can be after one key than after another, in lowest terms."""
+
+    @abstractmethod
+    def happens(self) -> str:
+        """Say what happens in the two rounds, with their probabilities."""
+
+    @abstractmethod
+    def changes(self) -> str:
+        """Say how well the pattern of equal and different keys is hidden."""
+
+
+@dataclass(frozen=True)
+class AnswerRounds(Rounds):
+    """Randomized response, twice: the key is the answer."""
+
+    first: RandomizedResponse
+    second: RandomizedResponse
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number for each round."""
+        return self.first.draws + self.second.draws
+
+    @property
+    def form(self) -> LabelForm:
+        """A permanent response is the position of an answer."""
+        return LabelForm(range(self.keys))
+
+    def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
+        return self.second.draw(responses, random_bytes)
+
+    def odds_after(self, reports: int) -> tuple[int, int]:
+        """Give the odds of so many equal reports, a1 + (K-1) b1 r : b1 + (a1 + (K-2) b1) r."""
+        (a, b), k = self.first.odds, self.keys
+        r = power_not_above(Fraction(self.second.odds[1], self.second.odds[0]), reports)
+        return lowest_terms(a + (k - 1) * b * r, b + (a + (k - 2) * b) * r)
+
+    def happens(self) -> str:
+        return (
+            "the first time that somebody gives an answer, a permanent response to it is drawn, and kept: with "
+            f"probability {self.first.p:.4g} the answer itself, and each other one with {self.first.q:.4g}. Every "
+            f"report then names the permanent response with probability {self.second.p:.4g}, and each other answer "
+            f"with {self.second.q:.4g}."
+        )
+
+    def changes(self) -> str:
+        return (
+            "Only the noise of the second round hides it, and that wears off: each report shows it by up to epsilon "
+            f"{self.second.shown_epsilon()}."
+        )
+
+
+@dataclass(frozen=True)
+class HashRounds(Rounds):
+    """A hash function for ever, and randomized response, twice, on its values: the key is the hash of the answer."""
+
+    first: LocalHashing
+    second: RandomizedResponse
+
+    key = "hash value"
+
+    @cached_property
+    def values(self) -> AnswerRounds:
+        """The two rounds of the hash values."""
+        return AnswerRounds(RandomizedResponse(self.first.field, odds=self.first.odds), self.second)
+
+    @cached_property
+    def once(self) -> Design:
+        """Local hashing with the same functions."""
+        chain = self.values.once
+        assert isinstance(chain, RandomizedResponse)
+        return self.first.at_odds(*chain.odds)
+
+    @property
+    def keys(self) -> int:
+        """One key for each hash value."""
+        return self.first.field
+
+    @property
+    def functions(self) -> int:
+        """As many as there are directions."""
+        return self.first.blocks.with_one
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """One number for the function, and one for each round."""
+        return (self.functions, *self.values.draws)
+
+    @property
+    def form(self) -> LabelForm:
+        """A permanent response is a hash value."""
+        return self.values.form
+
+    def hashes(self, size: int, random_bytes: RandomBytes) -> Integers:
+        """Draw a direction for each person."""
+        return uniform(size, self.functions, random_bytes).astype(np.int64)
+
+    def keyed(self, answers: Integers, hashes: Integers) -> Integers:
+        return self.first.block_with(answers, hashes) % self.first.field
+
+    def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
+        return self.values.permanent(keys, random_bytes)
+
+    def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw a hash value from each permanent response, and tell it with the function."""
+        return hashes * self.first.field + self.values.again(responses, hashes, random_bytes)
+
+    def odds_after(self, reports: int) -> tuple[int, int]:
+        """Give the odds of two answers with different hashes; equal hashes tell nothing apart."""
+        return self.values.odds_after(reports)
+
+    def happens(self) -> str:
+        first, second = self.values.first, self.second
+        return (
+            f"each person has one of {self.functions:,} hash functions for ever, which takes each answer to one of "
+            f"{self.keys:,} values. The first time that a value comes, a permanent response to it is drawn, and kept: "
+            f"with probability {first.p:.4g} the value itself, and each other one with {first.q:.4g}. Every report "
+            f"tells the function, and names the permanent response with probability {second.p:.4g}, and each other "
+            f"value with {second.q:.4g}."
+        )
+
+    def changes(self) -> str:
+        return (
+            f"{self.values.changes()} Which answers share a hash value depends on the person's function: a change "
+            "between two of them does not show, so that even histories with the same pattern of answers can be told "
+            "apart. By the function, reports of one person can be told from those of others."
+        )
+
+
+def power_not_above(ratio: Fraction, exponent: int) -> Fraction:
+    """Give a power of a ratio below 1: exactly while it is short, else rounded down, so that epsilon errs upwards."""
+    if exponent * ratio.denominator.bit_length() <= EXACT_POWER_BITS:
+        return ratio**exponent
+    power, square = POWER_DENOMINATOR, ratio.numerator * POWER_DENOMINATOR // ratio.denominator
+    while exponent:
+        if exponent % 2:
+            power = power * square // POWER_DENOMINATOR
+        square, exponent = square * square // POWER_DENOMINATOR, exponent // 2
+    return Fraction(power, POWER_DENOMINATOR)
+
+
+def second_odds(first: tuple[int, int], eps_first: Number, keys: int, *, half: bool = False) -> tuple[int, int]:
+    r"""Give the odds of a second round that leaves a single report at most `eps_first`, as much of it as can be.
+
+    The chain of two randomized responses is at most at odds R : 1 if
+
+    .. math:: \frac{a_2}{b_2} \le \frac{R\,(a_1 + (K-2)\,b_1) - (K-1)\,b_1}{a_1 - R\,b_1}.
+
+    With `half`, R is the root of :math:`e^{\varepsilon_1}`: two bits will tell of an answer, each as much.
+
+    >>> a, b = second_odds((3, 1), "0.5108256", 2)  # two answers; ln(5/3) = 0.51082562...
+    >>> round(a / b, 6)
+    3.0
+    """
+    asked = epsilon_asked("eps_first", eps_first)
+    both, (a, b) = exponential_not_above(asked / 2 if half else asked), first
+    if both * b >= a:
+        raise ValueError(
+            "eps_first must be below eps_infinity, because the second round only adds noise to the first, but got "
+            f"{eps_first}; without a second round, a design that is not memoized will do"
+        )
+    ratio = (both * (a + (keys - 2) * b) - (keys - 1) * b) / (a - both * b)
+    c, d = odds_not_above(ratio, lambda a, b: a + (keys - 1) * b)
+    if c <= d or c + (keys - 1) * d >= TOTAL_LIMIT:
+        raise ValueError(
+            f"eps_first must leave the second round odds that can be drawn from 64 bits for {keys:,} keys, but got "
+            f"{eps_first}, which is too {'small' if c <= d else 'near to eps_infinity'}"
+        )
+    return lowest_terms(c, d)
+
+
+# Rappor
+
+
+def basic_rappor(domain: Labels, f: Number, p: Number, q: Number) -> tuple[UnaryEncoding, UnaryEncoding]:
+    """Give the two rounds of basic RAPPOR, from the parameters of its paper."""
+    rate, zero, one = probability("f", f), probability("p", p), probability("q", q)
+    if not 0 < rate < 1:
+        raise ValueError(
+            f"f must be above 0, so that there is noise, and below 1, so that reports say something, but got {f}"
+        )
+    if not 0 < zero < one:
+        raise ValueError(f"p and q must have 0 < p < q, as in RAPPOR's paper, but got {p} and {q}")
+    return UnaryEncoding(domain, p=1 - rate / 2, q=rate / 2), UnaryEncoding(domain, p=one, q=zero)
+
+
+@dataclass(frozen=True)
+class BitRounds(Rounds):
+    """Unary encoding, and each of its bits drawn again: the key is the answer."""
+
+    first: UnaryEncoding
+    second: UnaryEncoding
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """Those of the first round, and for each bit one if it is 1 and one if it is 0, whatever it is."""
+        again = [Compared(rate.denominator) for rate in (self.second.one, self.second.zero) for _ in range(self.keys)]
+        return (*self.first.draws, *again)
+
+    @property
+    def form(self) -> BitForm:
+        """A permanent response is a row of bits."""
+        return self.first.report_form
+
+    def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw each bit again; as many draws whatever the bits are."""
+        reports, rates = np.empty_like(responses), (self.second.one, self.second.zero)
+        step = max(1, BITS_AT_ONCE // self.keys)
+        for start in range(0, len(responses), step):
+            part = slice(start, start + step)
+            bits = np.unpackbits(responses[part], axis=1, count=self.keys).astype(bool)
+            ones, zeros = (bernoulli(bits.size, rate.numerator, rate.denominator, random_bytes) for rate in rates)
+            reports[part] = np.packbits(np.where(bits, ones.reshape(bits.shape), zeros.reshape(bits.shape)), axis=1)
+        return reports
+
+    def odds_after(self, reports: int) -> tuple[int, int]:
+        """Give the odds of so many ones for one answer and zeros for another."""
+        (p, q), (c, d) = ((stage.one, stage.zero) for stage in (self.first, self.second))
+        r, s = power_not_above(d / c, reports), power_not_above((1 - c) / (1 - d), reports)
+        ones, zeros = (p + (1 - p) * r) / (q + (1 - q) * r), (1 - q + q * s) / (1 - p + p * s)
+        return lowest_terms(ones * zeros, 1)
+
+    def happens(self) -> str:
+        return (
+            "the first time that somebody gives an answer, a permanent response to it is drawn, and kept: a bit for "
+            f"each answer, which is 1 with probability {self.first.p:.4g} for that answer and with {self.first.q:.4g} "
+            f"for each other one. Every report draws each bit again: it is 1 with probability {self.second.p:.4g} "
+            f"where the permanent bit is 1, and with {self.second.q:.4g} where it is 0."
+        )
+
+    def changes(self) -> str:
+        p, q, k = self.first.p, self.first.q, self.keys
+        differ = 2 * (p * (1 - q) + q * (1 - p)) + (k - 2) * 2 * q * (1 - q)
+        return (
+            f"The permanent responses to two answers differ in about {differ:,.3g} of {k:,} bits, and the noise of the "
+            "second round cannot hide so many for long: a few reports show the change. By their bits, reports of one "
+            "person can be told from those of others."
+        )
+
+
+# Dbitflip
+
+
+@dataclass(frozen=True)
+class FlipRounds(Rounds):
+    """Answers to ask about for ever, and bits for them, each drawn again: the key is which of them is true, if any."""
+
+    first: BitFlips
+    second: RandomizedResponse
+
+    key = "answer asked about"
+
+    @property
+    def keys_in_words(self) -> str:
+        return "answers asked about" + (", all others being one" if self.keys > self.first.size else "")
+
+    @cached_property
+    def once(self) -> Design:
+        """Bit flips, of which a bit is right with the odds of both rounds."""
+        (s, t), (c, e) = self.first.odds, self.second.odds
+        return self.first.at_odds(*lowest_terms(Fraction(s * c + t * e), Fraction(s * e + t * c)))
+
+    @property
+    def keys(self) -> int:
+        """One key for each answer that is asked about, and one for all others."""
+        return self.first.size + (self.first.size < self.first.k)
+
+    @property
+    def draws(self) -> tuple[int, ...]:
+        """Those of the first round, and whether each bit is turned round again."""
+        return (*self.first.draws, *[Compared(sum(self.second.odds))] * self.first.size)
+
+    @property
+    def form(self) -> BitForm:
+        """A permanent response is a row of bits, one for each answer that is asked about."""
+        return BitForm(self.first.size)
+
+    def hashes(self, size: int, random_bytes: RandomBytes) -> Counts:
+        """Draw the answers that each of so many people is asked about."""
+        return self.first.assigned(size, random_bytes)
+
+    def written_hash(self, hashes: Counts) -> Label:
+        """Write the answers that one person is asked about, in hexadecimal."""
+        return str(hashes[0].tobytes().hex())
+
+    def read_hash(self, text: object, size: int) -> Counts | None:
+        """Read them, so many times; None for anything else."""
+        read = BitForm(self.first.k, self.first.size).read([text])
+        return None if read.status.any() else np.repeat(read.reports, size, axis=0)
+
+    def keyed(self, answers: Integers, hashes: Counts) -> Integers:
+        """Find each answer among those that its owner is asked about; beyond the last of them if it is not there."""
+        found = self.first.places(hashes) == answers[:, np.newaxis]
+        return np.where(found.any(axis=1), found.argmax(axis=1), self.first.size)
+
+    def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
+        bits = self.first.bits(keys[:, np.newaxis] == np.arange(self.first.size), random_bytes)
+        return np.packbits(bits, axis=1)
+
+    def again(self, responses: Counts, hashes: Counts, random_bytes: RandomBytes) -> Counts:
+        """Turn bits round again, and tell them with the answers that were asked about."""
+        bits = np.unpackbits(responses, axis=1, count=self.first.size).astype(bool)
+        c, e = self.second.odds
+        turned = bernoulli(bits.size, e, c + e, random_bytes).reshape(bits.shape)
+        return self.first.written(hashes, bits ^ turned)
+
+    def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
+        """Draw the first report of each of these people, both rounds afresh, some people at a time."""
+        step = max(1, BITS_AT_ONCE // self.first.k)
+        starts = range(0, max(answers.size, 1), step)
+        return np.concatenate([super(FlipRounds, self).draw(answers[at : at + step], random_bytes) for at in starts])
+
+    def odds_after(self, reports: int) -> tuple[int, int]:
+        """Give the odds of so many ones for one answer and, of two bits or more, zeros for another."""
+        (s, t), (c, e) = self.first.odds, self.second.odds
+        r = power_not_above(Fraction(e, c), reports)
+        ratio = (s + t * r) / (t + s * r)
+        return lowest_terms(ratio if self.first.size == 1 else ratio**2, Fraction(1))
+
+    def happens(self) -> str:
+        size, k = self.first.size, self.first.k
+        which = "all" if size == k else f"{size:,}"
+        again = (
+            "Every report tells the permanent bits as they are."
+            if not self.second.odds[1]
+            else f"Every report turns each permanent bit round again with probability {self.second.q:.4g}."
+        )
+        return (
+            f"{which} of the {k:,} answers are drawn once for each person, for ever. The first time that one of these, "
+            "or any other answer, is true, a permanent bit for each of them is drawn, and kept: 1 for the true answer "
+            f"and 0 for any other, but turned round with probability {self.first.q:.4g}. {again}"
+        )
+
+    def changes(self) -> str:
+        p, q, size = self.first.p, self.first.q, self.first.size
+        apart = 1 if self.keys > size else 2  # bits whose law changes at least: to an answer that is not asked about
+        same = (2 * p * q) ** apart * (p * p + q * q) ** (size - apart)
+        link = "By the answers that they are asked about, reports of one person can be told from those of others."
+        if not self.second.odds[1]:
+            return (
+                "There is no second round to hide it: a change from or to an answer that is asked about shows at once, "
+                f"but for at most {100 * same:.2g} % of changes, after which all bits happen to be the same. {link}"
+            )
+        return (
+            "Only the noise of the second round hides it, and that wears off: each report shows it by up to epsilon "
+            f"{self.second.shown_epsilon()} for each bit that differs. {link}"
+        )

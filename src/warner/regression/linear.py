@@ -1,0 +1,190 @@
+r"""Least squares of debiased outcomes, with robust errors: HC1, of clusters (CR2), of strata.
+
+With :math:`E[z_n \mid \text{answer}]` the outcome itself, the regression of z on x is that of the outcomes: unbiased
+for the best linear approximation, in closed form. Outcomes are the indicators of answers (`linear_probability`), or the
+number that answers stand for (`linear_means`).
+
+Residuals tell how much z varies, and where few people speak they can tell too little: twenty people who all report the
+same leave none at all. Yet randomization alone makes z vary, by how much the design knows. So without clusters errors
+are never below those of randomization alone. Of a finite population, this noise is what is left: `finite_populations`.
+
+Linear probability model: shares that are linear in the columns, by least squares of debiased indicators.
+
+With :math:`E[z_n \mid \text{answer } k] = e_k` the regression of z on x is that of the answers themselves
+(`least_squares`), with no optimum to miss and no estimate at infinity. The coefficient of a randomized treatment is the
+difference of two shares. Fitted shares may leave 0 to 1.
+
+Randomization alone makes z vary by :math:`\sum_k \theta_k C_k`, with :math:`C_k` the covariances of z after the answer
+k, which the design knows.
+
+Linear model of a randomized number: least squares of the scores of reports.
+
+With :math:`E[s \mid \text{number } x] = x` (`scores`), the regression of the scores on the columns is that of the
+numbers themselves: the coefficient of a randomized treatment is the difference of two means, and an intercept alone is
+the mean that `warner.Estimate.mean` gives, with weights, clusters and strata. Fitted means may leave the range of the
+numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from warner.regression.scores import DebiasedOutcomes, debiased, debiasing, least_variance
+from warner.regression.standard_errors import ClusterRobust, cluster_robust, information_by_cluster, score_covariance
+from warner.regression.starts import overall_shares
+from warner.regression.variance_floors import (
+    Floor,
+    about_clusters,
+    larger,
+    noise_of_people,
+    refuse_drawn_alone,
+    simple_covariance,
+)
+
+if TYPE_CHECKING:
+    from warner.arrays import Array
+    from warner.regression.data import Observations
+    from warner.regression.families import Specification
+
+
+# Linear probability
+
+
+def debiased_answers(rows: Observations, reference: int) -> DebiasedOutcomes:
+    """Give debiased indicators of each answer but the reference."""
+    shares = overall_shares(rows)
+    z = debiased(rows, shares)
+    if z is None:
+        raise ValueError(
+            "a linear model needs reports that identify the shares of all answers, and these do not; "
+            'use model="multinomial"'
+        )
+    return DebiasedOutcomes(np.delete(z, reference, axis=1), partial(_randomized, rows, shares, reference))
+
+
+def _randomized(rows: Observations, shares: Array, reference: int, fitted: Array) -> Array:
+    every = np.insert(fitted, reference, 1 - fitted.sum(axis=1), axis=1).clip(0)
+    return _spread_by_randomization(rows, shares, every / every.sum(axis=1, keepdims=True), reference)
+
+
+def _spread_by_randomization(rows: Observations, shares: Array, fitted: Array, reference: int) -> Array:
+    """Give the covariances of the sum of weighted scores if only reports varied, for people with these fitted shares.
+
+    Designs whose reports cannot be listed add nothing.
+    """
+    k, width = fitted.shape[1], rows.x.shape[1]
+    size = (k - 1) * width
+    total = np.zeros((k - 1, width, k - 1, width))
+    for place, table in enumerate(rows.tables):
+        matrix = None if table is None else debiasing(table, shares)
+        if table is None or matrix is None:
+            continue
+        of_design = rows.design == place
+        x, weight = rows.x[of_design], rows.square[of_design, np.newaxis] * fitted[of_design]
+        for answer in range(k):
+            varies = (matrix.T * table[answer]) @ matrix - np.outer(np.eye(k)[answer], np.eye(k)[answer])
+            kept = np.delete(np.delete(varies, reference, axis=0), reference, axis=1)
+            total += np.einsum("fg,pq->fpgq", kept, (x.T * weight[:, answer]) @ x)
+    return total.reshape(size, size)
+
+
+# Linear means
+
+
+def debiased_numbers(rows: Observations, values: Array) -> DebiasedOutcomes:
+    """Give the scores of the reports, and how much these vary by randomization alone."""
+    assert rows.scores is not None
+    return DebiasedOutcomes(rows.scores[:, np.newaxis], partial(_randomized_linear_means, rows, values))
+
+
+def _randomized_linear_means(rows: Observations, values: Array, fitted: Array) -> Array:
+    """Give the covariances of the sum of weighted scores if only reports varied, for people with these fitted means.
+
+    Whatever the numbers of such people are, reports vary at least so much; those that cannot be listed add nothing.
+    """
+    total = np.zeros((rows.x.shape[1], rows.x.shape[1]))
+    for place, design in enumerate(rows.designs):
+        least = least_variance(design, values)
+        if least is None:
+            continue
+        of_design = rows.design == place
+        x = rows.x[of_design]
+        total += (x.T * (rows.square[of_design] * least.at(fitted[of_design, 0]))) @ x
+    return total
+
+
+# Least squares
+
+
+class LeastSquares(NamedTuple):
+    """Coefficients of each outcome, one after the other, with their covariances.
+
+    `influence`, of shape (n, coefficients), is what one person of each row adds to the errors of the coefficients.
+    `clustered` are the errors where people are clustered, `noise` what a finite population leaves where they are not,
+    `floor` the least covariances in strata of respondents who were drawn alone.
+    """
+
+    coefficients: Array
+    covariance: Array
+    influence: Array
+    clustered: ClusterRobust | None = None
+    noise: Array | None = None
+    floor: Floor | None = None
+
+
+def least_squares(rows: Observations, specification: Specification) -> LeastSquares:
+    """Regress debiased outcomes on the columns, with robust errors: HC1, or of clusters and strata.
+
+    Without clusters, errors are at least those that randomization alone makes.
+    """
+    sampling, x, weight, root = rows.sampling, rows.x, rows.weight, np.sqrt(rows.weight)[:, np.newaxis]
+    kept = sampling.kept[0] if sampling.stratum is None else sampling.kept[sampling.stratum]
+    # In orthogonal columns: products of columns that are far from 0, such as times of a day, would lose all digits.
+    orthogonal, triangle = np.linalg.qr(root * x)
+    back, columns = np.linalg.inv(triangle), orthogonal / root
+    not_sampled = replace(rows, x=columns, square=rows.square * kept)
+    shares = specification.values is None
+    if specification.values is None:
+        z, randomized = debiased_answers(not_sampled, specification.reference_place)
+    else:
+        refuse_drawn_alone(rows)
+        z, randomized = debiased_numbers(not_sampled, specification.values)
+    matrix = back @ (orthogonal.T @ (root * z))  # (P, f)
+    fitted = columns @ (orthogonal.T @ (root * z))
+    residuals = z - fitted
+    scores = (residuals[:, :, np.newaxis] * columns[:, np.newaxis]).reshape(len(x), -1)
+    coefficients = np.asarray(np.kron(np.eye(z.shape[1]), back))  # of the columns, from those of the orthogonal ones
+    influence = scores @ coefficients.T
+    device = partial(_noise, z, columns)
+    if sampling.cluster is not None:
+        clusters, told = sampling.clusters, device if shares else None
+        information = information_by_cluster(clusters, columns, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
+        about = about_clusters(clusters, weight, residuals)
+        deviations = (about[:, :, np.newaxis] * columns[:, np.newaxis]).reshape(len(x), -1)
+        robust = cluster_robust(rows, clusters, scores, information, np.eye(len(coefficients)), told, deviations)
+        robust = robust.of(coefficients)
+        return LeastSquares(matrix.T.ravel(), robust.covariance, influence, robust)
+    covariance = score_covariance(rows, scores)
+    if sampling.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
+        covariance = covariance * (rows.n - 1) / (rows.n - x.shape[1])
+    covariance = coefficients @ larger(covariance, randomized(fitted)) @ coefficients.T
+    noise, floor = noise_of_people(rows, device), None
+    if sampling.stratum is not None:  # errors have the floor of the randomization already
+        floor = Floor(np.zeros_like(covariance), simple_covariance(rows, influence))
+    if noise is None:
+        return LeastSquares(matrix.T.ravel(), covariance, influence, floor=floor)
+    noise = coefficients @ noise @ coefficients.T
+    return LeastSquares(matrix.T.ravel(), covariance + noise, influence, noise=noise, floor=floor)
+
+
+def _noise(z: Array, columns: Array, weights: Array) -> Array:
+    """Add up what is unbiased for the noise of reports in the scores of linear shares: debiased z times columns."""
+    (_, f), width = z.shape, columns.shape[1]
+    total = np.empty((f, width, f, width))
+    for k, m in np.ndindex(f, f):
+        total[k, :, m] = (columns.T * (weights * (z[:, k] * z[:, m] - (k == m) * z[:, k]))) @ columns
+    return total.reshape(f * width, f * width)

@@ -1,0 +1,299 @@
+"""Complex samples in the files of tallies.
+
+Design-based readouts: how shares show in a complex sample, with their standard errors and effective numbers.
+
+Linear scores: what reports add to the sum that a share is read from, which is all that a variance needs of a design.
+
+Whatever the design, the count of a readout is linear in the counts of reports. So it can be asked for every cell of a
+complex sample, for squared weights in the place of weights, and for one report of each kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from warner.arrays import LARGEST_TOTAL
+from warner.designs.facts import Drawn, Fuzzy, memberships
+from warner.reports.linearization import CLUSTER, REPLICATE, STRATUM, ClusterSample, fewer_people, numbers_of_cells
+from warner.reports.replicates import ReplicateSample
+from warner.reports.samples import effective_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from warner.arrays import Array, Counts, Integers, Mask, Sets
+    from warner.designs.contract import Design
+    from warner.designs.facts import Readout
+    from warner.documents import Document
+    from warner.reports.linearization import ComplexSample
+    from warner.reports.tallies import Collected, Tally
+
+
+# Design based
+
+
+VARIANCE_ROUNDING = 1e-12  # part of a simple sample's variance that is rounding
+ROUNDING_OF_ONE = 1e-15  # variance of a frequency, of one respondent, that is rounding
+LEAST_CLUSTERS = 6  # with fewer, a mean design effect is mostly chance
+SAME = 1e-6  # part by which variances that are equal may differ
+USUAL_TAIL = 0.025  # of the intervals that a single effective number is for
+
+
+def design_based(tally: Tally, question: LinearScores, groups: Any, target: str) -> Readout:
+    """Say how shares show in groups of a complex sample, with design-based standard errors; see `Readout`."""
+    refuse_realised(tally, target)
+    assert tally.sample is not None
+    sample, rows = tally.sample, _numbers_of_groups(tally, groups)
+    counts, n = tally.rows()
+    keys = [tally.groups[row] if tally.by else () for row in rows.tolist()]
+    people, total = sample.people_of(keys), n[rows, np.newaxis].astype(np.float64)
+    squares = None if tally.squares is None else np.atleast_1d(tally.squares)[rows, np.newaxis]
+    alike = people if squares is None else effective_number(total, squares)  # if only their weights differed
+    worth = np.divide(alike, total, out=np.zeros_like(total), where=total > 0)
+    histogram = None if tally.histogram is None else tally.histogram.reshape(len(n), -1)[rows] * worth
+    found = question.readout(counts[rows] * worth, alike, histogram)
+    frequency = question.frequencies(counts[rows] * worth, alike)
+    asked = np.broadcast_to(found.trials, frequency.shape)  # all people, or those who were asked about the answer
+    accuracy, shown = sample.accuracy(question, frequency, keys)
+    gain = np.broadcast_to(np.abs(found.gain), frequency.shape)
+    exact = np.broadcast_to(found.exact, frequency.shape)
+    alone = np.maximum(frequency * (1 - frequency), 0)
+    simple = alone / np.where(asked > 0, asked, 1.0) / gain**2  # the variance of a simple sample
+    if found.error is not None:
+        simple = np.where(exact, simple, found.error**2)
+    known = np.isfinite(accuracy.of_sample) & np.isfinite(simple)
+    variance, endless = (np.where(known, np.maximum(part, 0) / gain**2, simple) for part in accuracy)
+    floor = _of_randomization(question, counts[rows] * worth, alike, histogram, frequency.shape)
+    rounding = VARIANCE_ROUNDING * simple + ROUNDING_OF_ONE / np.where(asked > 0, asked, 1.0) / gain**2
+    varies, largest = variance > rounding, np.maximum(variance, floor)
+    told = (largest > rounding) & np.isfinite(simple) & np.where(exact, alone > VARIANCE_ROUNDING, simple > 0)
+    reported = asked * (people / alike)
+    # Only a finite population may make respondents worth more than themselves.
+    most = np.divide(np.maximum(endless, floor), largest, out=np.ones(frequency.shape), where=told)
+    number = np.divide(asked * simple, largest, out=np.full(frequency.shape, np.inf), where=told)
+    trials = np.minimum(number, reported * np.maximum(most, 1))
+    certain = shown.certain & (largest <= rounding)  # a census without noise
+    noise = np.divide(floor, simple, out=np.zeros(frequency.shape), where=told)
+    drawn = Drawn(
+        freedom=np.minimum(shown.freedom * _with_noise(shown.fixed, noise), np.maximum(found.trials - 1, 0)),
+        people=people,
+        worth=np.where(certain, np.inf, asked * np.maximum(most, 1)),
+        variance=np.where(varies, variance, np.where(certain, 0.0, simple)) / shown.part,
+        simple=simple,
+        floor=floor,
+        floored=floor > variance * (1 + SAME) + rounding,
+        blind=np.broadcast_to(shown.blind, frequency.shape),
+    )
+    error = np.where(varies, np.sqrt(variance), np.where(exact | certain, 0.0, np.sqrt(simple)))
+    return replace(found, count=frequency * trials, trials=trials, error=error, drawn=drawn)
+
+
+def _with_noise(fixed: Array, noise: Array) -> Array:
+    """Return how many times as many degrees of freedom a variance has that is partly that of known noise.
+
+    It is Satterthwaite's ratio for the sum of an estimated and a known variance, at their expectations.
+    """
+    return np.ones(fixed.shape) if not fixed.any() else (1 + fixed * noise) ** 2
+
+
+def _of_randomization(
+    question: LinearScores, counts: Counts, n: Array, histogram: Counts | None, shape: tuple[int, ...]
+) -> Array:
+    """Return the variance of the randomization given the true answers, 0 where reports do not determine a share."""
+    if not question.design.counts_everybody:
+        return np.zeros(shape)
+    given = question.readout(counts, n, histogram, target="realised")
+    return np.nan_to_num(np.broadcast_to(given.squared_errors("realised"), shape), posinf=0.0)
+
+
+def refuse_realised(tally: Collected, target: str) -> None:
+    """Refuse the share among the people who reported where these are a complex sample."""
+    if tally.sample is not None and target != "population":
+        raise ValueError(
+            'target must be "population" with strata, clusters or replicate weights, which are about sampling from a '
+            f"population, but got {target!r}; leave these out for the share among the people who reported"
+        )
+
+
+def _numbers_of_groups(tally: Tally, groups: Any) -> Integers:
+    """Give the numbers of groups, of all if None."""
+    every = np.arange(len(tally.answered))
+    return every if groups is None else every[np.asarray(groups)]
+
+
+def smallest_effective(tally: Tally) -> Array:
+    """Give the least number of people drawn alone, over all answers, that a group's reports are worth, (groups,)."""
+    result = np.zeros(len(tally.answered))
+    if tally.answered.any():
+        found = tally.drawn
+        assert found.drawn is not None
+        fewer = fewer_people(found.drawn.people, found.drawn.freedom, USUAL_TAIL)
+        result[tally.answered] = np.min(found.trials * fewer, axis=1)
+    return result
+
+
+def steady_effective(tally: Tally) -> Array:
+    """Return the effective number of reports of each group by one design effect of all answers, of shape (groups,)."""
+    result = np.zeros(len(tally.answered))
+    if tally.answered.any():
+        result[tally.answered] = np.where(few_clusters(tally), 1.0, mean_design_effect(tally.drawn)) * _weighed(tally)
+    return result
+
+
+def few_clusters(tally: Tally) -> Mask:
+    """Tell which of the groups that have reports lie in too few clusters to show a design effect."""
+    found = tally.drawn
+    assert found.freedom is not None
+    return np.asarray(found.freedom[:, 0] + 1 < LEAST_CLUSTERS)
+
+
+def mean_design_effect(found: Readout) -> Array:
+    """Return the part of reports that the mean design effect of all answers leaves, at most 1, of shape (groups,).
+
+    It is the sum of the variances of all shares in a simple sample over that of the design-based ones, which few
+    clusters show much better than each variance alone. See J. N. K. Rao, A. J. Scott, "The analysis of categorical data
+    from complex sample surveys", J. Amer. Stat. Assoc. 76 (1981), 221-230.
+    """
+    assert found.drawn is not None
+    assert found.error is not None
+    told = np.isfinite(found.error) & np.isfinite(found.drawn.simple)
+    alone, together = (np.where(told, part, 0.0).sum(axis=1) for part in (found.drawn.simple, found.error**2))
+    part = np.ones(alone.shape)
+    np.divide(alone, together, out=part, where=(alone > 0) & (together > alone))
+    return part
+
+
+def _weighed(tally: Tally) -> Array:
+    """Return the effective number of reports by weights alone, of the groups that have reports."""
+    n, answered = np.atleast_1d(tally.n).astype(np.float64), tally.answered
+    return n[answered] if tally.squares is None else effective_number(n, np.atleast_1d(tally.squares))[answered]
+
+
+def sample_freedom(tally: Tally) -> Array:
+    """Return the degrees of freedom of the groups that have reports."""
+    assert tally.drawn.freedom is not None
+    return np.ravel(tally.drawn.freedom)
+
+
+# Linear scores
+
+
+SCORES_AT_ONCE = 2**22  # numbers in the scores of kinds of reports that are held at a time
+
+
+class LinearScores(NamedTuple):
+    """Which shares are asked for: those of sets of answers, less those of others; of every answer if None."""
+
+    design: Design
+    sets: Sets | None = None
+    minus: Sets | None = None
+
+    def readout(self, counts: Counts, n: Array, histogram: Counts | None = None, target: str = "population") -> Readout:
+        """Return how the shares show in counts of shape (rows, columns)."""
+        return self.design.readout(counts, n, self.sets, minus=self.minus, target=target, histogram=histogram)
+
+    def sums(self, counts: Counts, n: Array) -> Array:
+        """Give the sums of scores, of shape (rows, sets), which are linear in the counts."""
+        return np.asarray(self.readout(counts, n).count, dtype=np.float64)
+
+    def frequencies(self, counts: Counts, n: Array) -> Array:
+        """Give the mean scores, of all people or of those who were asked about an answer; 0 where nobody was."""
+        found = self.readout(counts, n)
+        trials = np.broadcast_to(found.trials, found.count.shape)
+        return np.divide(found.count, trials, out=np.zeros(trials.shape), where=trials > 0)
+
+    def counted_parts(self, counts: Counts, n: Array) -> Array:
+        """Give the part of all people that each share is read from, of shape (sets,): those who were asked about it."""
+        found = self.readout(counts, n)
+        asked = np.broadcast_to(found.trials, found.count.shape).sum(axis=0) / max(float(np.sum(n)), 1e-300)
+        return np.asarray(self.design.counted_part * np.minimum(asked, 1.0))
+
+    def squared_sums(self, counts: Counts, sums: Array, exact: Any) -> Array:
+        """Give the sums of squared scores: scores of 0 and 1 are their own squares; NaN where counts do not tell."""
+        exact = np.broadcast_to(exact, sums.shape[1:])
+        if exact.all():
+            return sums
+        if not self.design.exclusive:
+            return np.where(exact, sums, np.nan)
+        result, width = np.zeros_like(sums), counts.shape[1]
+        step = max(1, SCORES_AT_ONCE // max(width, sums.shape[1]))
+        for start in range(0, width, step):
+            stop = min(start + step, width)
+            kinds = np.eye(stop - start, width, start)
+            result += counts[:, start:stop] @ self.sums(kinds, np.ones((stop - start, 1))) ** 2
+        return result
+
+    def squared_shares(self, counts: Counts, n: Array) -> Array:
+        """Give unbiased sums of squares of what people hold: memberships, or differences of these.
+
+        Memberships are those of the people that the share is read from. Differences are read from all, so that the
+        memberships of those who were asked about one answer stand for all.
+        """
+        k = self.design.k
+        if self.minus is None and not isinstance(self.sets, Fuzzy):
+            asked = [self]
+        elif self.minus is None:
+            asked = [self._replace(sets=Fuzzy(memberships(self.sets, k) ** 2))]
+        else:
+            asked = [LinearScores(self.design, self.sets), LinearScores(self.design, self.minus)]
+        total: Any = 0
+        for one in asked:
+            found = one.readout(counts, n)
+            held = (found.count - found.base * found.trials) / found.gain
+            part = one.counted_parts(counts, n) / self.design.counted_part if self.minus is not None else 1.0
+            total = total + held / np.where(part > 0, part, 1.0)
+        return np.asarray(total)
+
+
+# Sample documents
+
+
+CLUSTER_FIELDS = frozenset({"strata", "clusters", "sampled", "whole", "variance", "cells"})
+REPLICATE_FIELDS = frozenset({"replicates", "scale", "cells"})  # and replicate_clusters, if they are known
+CELL_FIELDS = frozenset({"people", "kind_squares", "without_weight"})  # that a tally does not have
+
+
+def sample_from_dict(fields: Document, read: Callable[[Document], Tally]) -> ComplexSample:
+    """Read the sample of a tally's file; `read` reads a tally."""
+    given = fields["sample"]
+    names = REPLICATE_FIELDS if isinstance(given, dict) and "replicates" in given else CLUSTER_FIELDS
+    told = given.keys() - {"replicate_clusters"} if names is REPLICATE_FIELDS else given
+    if not isinstance(given, dict) or set(told) != names or not isinstance(given["cells"], dict):
+        raise ValueError(f"sample must have the fields {', '.join(sorted(names))}")
+    extra = [REPLICATE] if "replicates" in given else []
+    if not extra:
+        extra = [name for name, told in ((STRATUM, given["strata"]), (CLUSTER, given["clusters"])) if told is not None]
+        extra = extra or [STRATUM]
+    inside = {name: value for name, value in given["cells"].items() if name not in CELL_FIELDS}
+    about = {name: fields[name] for name in ("format", "version", "design")}
+    cells = read({**about, "squares": None, **inside, "by": [*fields["by"], *extra]})
+    people = given["cells"].get("people")
+    numbers = None if people is None else _whole_numbers(people, cells)
+    kinds = {"people"} if "replicates" in given else {"people", "kind_squares"}
+    if given["cells"].keys() & kinds != (kinds if cells.weighted else set()):
+        raise ValueError(f"cells must have {' and '.join(sorted(kinds))} with weights, and not without")
+    if "replicates" in given:
+        return ReplicateSample.from_dict(given, cells, numbers)
+    return ClusterSample.from_dict(given, cells, numbers)
+
+
+def _whole_numbers(people: object, cells: Tally) -> Integers:
+    """Read the numbers of people in cells: somebody where there is weight."""
+    numbers = numbers_of_cells("people", people, (len(cells.groups),))
+    if (numbers != np.rint(numbers)).any() or (numbers > LARGEST_TOTAL).any() or (numbers < cells.answered).any():
+        raise ValueError("people must be whole numbers, at least one where there are reports")
+    return numbers.astype(np.int64)
+
+
+def refuse_other_sums(sample: ComplexSample, tally: Tally) -> Tally:
+    """Refuse a sample whose cells are not those of the groups of a tally; else give the tally."""
+    if isinstance(sample, ClusterSample):
+        sums = sample.summed(tally.by)
+        if sums.groups != tally.groups or not np.allclose(sums.counts, tally.counts, rtol=1e-9, atol=0):
+            raise ValueError("the counts of the sample's cells must add up to those of the tally, but they do not")
+    elif not {key[: sample.depth] for key in sample.cells.groups} <= set(tally.groups or [()]):
+        raise ValueError("the cells of the sample must be those of the tally's groups")
+    return tally

@@ -1,0 +1,885 @@
+r"""Complex samples: counts by primary sampling unit, and how sure they make the frequencies of reports.
+
+A tally of a complex sample has one more index: beside the counts of each group, which are its sums, it keeps the counts
+of each *cell*, the reports of one group in one cluster and stratum; or, where a survey comes with replicate weights,
+of one group under one set of these. A group is a domain: all clusters of the sample count for it, also those in which
+it has nobody. Cells add up as tallies do, so that a survey can be counted in parts. What a design says of counts is
+linear in them, so it is asked once more for each cell, and nothing here knows what kind of design it is.
+
+Linearised variances of complex samples (Taylor series): strata, clusters, weights, finite populations; jackknife.
+
+Every design gives each report a score a, with :math:`E a = b + g y` given the person, whose y is 1 in a set of answers
+and 0 outside; base b and gain g are the design's (0 and 1 of debiased scores). So a complex sample of y becomes one of
+a, and the ordinary formulas hold: independent devices add variance between people, and the spread of scores
+between clusters contains it. The frequency is Hájek's :math:`f = \sum w_i a_i / \sum w_i`; with :math:`u_i = w_i (a_i -
+f) / \sum w` (0 outside of a domain; :math:`w_i (a_i - b)` for a total), summed by cluster to :math:`U_{hc}`, its
+variance is [1]_
+
+.. math:: V = \sum_h (1 - f_h) \frac{m_h}{m_h - 1} \sum_c (U_{hc} - \bar U_h)^2 + \sum_h f_h D_h,
+
+where :math:`f_h` is the part of the :math:`m_h` clusters of stratum h that was sampled, 0 if it is not known or small.
+The sum of a cluster is linear in its counts of reports, so that counts by cluster are all that is needed. Where people
+were drawn alone, each is a cluster, and the sums of squares by stratum need :math:`\sum w_i^2` for each kind of report.
+
+**What a finite population does not take away.** Who asks everybody still has the noise of the device, and of the people
+within clusters who were not asked. The textbook's factor :math:`1 - f_h` alone covers half of what it says where nine
+tenths of all people were asked. :math:`D_h` is what remains. Where all people of a sampled cluster were asked, or each
+cluster is one person, it is the device's alone, which needs no knowledge of the device: with :math:`z = (a - b)/g` and
+:math:`z^{(2)}` the same for :math:`y^2`, which is z itself where y is 0 or 1,
+
+.. math:: D_h = \sum_{i \in h} \Bigl(\frac{g w_i}{\sum w}\Bigr)^2 \bigl( z_i^2 - z_i^{(2)} \bigr)
+
+is unbiased for it. Where a part of a cluster was asked, people within clusters add to it: :math:`D_h = \sum_c
+\frac{b_c}{b_c - 1} \sum_{i \in c} (u_i - \bar u_c)^2` over its :math:`b_c` people. What small samples make negative is
+taken as 0.
+
+**Few or unequal clusters.** Where one cluster has much of the weight, its own score is drawn towards zero, V is too
+small, and clusters less strata are too many degrees of freedom. As in regressions, centred scores are then divided by
+:math:`\sqrt{1 - \frac{m}{m-1}(J_c - \bar J_h)}`, with :math:`J_c` the cluster's part of all weight (CR2, the
+bias-reduced linearization [2]_), and Satterthwaite's degrees of freedom are taken: with S the covariances of these
+scores if people were alike and independent, :math:`(\operatorname{tr} S)^2 / \operatorname{tr} S^2`.
+
+**Intervals.** Korn and Graubard's [3]_: the frequency f of what is counted for an answer has the variance of
+:math:`n^* = \min(n, f (1 - f) / \max(V, D)) \min(1, (t_{n-1} / t_d)^2)` respondents drawn alone, with D the variance of
+the randomization given the true answers. The exact limits of :math:`f n^*` of :math:`n^*` are the interval. It is on
+the frequencies of reports, which under randomization are never near 0 or 1. Where the sample shows no variance,
+:math:`\min(n, \cdot)` is n. In a finite population :math:`n^*` may exceed n.
+
+**Small domains.** The degrees of freedom d are clusters less strata, or those of unequal clusters, and at most k - 1
+with k the effective sample size of the domain by its weights. Where respondents were drawn alone, see `Units.shown`. A
+domain in one cluster is *blind*: it shows nothing about the variance between clusters, and its interval is the whole
+range.
+
+References
+----------
+.. [1] C.-E. Särndal, B. Swensson, J. Wretman, "Model Assisted Survey Sampling", Springer 1992, chapters 4 and 5.
+.. [2] R. M. Bell, D. F. McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage samples",
+   Survey Methodology 28 (2002), 169-181.
+.. [3] E. L. Korn, B. I. Graubard, "Confidence intervals for proportions with small expected number of positive counts
+   estimated from survey data", Survey Methodology 24 (1998), 193-201.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from warner.arrays import LARGEST_TOTAL, SMALLEST
+from warner.reports.samples import refuse_few_units, refuse_parts, refuse_split_clusters
+from warner.words import counted, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from warner.arrays import Array, Counts, Integers, Numbers
+    from warner.documents import Document
+    from warner.reports.design_based import LinearScores
+    from warner.reports.tallies import Group, Tally
+
+
+# Linearisation
+
+
+UNEQUAL_FREEDOM = 0.7  # of clusters less strata: below so many degrees of freedom, clusters count as unequal
+LEAST_WEIGHT_LEFT = 1e-9  # part of the weight without one cluster: with less, this cluster has all of it
+
+
+class Moments(NamedTuple):
+    """What the reports of one domain add up to in each unit, for each of some sets of answers: (units, sets).
+
+    Attributes
+    ----------
+    sums : array
+        The weighted sums of scores.
+    weight : array
+        The sums of weights of those who were asked about the set, mostly all people.
+    everybody : array of shape (units,)
+        The sums of weights of all people.
+    squares : array or None
+        The sums of :math:`w^2 (a - f)^2`; None where they are not needed, NaN where counts do not tell them.
+    device : array or None
+        The sums of what is unbiased for the variance that the device adds; likewise.
+    """
+
+    sums: Array
+    weight: Array
+    everybody: Array
+    squares: Array | None = None
+    device: Array | None = None
+
+
+class Deviations(NamedTuple):
+    """The linearised scores of estimates, of a domain or of a difference of two, in each unit: (units, sets).
+
+    `centred` are those whose weighted squares add up to the variance, with the mean of the stratum taken away;
+    `sums` the scores themselves, `squares` and `device` what `Moments` has. Estimates are independent between people,
+    so that the latter two add up where two domains are compared.
+    """
+
+    centred: Array
+    sums: Array
+    squares: Array | None
+    device: Array | None
+
+    def minus(self, other: Deviations) -> Deviations:
+        """Give those of the difference of two estimates."""
+        squares, device = (
+            None if mine is None or theirs is None else mine + theirs
+            for mine, theirs in ((self.squares, other.squares), (self.device, other.device))
+        )
+        return Deviations(self.centred - other.centred, self.sums - other.sums, squares, device)
+
+    def scaled(self, factor: Array) -> Deviations:
+        """Give those of estimates that are so many times as large."""
+        squares, device = (None if part is None else part * factor**2 for part in self[2:])
+        return Deviations(self.centred * factor, self.sums * factor, squares, device)
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The primary sampling units: clusters in strata; or people who were drawn alone, by stratum.
+
+    Attributes
+    ----------
+    stratum : ndarray of shape (units,)
+        The number of the stratum of each unit, counted from 0. Where people were drawn alone, a unit stands for all
+        people of a stratum.
+    people : ndarray of shape (units,)
+        The number of people asked in each unit, in whatever domain.
+    alone : bool
+        Whether people were drawn alone.
+    sampled : ndarray of shape (strata,), or None
+        The part of the clusters (or people) of each stratum that was sampled; None where it is not known.
+    whole : bool
+        Whether all people of every sampled cluster were asked.
+    """
+
+    stratum: Integers
+    people: Array
+    alone: bool
+    sampled: Array | None = None
+    whole: bool = False
+
+    @cached_property
+    def sizes(self) -> Array:
+        """The number of clusters, or of people who were drawn alone, in the stratum of each unit."""
+        sizes = np.bincount(self.stratum, self.people if self.alone else None).astype(np.float64)
+        return np.maximum(sizes, 2.0)[self.stratum]  # a stratum without weight has no respondents, and no variance
+
+    @property
+    def number(self) -> int:
+        """The number of clusters, or of people who were drawn alone."""
+        return int(self.people.sum()) if self.alone else len(self.stratum)
+
+    @property
+    def strata(self) -> int:
+        """The number of strata."""
+        return int(self.stratum.max(initial=-1)) + 1
+
+    def freedom_of(self, weight: Array) -> float:
+        """Give the degrees of freedom of a domain with so much weight in each unit: clusters less strata.
+
+        Strata in which it has nobody say nothing of it.
+        """
+        touched = np.bincount(self.stratum, weight, minlength=self.strata) > 0
+        sizes = np.bincount(self.stratum, self.people if self.alone else None, minlength=self.strata)
+        return float((sizes[touched] - 1).sum())
+
+    @property
+    def part(self) -> Array:
+        """The part sampled of the stratum of each unit, 0 where it is not known."""
+        return np.zeros(len(self.stratum)) if self.sampled is None else self.sampled[self.stratum]
+
+    @property
+    def needs_squares(self) -> bool:
+        """Whether sums of squares within units are needed."""
+        return self.alone or self.sampled is not None
+
+    def means(self, values: Array) -> Array:
+        """Give each unit the mean of its stratum."""
+        totals = np.zeros((self.strata, values.shape[1]))
+        np.add.at(totals, self.stratum, values)
+        return np.asarray(totals[self.stratum] / self.sizes[:, np.newaxis])
+
+    def deviations(self, moments: Moments, frequency: Array) -> tuple[Deviations, float]:
+        """Linearise the frequencies of one domain; with their degrees of freedom."""
+        total = moments.weight.sum(axis=0)
+        total = np.where(total > 0, total, 1.0)  # nobody was asked about it: nothing varies
+        scores = (moments.sums - frequency * moments.weight) / total
+        squares, device = (None if part is None else part / total**2 for part in (moments.squares, moments.device))
+        if self.alone:
+            return Deviations(scores, scores, squares, device), self.freedom_of(moments.everybody)
+        factor, freedom = self.leverage(moments.everybody / moments.everybody.sum())
+        centred = (scores - self.means(scores)) * factor[:, np.newaxis]
+        return Deviations(centred, scores, squares, device), freedom
+
+    def shown(self, part: Array, worth: float) -> tuple[float, float]:
+        r"""Degrees of freedom of a domain of respondents drawn alone, and the part of its variance that V shows.
+
+        With :math:`J_h` the `part` of the domain's weight in a stratum of :math:`n_h` respondents, and its effective
+        sample size k, the squared deviations within the stratum have the expectation :math:`e_h = J_h (1 - 1/k) -
+        J_h (1 - J_h)/n_h` times the variance. So :math:`d = k \sum_h e_h`, and V shows :math:`\sum_h n_h e_h / (n_h -
+        1)` of the variance on average: all of it for a whole sample, one half for two respondents.
+        """
+        expected = part * (1 - 1 / worth) - part * (1 - part) / self.sizes
+        return worth * float(expected.sum()), float((self.sizes / (self.sizes - 1) * expected).sum())
+
+    def leverage(self, part: Array) -> tuple[Array, float]:
+        r"""Give the factors of centred scores where clusters with this `part` of all weight are unequal, else ones.
+
+        With them come the degrees of freedom. S has the entries :math:`d_c d_k C_{ck}` with the squared factors
+        :math:`d_c` and, e being J less the mean of its stratum, :math:`C_{ck} = [c = k] J_c + [h_c = h_k] (\alpha_c +
+        \alpha_k) - e_c e_k`, where :math:`\alpha_c = \bar J_h / 2m_h - J_c / m_h`: sums over strata are enough.
+        """
+        sizes, mean = self.sizes, self.means(part[:, np.newaxis])[:, 0]
+        away = part - mean
+        remaining = 1 - sizes / (sizes - 1) * away
+        root = 1 / np.sqrt(np.where(remaining > LEAST_WEIGHT_LEFT, remaining, np.inf))
+        d = sizes / (sizes - 1) * root**2
+        alpha = mean / (2 * sizes) - part / sizes
+        own = 2 * alpha - away**2
+        sums = [
+            np.bincount(self.stratum, d * value) for value in (np.ones_like(d), alpha, alpha**2, away, alpha * away)
+        ]
+        ones, first, second, apart, mixed = sums
+        trace = (d * (own + part)).sum()
+        squares = (d * away**2).sum() ** 2 + (2 * ones * second + 2 * first**2 - 4 * mixed * apart).sum()
+        squares += (d**2 * ((own + part) ** 2 - own**2)).sum()
+        freedom = float(trace**2 / squares) if squares > 0 else 1.0
+        most = self.freedom_of(part)
+        if freedom >= UNEQUAL_FREEDOM * most:
+            return np.ones_like(root), most
+        return root, min(freedom, most)
+
+    def variance(self, deviations: Deviations) -> Array:
+        """Give the variances; NaN where counts do not tell them."""
+        _, sums, squares, device = deviations
+        between = self.between(deviations, 1 - self.part)
+        if self.sampled is None:
+            return between
+        assert squares is not None
+        assert device is not None
+        # Where counts do not tell the device's noise, the population counts as infinite.
+        endless = np.full(between.shape, np.nan) if self.alone else self.between(deviations)
+        remaining = self._remaining(sums, squares, device)
+        return np.where(np.isfinite(remaining), between + np.maximum(remaining, 0), endless)
+
+    def between(self, deviations: Deviations, part: Numbers = 1.0) -> Array:
+        """Variances between units, of which each stratum has this part left: those of an infinite population if 1."""
+        centred, sums, squares, _ = deviations
+        factor = (part * self.sizes / (self.sizes - 1))[:, np.newaxis]
+        if not self.alone:
+            return np.asarray((factor * centred**2).sum(axis=0))
+        assert squares is not None
+        return np.asarray((factor * (squares - sums**2 / self.sizes[:, np.newaxis])).sum(axis=0))
+
+    def _remaining(self, sums: Array, squares: Array, device: Array) -> Array:
+        """Give what a finite population does not take away: the noise of the device, and of people within clusters."""
+        part, people = self.part[:, np.newaxis], self.people[:, np.newaxis]
+        if self.alone or self.whole:
+            return np.asarray((part * device).sum(axis=0))
+        within = people / np.maximum(people - 1, 1) * (squares - sums**2 / np.maximum(people, 1))
+        return np.asarray((part * np.where(people > 1, within, device)).sum(axis=0))
+
+    def jackknife(self, moments: Moments, frequency: Array) -> Array:
+        """Give the deviations by the jackknife: one cluster left out at a time, the others of its stratum weighed up.
+
+        The squares of these add up to the variance.
+        """
+        up = (self.sizes / (self.sizes - 1))[:, np.newaxis]
+
+        def without_each(values: Array) -> Array:
+            by_stratum = self.means(values) * self.sizes[:, np.newaxis]
+            return np.asarray(values.sum(axis=0) + (up - 1) * by_stratum - up * values)
+
+        weight = without_each(moments.weight)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            moved = np.where(weight > 0, without_each(moments.sums) / weight - frequency, 0.0)
+        return np.asarray(moved / np.sqrt(up))
+
+
+def fewer_people(people: Numbers, freedom: Numbers, tail: Numbers) -> Array:
+    """Part of the effective sample size that is left where the variance has few degrees of freedom; at most 1.
+
+    >>> float(fewer_people(200, 30, 0.025).round(4)), float(fewer_people(4, 30, 0.025))  # t of 199 and 30 degrees
+    (0.9323, 1.0)
+    """
+    ratio = stdtrit(np.maximum(people - 1, 1), tail) / stdtrit(np.maximum(freedom, 1), tail)
+    return np.asarray(np.minimum(ratio**2, 1.0))
+
+
+# Cluster samples
+
+
+STRATUM, CLUSTER, REPLICATE = "(stratum)", "(cluster)", "(replicate)"  # the names of cells, apart from those of groups
+METHODS_OF_VARIANCE = ("linearised", "jackknife")
+LEAST_SHOWN = 1e-9  # part of a variance, of a domain of one respondent, who shows none
+RESULT_COLUMN = "sample"  # of a complex sample's estimate, which says what intervals rest on
+
+
+class Accuracy(NamedTuple):
+    """The variances of totals, (groups, sets), NaN where counts do not tell; degrees of freedom, (groups, 1)."""
+
+    variance: Array
+    freedom: Array
+
+
+class Variances(NamedTuple):
+    """Design-based variances of frequencies, of shape (groups, sets); NaN where counts do not determine them."""
+
+    of_sample: Array
+    of_endless: Array  # if the population were infinite
+
+
+class Shown(NamedTuple):
+    """What groups show about their design-based variances: numbers of one group, or arrays of shape (groups, 1).
+
+    Attributes
+    ----------
+    freedom : float or array
+        Degrees of freedom of the variance between clusters, or between respondents drawn alone.
+    part : float or array
+        The part of the variance that the sample shows on average.
+    blind : bool or array
+        Whether the group lies in one cluster.
+    certain : bool or array
+        Whether all respondents of the group's strata were asked, so that the sample adds no variance.
+    fixed : float or array
+        Of respondents drawn alone from a finite population: the squared weights that the sampled parts leave to the
+        randomization alone, over the others.
+    """
+
+    freedom: Any
+    part: Any = 1.0
+    blind: Any = False
+    certain: Any = False
+    fixed: Any = 0.0
+
+    @classmethod
+    def of_groups(cls, groups: Iterable[Shown]) -> Shown:
+        """Combine those of several groups."""
+        return cls(*(np.array(column)[:, np.newaxis] for column in zip(*groups, strict=True)))
+
+
+class Together(NamedTuple):
+    """How the shares of two groups vary together.
+
+    Attributes
+    ----------
+    covariance : float
+        The design-based covariance of both shares; 0 where counts do not determine it.
+    freedom : float
+        Degrees of freedom of the difference.
+    within : float
+        Variance of the difference that respondents within clusters alone add; 0 where it is not known.
+    """
+
+    covariance: float
+    freedom: float
+    within: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ComplexSample(ABC):
+    """Counts by cell; see the head of this module.
+
+    Attributes
+    ----------
+    cells : Tally
+        A tally by the names of groups and then by those of cells.
+    people : ndarray of shape (cells,), or None
+        With weights, the number of reports in each cell whose weight is above 0.
+    """
+
+    cells: Tally
+    people: Any = None
+
+    @abstractmethod
+    def described(self) -> str:
+        """Say what the sample consists of, such as 32 schools in 4 regions."""
+
+    @abstractmethod
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Variances, Shown]:
+        """Return the variances of the frequencies, and what the groups show about them."""
+
+    @abstractmethod
+    def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Together:
+        """Return how the shares of one set in two groups vary together."""
+
+    @abstractmethod
+    def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
+        """Give the variances of these totals, (groups, sets): sums of weights times scores less their base."""
+
+    def within_clusters(self, question: LinearScores, groups: list[Group]) -> Array:
+        """Return the part of the variances of totals, (groups, sets), that respondents within clusters add.
+
+        Clusters can only add to it. It is 0 where it is not known.
+        """
+        return np.zeros((len(groups), 1))
+
+    @abstractmethod
+    def to_dict(self) -> Document:
+        """Give what JSON can hold."""
+
+    @property
+    def finite(self) -> bool:
+        """Whether it is known which part of the population was sampled: then fewer people can be worth more."""
+        return False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of cells beside those of groups."""
+        return tuple(name for name in self.cells.by if name in {STRATUM, CLUSTER, REPLICATE})
+
+    @property
+    def depth(self) -> int:
+        """The number of values by which a cell's group is known."""
+        return len(self.cells.by) - len(self.names)
+
+    @cached_property
+    def _cells_of(self) -> dict[Group, list[int]]:
+        """The cells of each group that have reports."""
+        found: dict[Group, list[int]] = {}
+        for place, key in enumerate(self.cells.groups):
+            if self.cells.answered[place]:
+                found.setdefault(key[: self.depth], []).append(place)
+        return found
+
+    def _rows(self, group: Group) -> tuple[list[int], Counts, Array]:
+        """Give the cells of a group, their counts, and their sums of weights, of shape (cells, 1)."""
+        places = self._cells_of.get(group, [])
+        return places, self.cells.counts[places], np.asarray(self.cells.n)[places].astype(np.float64)[:, np.newaxis]
+
+    @cached_property
+    def reports(self) -> Counts:
+        """The number of reports of each cell that have a weight."""
+        return np.asarray(self.cells.n if self.people is None else self.people)
+
+    def people_of(self, groups: list[Group]) -> Array:
+        """Give the number of reports of each group, of shape (groups, 1)."""
+        return np.array([[self.reports[self._cells_of.get(group, [])].sum()] for group in groups], dtype=np.float64)
+
+    def summed(self, by: tuple[str, ...], **more: Any) -> Tally:
+        """Give the tally of the groups, each the sum of its cells."""
+        from warner.reports.tallies import SUMMED, Tally, group_order
+
+        cells = self.cells
+        if RESULT_COLUMN in by:
+            raise ValueError(f"by must not name a group {RESULT_COLUMN!r}, which is a column of the result; rename it")
+        groups = tuple(sorted({key[: self.depth] for key in cells.groups}, key=group_order))
+        number = {group: place for place, group in enumerate(groups)}
+        place = [number[key[: self.depth]] for key in cells.groups]
+
+        def total(values: Counts) -> Any:
+            result = np.zeros((max(len(groups), 1), *values.shape[1:]), dtype=values.dtype)
+            np.add.at(result, place, values)
+            return result if by else result[0]
+
+        sums = {name: total(np.asarray(value)) for name in SUMMED if (value := getattr(cells, name)) is not None}
+        for follows, name in ((cells.design.sufficient == "histogram", "counts"), (cells.design.exclusive, "n")):
+            if follows:
+                sums.pop(name, None)
+        kept = None if cells.kept is None else cells.kept.renumbered(place)
+        dropped, backend = cells.dropped, cells.backend
+        return Tally(
+            cells.design,
+            by=by,
+            groups=groups if by else (),
+            dropped=dropped,
+            backend=backend,
+            kept=kept,
+            sample=self,
+            **{**sums, **more},
+        )
+
+    def _cells_document(self) -> Document:
+        fields = self.cells.to_dict()
+        names = ("counts", "n", "histogram", "missing", "unknown", "groups", "squares")
+        people = {} if self.people is None else {"people": np.asarray(self.people).tolist()}
+        return {name: fields[name] for name in names if name in fields} | people
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSample(ComplexSample):
+    """People who were drawn in strata, in clusters or alone.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (cells, columns), or None
+        With weights, the sums of their squares for each kind of report.
+    strata, clusters : str or None
+        What strata and clusters are called; None where there are none.
+    sampled : tuple of float, or None
+        The part of the clusters of each stratum that was sampled, in the order of the strata.
+    whole : bool
+        Whether all people of every sampled cluster were asked.
+    method : {"linearised", "jackknife"}
+        How variances are computed.
+    without_weight : ndarray of shape (cells,), or None
+        The number of respondents in each cell whose weight is 0; None where there are none. They were sampled, too.
+    """
+
+    squares: Any = None
+    strata: str | None = None
+    clusters: str | None = None
+    sampled: tuple[float, ...] | None = None
+    whole: bool = False
+    method: str = "linearised"
+    without_weight: Any = None
+
+    # Units
+
+    @cached_property
+    def _cell_keys(self) -> list[tuple[Any, Any]]:
+        """The stratum and the cluster of each cell."""
+        names = self.cells.by
+        stratum, cluster = (names.index(name) if name in names else None for name in (STRATUM, CLUSTER))
+        return [
+            (None if stratum is None else key[stratum], None if cluster is None else key[cluster])
+            for key in self.cells.groups
+        ]
+
+    @cached_property
+    def _keys(self) -> list[tuple[Any, Any]]:
+        """The stratum and the cluster of each unit, in a fixed order."""
+        from warner.reports.tallies import group_order
+
+        return sorted(dict.fromkeys(self._cell_keys), key=group_order)
+
+    @cached_property
+    def strata_keys(self) -> list[Any]:
+        """The names of the strata."""
+        return list(dict.fromkeys(stratum for stratum, _ in self._keys))
+
+    @cached_property
+    def _unit(self) -> Integers:
+        """The unit of each cell."""
+        number = {key: place for place, key in enumerate(self._keys)}
+        return np.array([number[key] for key in self._cell_keys], dtype=np.int64)
+
+    @cached_property
+    def units(self) -> Units:
+        """The units of all groups."""
+        number = {key: place for place, key in enumerate(self.strata_keys)}
+        stratum = np.array([number[stratum] for stratum, _ in self._keys], dtype=np.int64)
+        everybody = self.reports if self.without_weight is None else self.reports + self.without_weight
+        people = np.bincount(self._unit, everybody.astype(np.float64), minlength=len(self._keys))
+        if self.clusters is None:
+            refuse_few_units(np.bincount(stratum, people), "people")
+        else:
+            strata_of = Counter(cluster for _, cluster in self._keys)
+            refuse_split_clusters([name for name, times in strata_of.items() if times > 1])
+            refuse_few_units(np.bincount(stratum), "clusters")
+        sampled = None if self.sampled is None else np.array(self.sampled)
+        return Units(stratum, people.astype(np.float64), self.clusters is None, sampled, self.whole)
+
+    @property
+    def finite(self) -> bool:
+        return self.sampled is not None
+
+    def described(self) -> str:
+        units = self.units
+        drawn = counted(units.number, "person", "people")
+        if self.clusters is not None:
+            drawn = _named(units.number, self.clusters, "cluster", "clusters")
+        inside = "" if self.strata is None else f" in {_named(units.strata, self.strata, 'stratum', 'strata')}"
+        return drawn + inside
+
+    # Variances
+
+    def _moments(self, question: LinearScores, frequency: Array, group: Group) -> Moments:
+        """Give what the reports of a group add up to in each unit."""
+        places, counts, n = self._rows(group)
+        units, unit = self.units, self._unit[places]
+
+        def in_units(values: Array) -> Array:
+            result = np.zeros((len(units.stratum), values.shape[1]))
+            result[unit] = values
+            return result
+
+        found = question.readout(counts, n)
+        sums = np.asarray(found.count, dtype=np.float64)
+        weight, everybody = np.broadcast_to(found.trials, sums.shape), in_units(n)[:, 0]
+        if not units.needs_squares:
+            return Moments(in_units(sums), in_units(weight), everybody)
+        squared = counts if self.squares is None else np.asarray(self.squares)[places]
+        total = n if self.cells.squares is None else np.asarray(self.cells.squares)[places][:, np.newaxis]
+        once, asked = question.sums(squared, total), question.readout(squared, total).trials
+        twice = question.squared_sums(squared, once, found.exact)
+        about = twice - 2 * frequency * once + frequency**2 * asked
+        device = twice - 2 * found.base * once + np.square(found.base) * asked
+        device = device - np.square(found.gain) * question.squared_shares(squared, total)
+        # Whom the device asks is its chance, too: that of a random part of the people, about their mean.
+        part = question.counted_parts(counts, n)
+        device = part * device + (1 - part) * about
+        return Moments(in_units(sums), in_units(weight), everybody, in_units(about), in_units(device))
+
+    def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Variances, Shown]:
+        variance, endless, shown = np.empty(frequency.shape), np.empty(frequency.shape), []
+        for row, group in enumerate(groups):
+            moments = self._moments(question, frequency[row], group)
+            deviations, freedom = self.units.deviations(moments, frequency[row])
+            shown.append(self._shown(moments.everybody, group, freedom))
+            if self.method == "jackknife":
+                variance[row] = endless[row] = (self.units.jackknife(moments, frequency[row]) ** 2).sum(axis=0)
+            else:
+                variance[row] = self.units.variance(deviations)
+                endless[row] = self.units.between(deviations) if self.finite else variance[row]
+        return Variances(variance, endless), Shown.of_groups(shown)
+
+    def _shown(self, weight: Array, group: Group, freedom: float) -> Shown:
+        """Return what a group shows about its variance, from its weight in each unit."""
+        units, reached = self.units, weight > 0
+        sampled = reached & (units.part < 1)  # clusters of other strata do not vary
+        certain = not sampled.any() and (units.alone or units.whole)
+        varying = np.where(sampled, weight, 0.0) if sampled.any() else weight
+        part = varying / max(varying.sum(), SMALLEST)
+        if not units.alone:
+            if not sampled.any():  # respondents vary within their clusters alone
+                freedom = float(self.people_of([group])[0, 0]) - np.count_nonzero(reached)
+            elif (varying < weight).any():
+                freedom = units.leverage(part)[1]
+            return Shown(freedom, 1.0, np.count_nonzero(sampled) == 1, certain)
+        squares = self._squares(group)
+        most, shown = units.shown(part, varying.sum() ** 2 / max(squares[varying > 0].sum(), SMALLEST))
+        random, fixed = ((part * squares).sum() for part in (1 - units.part, units.part))
+        return Shown(min(freedom, most), max(shown, LEAST_SHOWN), False, certain, fixed / random if random > 0 else 0.0)
+
+    def _squares(self, group: Group) -> Array:
+        """Return the sums of squared weights of a group in each unit."""
+        places, _, n = self._rows(group)
+        squares = n[:, 0] if self.cells.squares is None else np.asarray(self.cells.squares)[places]
+        return np.bincount(self._unit[places], squares, minlength=len(self._keys)).astype(np.float64)
+
+    def _worth(self, group: Group) -> float:
+        """Kish's effective sample size of a group."""
+        return float(self._rows(group)[2].sum() ** 2 / max(self._squares(group).sum(), SMALLEST))
+
+    def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Together:
+        moments = [self._moments(question, f, group) for f, group in zip(frequency, pair, strict=True)]
+        both = [self.units.deviations(m, f) for m, f in zip(moments, frequency, strict=True)]
+        if self.method == "jackknife":
+            moved = [self.units.jackknife(m, f) / gain for m, f in zip(moments, frequency, strict=True)]
+            each = [float((part**2).sum()) for part in (*moved, moved[0] - moved[1])]
+        else:
+            one, two = (deviations.scaled(1 / gain) for deviations, _ in both)
+            each = [float(self.units.variance(part)[0]) for part in (one, two, one.minus(two))]
+        facts = zip(moments, pair, both, strict=True)
+        shown = [self._shown(m.everybody, group, freedom).freedom for m, group, (_, freedom) in facts]
+        freedom = self._freedom_of_difference(moments, each, shown, [self._worth(group) for group in pair])
+        covariance, within = (each[0] + each[1] - each[2]) / 2, self._within(question, pair) / float(gain[0]) ** 2
+        return Together(covariance if np.isfinite(covariance) else 0.0, freedom, within)
+
+    def _freedom_of_difference(
+        self, moments: list[Moments], variances: list[float], freedoms: list[float], worth: list[float]
+    ) -> float:
+        """Return clusters less strata; where groups or clusters are unequal, Welch's degrees of freedom, if fewer.
+
+        Welch's are taken at the variances and at those of equally variable respondents: a variance with one degree of
+        freedom can happen to be small.
+        """
+        weights = [one.everybody for one in moments]
+        most = self.units.freedom_of(weights[0] + weights[1])
+        if all(freedom >= self.units.freedom_of(w) for freedom, w in zip(freedoms, weights, strict=True)):
+            return most
+        one, two = (max(freedom, SMALLEST) for freedom in freedoms)
+
+        def welch(a: float, b: float) -> float:
+            return (a + b) ** 2 / (a**2 / one + b**2 / two) if a + b > 0 else min(freedoms)
+
+        return min(most, welch(*variances[:2]), welch(1 / worth[0], 1 / worth[1]))
+
+    def _within(self, question: LinearScores, pair: list[Group]) -> float:
+        r"""Return the variance of two frequencies that respondents within clusters add, whatever the clusters do.
+
+        It is :math:`\sum_c b_c/(b_c - 1) \sum_{i \in c} w_i^2 (a_i - \bar a_c)^2 / (\sum w)^2` over the respondents of
+        each group in each cluster: they are independent of each other, and clusters can only add to it.
+        """
+        if self.units.alone or self.whole:
+            return 0.0
+        total = 0.0
+        for group in pair:
+            places, counts, n = self._rows(group)
+            squared = counts if self.squares is None else np.asarray(self.squares)[places]
+            weight = n if self.cells.squares is None else np.asarray(self.cells.squares)[places][:, np.newaxis]
+            mean, once = question.sums(counts, n) / n, question.sums(squared, weight)
+            twice = question.squared_sums(squared, once, question.readout(squared, weight).exact)
+            people = self.reports[places].astype(np.float64)[:, np.newaxis]
+            scatter = people / np.maximum(people - 1, 1) * (twice - 2 * mean * once + mean**2 * weight)
+            total += float(np.where(people > 1, scatter, 0.0).sum()) / float(n.sum()) ** 2
+        return max(total, 0.0) if np.isfinite(total) else 0.0
+
+    def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
+        rows, freedom = [], []
+        for group in groups:
+            _, counts, n = self._rows(group)
+            base = np.atleast_1d(np.asarray(question.readout(counts, n).base, dtype=np.float64))
+            moments = self._moments(question, base, group)
+            scores = moments.sums - base * moments.weight
+            centred = scores - self.units.means(scores)
+            rows.append(self.units.variance(Deviations(centred, scores, moments.squares, moments.device)))
+            freedom.append([self.units.freedom_of(moments.everybody)])
+        return Accuracy(np.array(rows), np.array(freedom))
+
+    def within_clusters(self, question: LinearScores, groups: list[Group]) -> Array:
+        r"""Return :math:`\sum_c b_c/(b_c - 1) \sum_{i \in c} (u_i - \bar u_c)^2` of the u of totals, (groups, sets)."""
+        if self.units.alone or self.whole:
+            return super().within_clusters(question, groups)
+        rows = []
+        for group in groups:
+            places, counts, n = self._rows(group)
+            squared = counts if self.squares is None else np.asarray(self.squares)[places]
+            weight = n if self.cells.squares is None else np.asarray(self.cells.squares)[places][:, np.newaxis]
+            found, once = question.readout(counts, n), question.readout(squared, weight)
+            twice = question.squared_sums(squared, np.asarray(once.count, dtype=np.float64), once.exact)
+            squares = twice - 2 * found.base * once.count + np.square(found.base) * once.trials
+            people = self.reports[places].astype(np.float64)[:, np.newaxis]
+            scatter = squares - (found.count - found.base * found.trials) ** 2 / people
+            each = np.where(people > 1, people / np.maximum(people - 1, 1) * scatter, 0.0)
+            rows.append(np.nan_to_num(np.maximum(each.sum(axis=0), 0)))
+        return np.array(rows)
+
+    # Values and files
+
+    def __add__(self, other: ComplexSample) -> ClusterSample:
+        if not isinstance(other, ClusterSample):
+            raise ValueError("tallies must have the same kind of sample to add up, but one has replicate weights")
+        for name in ("strata", "clusters", "whole", "method"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise ValueError(f"tallies must have the same {name} to add up, but got {mine!r} and {theirs!r}")
+        cells = self.cells + other.cells
+        for place, role in enumerate(("strata", "clusters")):
+            _refuse_lookalikes(role, [key[place] for key in self._keys + other._keys])
+        mine, theirs = (
+            [cells_in_order(values, one.cells.groups, cells.groups) for values in (one.people, one.squares)]
+            for one in (self, other)
+        )
+        people, squares = (None if a is None or b is None else a + b for a, b in zip(mine, theirs, strict=True))
+        without = [
+            cells_in_order(one.without_weight, one.cells.groups, cells.groups)
+            for one in (self, other)
+            if one.without_weight is not None
+        ]
+        return replace(
+            self,
+            cells=cells,
+            people=people,
+            squares=squares,
+            sampled=self._sampled_together(other),
+            without_weight=sum(without) if without else None,
+        )
+
+    def _sampled_together(self, other: ClusterSample) -> tuple[float, ...] | None:
+        if self.sampled is None or other.sampled is None:
+            if self.sampled is not other.sampled:
+                raise ValueError("tallies must both have sampled, the part of each stratum, to add up, or neither")
+            return None
+        mine, theirs = (dict(zip(one.strata_keys, one.sampled or (), strict=True)) for one in (self, other))
+        differing = [key for key in mine if theirs.get(key, mine[key]) != mine[key]]
+        if differing:
+            raise ValueError(
+                f"tallies must agree on the part of each stratum that was sampled, but differ on {differing[0]!r}"
+            )
+        both = mine | theirs
+        return tuple(both[key] for key in _ordered(both))
+
+    def to_dict(self) -> Document:
+        return {
+            "strata": self.strata,
+            "clusters": self.clusters,
+            "sampled": None if self.sampled is None else list(self.sampled),
+            "whole": self.whole,
+            "variance": self.method,
+            "cells": self._cells_document()
+            | ({} if self.squares is None else {"kind_squares": np.asarray(self.squares).tolist()})
+            | ({} if self.without_weight is None else {"without_weight": np.asarray(self.without_weight).tolist()}),
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Document, cells: Tally, people: Any) -> ClusterSample:
+        """Read what `to_dict` gave, with the cells that were read already."""
+        squares = fields["cells"].get("kind_squares")
+        kinds = None if squares is None else numbers_of_cells("kind_squares", squares, cells.counts.shape)
+        sampled, method = fields["sampled"], fields["variance"]
+        for name in ("strata", "clusters"):
+            if fields[name] is not None and not isinstance(fields[name], str):
+                raise ValueError(f"{name} must be a name, or null, but is {fields[name]!r}")
+        if method not in METHODS_OF_VARIANCE or not isinstance(fields["whole"], bool):
+            raise ValueError("variance must be linearised or jackknife, and whole true or false")
+        names = fields["strata"], fields["clusters"]
+        sample = cls(cells, people, kinds, *names, None, fields["whole"], method, _without_weight(fields, cells))
+        if sampled is None:
+            return sample
+        if not isinstance(sampled, list) or len(sampled) != len(sample.strata_keys):
+            raise ValueError("sampled must be a list of numbers, one for each stratum")
+        refuse_parts(sampled)
+        return replace(sample, sampled=tuple(sampled))
+
+
+def _without_weight(fields: Document, cells: Tally) -> Integers | None:
+    """Read the numbers of respondents in cells whose weight is 0."""
+    given = fields["cells"].get("without_weight")
+    if given is None:
+        return None
+    numbers = numbers_of_cells("without_weight", given, (len(cells.groups),))
+    if not cells.weighted or (numbers != np.rint(numbers)).any() or (numbers > LARGEST_TOTAL).any():
+        raise ValueError("without_weight must be whole numbers, of cells with weights")
+    return numbers.astype(np.int64)
+
+
+def _named(number: int, name: str, one: str, several: str) -> str:
+    """Count clusters or strata by what they are called: a word in small letters as such, any other name beside it.
+
+    >>> _named(32, "school", "cluster", "clusters"), _named(32, "PSU_ID", "cluster", "clusters")
+    ('32 schools', '32 clusters (PSU_ID)')
+    """
+    if name == one:
+        return counted(number, one, several)
+    if name.isascii() and name.isalpha() and name.islower() and len(name) > 2:
+        return counted(number, name, plural(name))
+    return f"{counted(number, one, several)} ({name})"
+
+
+def cells_in_order(values: Any, given: tuple[Group, ...], groups: tuple[Group, ...]) -> Any:
+    """Give the values of the cells that are given with other cells, in their order; those that are new have none."""
+    if values is None:
+        return None
+    order = {group: place for place, group in enumerate(groups)}
+    result = np.zeros((len(groups), *np.shape(values)[1:]), dtype=values.dtype)
+    result[[order[group] for group in given]] = values
+    return result
+
+
+def _refuse_lookalikes(role: str, names: Iterable[Any]) -> None:
+    """Refuse names that are the same but for their type: a text file has texts where a table has numbers."""
+    known: dict[str, Any] = {}
+    for name in names:
+        if known.setdefault(str(name), name) != name:
+            raise ValueError(
+                f"{role} of tallies that add up must be all numbers or all texts, but got {known[str(name)]!r} and "
+                f"{name!r}, which would count as two"
+            )
+
+
+def _ordered(keys: Any) -> list[Any]:
+    from warner.reports.tallies import group_order
+
+    return sorted(keys, key=lambda key: group_order((key,)))
+
+
+def numbers_of_cells(name: str, given: Any, shape: tuple[int, ...]) -> Array:
+    """Read numbers of a file, an array of this shape."""
+    try:
+        array = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers") from None
+    if array.shape != shape or not (array >= 0).all():
+        raise ValueError(f"{name} must be numbers of at least 0, of shape {shape}, but has shape {array.shape}")
+    return array
