@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose
 import warner
 from engines import ENGINES, in_engine
 from warner import RandomizedResponse, Tally, UnaryEncoding
+from warner.estimation import estimated
 from warner.inference.differences import domains_apart
 from warner.inference.intervals import Confidence
 
@@ -261,7 +262,8 @@ def test_kept_reports_stay_with_their_groups() -> None:
     reports = design.randomize([0, 1, 2] * 40)
     by, clusters = {"g": [place % 2 for place in range(120)]}, [place // 12 for place in range(120)]
     kept, plain = (warner.tally(reports, design, keep=True, by=by, clusters=drawn) for drawn in (clusters, None))
-    assert_allclose(warner.estimate(kept, method="mle").shares, warner.estimate(plain, method="mle").shares, atol=1e-6)
+    # Without the warning of `estimate`: one survey in a hundred seems not to fit its design.
+    assert_allclose(estimated(kept, method="mle").shares, estimated(plain, method="mle").shares, atol=1e-6)
 
 
 def test_weights_alone_stay_as_they_are_and_say_what_they_do_not_know() -> None:
