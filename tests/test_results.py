@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tracemalloc
 from typing import Any
 
@@ -13,7 +14,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from warner import RandomizedResponse, Tally, estimate, estimate_groups
 from warner.arrays import objects
 from warner.results import (
+    Column,
+    Estimates,
     StandardErrors,
+    TableResult,
     TableRows,
     as_json,
     coefficients,
@@ -191,3 +195,83 @@ def test_many_rows_are_written_without_a_dictionary_for_each() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 4 * size  # parts, and all of them together; a dictionary for each row took ten times as much
+
+
+# Tables that are declared once
+
+
+class Shares(TableResult):
+    """Two shares with intervals, as a result would declare them."""
+
+    rows_key = "shares"
+
+    def columns(self, *, star: bool = False) -> list[Column]:
+        shown = Estimates(
+            np.array([0.365, np.nan]), np.array([0.2913, np.nan]), np.array([0.441, np.nan]), unit="share"
+        ).columns("share", "95 % interval", "share", [star, False])
+        return [Column("value", objects(["yes", "a_b"]), "value"), *shown, Column("exact", np.array([True, False]))]
+
+    def title(self, *, star: bool = False) -> str:
+        return "Estimated shares"
+
+    def notes(self, *, star: bool = False) -> list[str]:
+        return ["N = 200"]
+
+    def facts(self, *, star: bool = False) -> dict[str, Any]:
+        return {"level": np.float64(0.95)}
+
+
+def test_one_declaration_is_every_form() -> None:
+    result = Shares()
+    assert list(result.table()) == ["value", "share", "low", "high", "exact"]
+    assert result.to_dict() == {
+        "level": 0.95,
+        "shares": [
+            {"value": "yes", "share": 0.365, "low": 0.2913, "high": 0.441, "exact": True},
+            {"value": "a_b", "share": None, "low": None, "high": None, "exact": False},
+        ],
+    }
+    assert json.loads(result.to_json()) == result.to_dict()
+    assert result.text().splitlines() == [
+        "Estimated shares",
+        "value  share (%)   95 % interval",
+        "yes        36.50  29.13 to 44.10",
+        "a_b",
+        "N = 200.",
+    ]
+    assert repr(result) == result.text()
+    assert "| a_b |  |  |" in result.to_markdown()
+    with pytest.raises(TypeError, match="stars"):
+        result.table(stars=True)
+    assert "| yes | 36.50\\* | 29.13 to 44.10 |" in result.to_markdown(star=True)
+    assert result._repr_html_().startswith("<table><caption")
+    assert result._repr_html_().endswith("<p>N = 200.</p>")
+    assert result.to_frame("polars").columns == list(result.table())
+
+
+def test_texts_are_written_only_when_they_are_shown() -> None:
+    def never() -> list[str]:
+        raise AssertionError
+
+    column = Column("share", np.array([0.5]), "share", never)
+    assert column.values is not None
+    with pytest.raises(AssertionError):
+        column.shown()
+
+
+@pytest.mark.parametrize(
+    ("unit", "texts"),
+    [
+        ("number", (["1,234.5"], ["2.3"], ["1,230.0 to 1,239.0"], ["<0.001"])),
+        ("share", (["123450.0"], ["230.0"], ["123000.0 to 123900.0"], ["<0.001"])),
+        ("points", (["+123450.0"], ["+230.0"], ["+123000.0 to +123900.0"], ["<0.001"])),
+        ("value", (["1,234.5"], ["2.3"], ["1,230 to 1,239"], ["<0.001"])),
+    ],
+)
+def test_each_unit_has_one_rule_for_digits(unit: str, texts: tuple[list[str], ...]) -> None:
+    assert Estimates(1234.5, 1230.0, 1239.0, 2.3, 1e-9, unit).texts() == texts
+
+
+def test_a_number_that_is_known_exactly_has_all_its_digits() -> None:
+    assert Estimates(0.1234567, 0.1234567, 0.1234567, 0.0).texts()[0] == ["0.1234567"]
+    assert Estimates(math.nan, math.nan, math.nan, math.nan).texts("unknown") == (["unknown"], [""], [""], [])

@@ -8,6 +8,7 @@ import re
 from functools import cache
 from html import unescape
 from html.parser import HTMLParser
+from inspect import isabstract
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -341,7 +342,8 @@ def test_every_kind_of_result_is_among_those_that_are_tested() -> None:
             importlib.import_module(module.name)
     tested = {kind for result in map(result_of, MAKERS) for kind in type(result).__mro__}
     siblings = {"UnrelatedQuestion", "LieDetector", "AnchoredCrosswise"}  # as CheatingDetection
-    missing = {kind.__name__ for kind in kinds() if kind.__module__.startswith("warner.")} - siblings
+    found = {kind for kind in kinds() if kind.__module__.startswith("warner.") and not isabstract(kind)}
+    missing = {kind.__name__ for kind in found} - siblings
     assert sorted(missing - {kind.__name__ for kind in tested}) == []
 
 

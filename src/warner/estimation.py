@@ -31,7 +31,7 @@ from warner.inference.intervals import (
 from warner.reports.design_based import LEAST_CLUSTERS, few_clusters, sample_freedom
 from warner.reports.linearization import RESULT_COLUMN
 from warner.reports.tallies import Pool, holds_every_answer, refuse_uncounted
-from warner.results import Result, TableRows, as_frame, as_json, group_column, listed
+from warner.results import Result, TableRows, as_json, group_column, listed
 from warner.words import counted, printable
 
 if TYPE_CHECKING:
@@ -534,26 +534,8 @@ class Estimate(Result):
 
         return presence(self.tally, level=level, correction=correction, power=power)
 
-    def to_frame(
-        self,
-        backend: str | None = None,
-        *,
-        level: float = 0.95,
-        target: str = "population",
-        simultaneous: bool = False,
-        anytime: bool = False,
-    ) -> Any:
-        """Give the table as a data frame of the library that the reports came in, or of `backend`.
-
-        Parameters
-        ----------
-        backend : {"polars", "pandas", "pyarrow"}, optional
-            If not given, the library of the reports, else the first of these that is installed.
-        level, target, simultaneous, anytime
-            As for `table`.
-        """
-        table = self.table(level, target=target, simultaneous=simultaneous, anytime=anytime)
-        return as_frame(table, backend, self.tally.backend)
+    def _input_library(self) -> str | None:
+        return self.tally.backend
 
     def to_json(
         self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False

@@ -1,4 +1,11 @@
-"""What all results have in common: a table, a dictionary, JSON, a data frame, and a text that is also their repr."""
+"""Results: tables that are declared once, from which text, JSON, data frames, HTML and tables for papers follow.
+
+A result declares its columns, a title and notes (`TableResult`). A column has an array for programs, under its name,
+and texts for readers, under its heading. Estimates with standard errors and intervals are written by one rule each
+(`Estimates`): numbers to two digits of their standard error; shares in percent, all with the same decimals, and "(%)"
+in the heading; differences of shares with their sign; intervals as "low to high" in one column; p-values with three
+decimals, or as "<0.001".
+"""
 
 from __future__ import annotations
 
@@ -8,58 +15,88 @@ import json
 import math
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from warner.arrays import objects
 from warner.documents import csv_writer, json_escaped
-from warner.typesetting import Printed, html, latex, like_formula, markdown, printed
-from warner.words import counted, quoted
+from warner.typesetting import (
+    Printed,
+    cells,
+    decimals_of,
+    fragment,
+    html,
+    interval_cells,
+    latex,
+    like_formula,
+    markdown,
+    number_text,
+    p_value_cells,
+    percent_cells,
+    plain_table,
+    printed,
+    rounded,
+    share_decimals,
+)
+from warner.words import counted, quoted, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from warner.arrays import Array, Counts, Mask
+    from warner.arrays import Array, Counts, Mask, PerGroup
     from warner.documents import Document
 
-BACKENDS = ("polars", "pandas", "pyarrow")
+LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames, in the order of preference
 ROWS_WRITTEN_AT_ONCE = 2**13  # of a table, as JSON
 
 
 class Result(ABC):
-    """What was found, for people and for programs."""
+    """A result, for readers and for programs."""
 
     @abstractmethod
     def text(self) -> str:
-        """Say it in plain words."""
+        """Return the result as text for a terminal."""
 
     @abstractmethod
     def table(self) -> dict[str, Counts]:
-        """Give it as columns."""
+        """Return the columns as arrays, by name."""
 
     @abstractmethod
     def to_dict(self) -> Document:
-        """Give it as what JSON can hold."""
+        """Return what JSON can hold; numbers that are not finite as None."""
 
     def json_fields(self, *_: Any, **options: Any) -> Document:
         """Return what `to_dict` does, but large tables as columns, from which JSON is written."""
         return self.to_dict(**options)
 
     def to_json(self) -> str:
-        """Write it as JSON."""
+        """Write the result as JSON."""
         return as_json(self.json_fields())
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Give the table as a data frame of polars, pandas or pyarrow: the first that is installed, or `backend`."""
-        return as_frame(self.table(), backend)
+    def to_frame(self, library: str | None = None, **options: Any) -> Any:
+        """Return the table as a data frame.
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: texts with the digits that mean something, and what they rest on.
-
-        Options are those of `table`.
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            Library of the data frame: the one that the reports came in, if they came in a data frame; otherwise the
+            first of these that is installed.
+        **options
+            Options of `table`.
         """
+        return as_frame(self.table(**options), library, self._input_library())
+
+    def _input_library(self) -> str | None:
+        """Return the library of the data frame that the reports came in."""
+        return None
+
+    def printed(self, *_: Any, **options: Any) -> Printed:
+        """Return the table for a paper: headings and texts, a title and notes; options are those of `table`."""
         return Printed(printed(self.table(**options)))
 
     def to_markdown(self, **options: Any) -> str:
@@ -74,8 +111,166 @@ class Result(ABC):
         """Write the table as a page that word processors open; options are those of `table`."""
         return html(self.printed(**options))
 
+    def _repr_html_(self) -> str:
+        return fragment(self.printed())
+
     def __repr__(self) -> str:
         return self.text()
+
+
+class Column(NamedTuple):
+    """A column of a result.
+
+    Programs read `values` under `name`; readers see `texts` under `heading`. Either may be missing: a flag is for
+    programs only, an interval "0.1 to 0.2" for readers only. Texts may be a function that is called when the table is
+    shown, so that large tables are not formatted for programs; without texts, values are written by `cells`.
+    """
+
+    name: str = ""
+    values: Counts | None = None
+    heading: str = ""
+    texts: Sequence[str] | Callable[[], Sequence[str]] | None = None
+
+    def shown(self) -> list[str]:
+        """Return the texts of the column."""
+        if self.texts is None:
+            return [] if self.values is None else cells(self.values)
+        return list(self.texts() if callable(self.texts) else self.texts)
+
+
+class TableResult(Result):
+    """A result that is one table.
+
+    A subclass declares its columns, title and notes once; arrays, JSON, data frames, text, HTML and tables for papers
+    follow. Options, such as ``level=``, are keywords of `columns`; title, notes and facts accept the same ones.
+    """
+
+    rows_key: ClassVar[str | None] = "rows"  # of the rows in JSON; None: each column is a field of the document
+
+    @abstractmethod
+    def columns(self, *_: Any, **options: Any) -> Sequence[Column]:
+        """Return the columns, in the order of the table."""
+
+    @abstractmethod
+    def title(self, *_: Any, **options: Any) -> str:
+        """Return the line above the table, without a full stop."""
+
+    def notes(self, *_: Any, **options: Any) -> Sequence[str]:
+        """Return the sentences below the table."""
+        return ()
+
+    def facts(self, *_: Any, **options: Any) -> Document:
+        """Return the fields of the JSON document besides the columns."""
+        return {}
+
+    def table(self, *_: Any, **options: Any) -> dict[str, Counts]:
+        """Return the columns as arrays, by name."""
+        return {column.name: column.values for column in self.columns(**options) if column.values is not None}
+
+    def json_fields(self, *_: Any, **options: Any) -> Document:
+        """Return the facts and the columns; a large table as `TableRows`."""
+        table, facts = self.table(**options), plain(self.facts(**options))
+        if self.rows_key is not None:
+            return {**facts, self.rows_key: TableRows(table)}
+        grouped = bool(getattr(self, "groups", ()))
+        return {**facts, **{name: plain(column if grouped else column[0]) for name, column in table.items()}}
+
+    def to_dict(self, *_: Any, **options: Any) -> Document:
+        """Return what JSON can hold; numbers that are not finite as None."""
+        return listed(self.json_fields(**options))
+
+    def printed(self, *_: Any, **options: Any) -> Printed:
+        """Return the table for a paper: headings and texts, a title and notes."""
+        texts = {column.heading: column.shown() for column in self.columns(**options) if column.heading}
+        return Printed(texts, self.title(**options), tuple(map(sentence, self.notes(**options))))
+
+    def text(self, *_: Any, **options: Any) -> str:
+        """Return the table for a terminal."""
+        return plain_table(self.printed(**options))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Estimates with standard errors, intervals and p-values: arrays of one shape, NaN where they are not known.
+
+    Attributes
+    ----------
+    value, low, high : float or ndarray
+        Estimates and ends of their confidence intervals.
+    se, p : float or ndarray, optional
+        Standard errors, and p-values of the test against zero.
+    unit : {"number", "share", "points", "value"}
+        Rule for the digits. Numbers: each row to two digits of its standard error, or of a quarter of its interval.
+        Shares in percent, and differences of shares in percentage points with their sign: all rows with the same
+        decimals, which follow from the shortest interval. Values of answers: all digits.
+    """
+
+    value: PerGroup
+    low: PerGroup
+    high: PerGroup
+    se: PerGroup | None = None
+    p: PerGroup | None = None
+    unit: str = "number"
+
+    def numbers(self, name: str = "value") -> dict[str, Counts]:
+        """Return the arrays by name, in the order of a table."""
+        arrays = {name: self.value, "se": self.se, "low": self.low, "high": self.high, "p_value": self.p}
+        return {key: np.ravel(array) for key, array in arrays.items() if array is not None}
+
+    def texts(self, unknown: str = "", *, sign: bool = False) -> tuple[list[str], ...]:
+        """Write values, standard errors, intervals and p-values; an empty list for what is missing.
+
+        With `sign`, shares have a percent sign: in sentences, and in columns of different quantities.
+
+        >>> Estimates(0.365, 0.2913, 0.441, unit="share").texts(sign=True)
+        (['36.50 %'], [], ['29.13 to 44.10 %'], [])
+        """
+        value, low, high = (np.ravel(part).astype(np.float64) for part in (self.value, self.low, self.high))
+        error = np.full(value.shape, np.nan) if self.se is None else np.ravel(self.se).astype(np.float64)
+        write = self._writer(error, low, high)
+        percent = " %" if sign and self.unit == "share" else ""
+        ends = interval_cells(write(low, ""), write(high, ""))
+        shown = [write(value, unknown), [] if self.se is None else write(error, ""), ends]
+        written = ([f"{text}{percent}" if text else "" for text in column] for column in shown)
+        return *written, [] if self.p is None else p_value_cells(np.ravel(self.p))
+
+    def _writer(self, error: Array, low: Array, high: Array) -> Callable[[Array, str], list[str]]:
+        """Return the function that writes one of the arrays, with a text for NaN."""
+        if self.unit == "value":
+            return lambda numbers, unknown: [unknown if math.isnan(x) else number_text(x) for x in numbers.tolist()]
+        if self.unit == "number":
+            places = [decimals_of(*row) for row in zip(error.tolist(), low.tolist(), high.tolist(), strict=True)]
+            known = (low == high).tolist()  # written with all its digits
+            return lambda numbers, unknown: [
+                number_text(x) if exact and not math.isnan(x) else rounded(x, decimals, unknown)
+                for x, decimals, exact in zip(numbers.tolist(), places, known, strict=True)
+            ]
+        decimals = share_decimals(low, high)
+        plus = "+" if self.unit == "points" else ""
+        return lambda numbers, unknown: [
+            f"{plus if x > 0 else ''}{text}" or unknown
+            for x, text in zip(numbers.tolist(), percent_cells(numbers, decimals), strict=True)
+        ]
+
+    @cached_property
+    def _texts(self) -> tuple[list[str], ...]:
+        return self.texts()
+
+    def columns(self, heading: str, interval: str, name: str = "value", marked: Sequence[bool] = ()) -> list[Column]:
+        """Return the columns of a table, for programs and for readers; `marked` estimates have a star."""
+        unit = {"share": " (%)", "points": " (points)"}.get(self.unit, "")
+        known = {f"{heading}{unit}": True, "se": self.se is not None, interval: True, "p": self.p is not None}
+
+        def column(place: int) -> list[str]:
+            texts = self._texts[place]
+            return (
+                texts
+                if place or not len(marked)
+                else [f"{text}{'*' * one}" for text, one in zip(texts, marked, strict=True)]
+            )
+
+        shown = [Column(heading=head, texts=partial(column, place)) for place, head in enumerate(known) if known[head]]
+        return [*starmap(Column, self.numbers(name).items()), *shown]
 
 
 class TableRows:
@@ -181,12 +376,12 @@ def formulas_in(table: dict[str, Counts]) -> str:
     )
 
 
-def as_frame(table: dict[str, Counts], backend: str | None, preferred: str | None = None) -> Any:
-    """Make a data frame of a table: of `backend`, or of the `preferred` library, or of the first that is installed."""
-    if backend is not None and backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, but got {backend!r}")
-    installed = [name for name in BACKENDS if importlib.util.find_spec(name)]
-    chosen: Any = backend or preferred or next(iter(installed), "polars, pandas or pyarrow")
+def as_frame(table: dict[str, Counts], library: str | None, preferred: str | None = None) -> Any:
+    """Make a data frame of a table: of `library`, else of the `preferred` one, else of the first that is installed."""
+    if library is not None and library not in LIBRARIES:
+        raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, but got {library!r}")
+    installed = [name for name in LIBRARIES if importlib.util.find_spec(name)]
+    chosen: Any = library or preferred or next(iter(installed), "pandas, polars or pyarrow")
     if chosen not in installed:
         raise ImportError(f"a data frame needs {chosen}, which is not installed")
     columns: Any = {name: column.tolist() if column.dtype == object else column for name, column in table.items()}
@@ -337,10 +532,10 @@ def rows(table: Mapping[str, Counts]) -> list[Document]:
 
 
 def plain(value: Any) -> Any:
-    """Give a number, an array or a mapping of them as JSON can hold it: what is not finite as None."""
+    """Return numbers, sequences, arrays and mappings as JSON can hold them: what is not finite as None."""
     if isinstance(value, Mapping):
         return {name: plain(part) for name, part in value.items()}
-    if isinstance(value, np.ndarray) and value.ndim:
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return [plain(part) for part in value]
     number = value.item() if isinstance(value, np.generic | np.ndarray) else value
     return None if isinstance(number, float) and not math.isfinite(number) else number

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.words import amount, amount_of
+from warner.words import LABEL_CHARACTERS, aligned, amount, amount_of, printable, told_apart, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -303,6 +303,31 @@ def html(table: Printed) -> str:
     caption = f'<caption align="left">{name}</caption>\n' if name else ""
     notes = [f"<p>{escape(' '.join(table.notes))}</p>"] if table.notes else []
     return "\n".join([head, f"<table>{caption}" + "\n".join(rows) + "</table>", *notes, "</body></html>"])
+
+
+def plain_table(table: Printed) -> str:
+    """Write a table for a terminal: numbers to the right, long names cut, sentences below.
+
+    >>> print(plain_table(Printed({"value": ["yes"], "share (%)": ["9.50"]}, "Estimated shares", ("N = 200.",))))
+    Estimated shares
+    value  share (%)
+    yes         9.50
+    N = 200.
+    """
+    right = _to_the_right(table.columns)
+    shown = [
+        [printable(name), *(texts if number else told_apart(list(map(printable, texts)), LABEL_CHARACTERS))]
+        for number, (name, texts) in zip(right, table.columns.items(), strict=True)
+    ]
+    left = {place for place, number in enumerate(right) if not number}
+    lines = aligned(zip(*shown, strict=True), left) if shown else []
+    return "\n".join(_nonempty([printable(table.title), *lines, wrapped(table.notes)]))
+
+
+def fragment(table: Printed) -> str:
+    """Write a table as HTML for a notebook."""
+    page = html(table)
+    return page[page.index("<table>") : page.index("</body>")].strip()
 
 
 FORMS: dict[str, Callable[[Printed], str]] = {".md": markdown, ".tex": latex, ".html": html}

@@ -57,7 +57,7 @@ from warner.groups.random_walk import (
 from warner.inference.comparisons import unmirrored
 from warner.inference.intervals import mirrored, positions_of
 from warner.reports.tallies import holds_every_answer, refuse_uncounted
-from warner.results import Result, TableRows, as_frame, as_json, critical_value, group_column, listed, plain
+from warner.results import Result, TableRows, as_json, critical_value, group_column, listed, plain
 from warner.simulate import seeded_by
 from warner.words import enumerated, level_text, quoted
 
@@ -442,9 +442,8 @@ class GroupEstimates(Result):
         """Write the estimates as JSON; options as for `table`."""
         return as_json(self.json_fields(level=level, kind=kind))
 
-    def to_frame(self, backend: str | None = None, *, level: float = 0.95, kind: str = "average") -> Any:
-        """Give the table as a data frame of the library that the reports came in, or of `backend`."""
-        return as_frame(self.table(level, kind=kind), backend, self.tally.backend)
+    def _input_library(self) -> str | None:
+        return self.tally.backend
 
     def text(self, *, rows: int = 20, level: float = 0.95, kind: str = "average") -> str:
         """Write a table for people; of two answers the first alone, of many groups the first `rows`."""

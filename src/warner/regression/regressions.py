@@ -52,7 +52,7 @@ from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
 from warner.regression.variance_floors import floor_notes, refuse_drawn_alone
 from warner.reports.samples import effective_number
-from warner.results import Result, StandardErrors, as_frame, coefficients, plain, rows
+from warner.results import Result, StandardErrors, coefficients, plain, rows
 
 if TYPE_CHECKING:
     import os
@@ -390,11 +390,8 @@ class Regression(Result):
 
         return regression_printed(self, level=level, interval=interval, odds=odds, **options)
 
-    def to_frame(
-        self, backend: str | None = None, *, level: float = 0.95, interval: str = "auto", odds: bool = False
-    ) -> Any:
-        """Give the table as a data frame of the library that the data came in, or of `backend`."""
-        return as_frame(self.table(level, interval, odds=odds), backend, self.model_data.backend)
+    def _input_library(self) -> str | None:
+        return self.model_data.backend
 
     def to_dict(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
         """Give what JSON can hold; numbers that are not finite as None, with reasons under "infinite"."""
