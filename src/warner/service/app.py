@@ -77,7 +77,7 @@ class Rate:
         return math.ceil(RATE_SECONDS / self.per_minute) if self.per_minute else 1
 
     def takes(self, address: str | None) -> bool:
-        """Take a token from the bucket of an address, if there is one."""
+        """Remove a token from the bucket of an address; False if the bucket is empty."""
         if not self.per_minute or address is None:
             return True
         now = self.clock()
@@ -102,7 +102,7 @@ class Rate:
 
 
 def _network(address: str) -> bytes:
-    """Give what one subscriber has: an IPv4 address, or 64 bits of IPv6."""
+    """Return the network of one subscriber: an IPv4 address, or the first 64 bits of an IPv6 address."""
     try:
         read = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -152,20 +152,20 @@ REPLY_WORDS = {
 
 
 class Keeper(Protocol):
-    """What takes responses: the writer, or a stand-in."""
+    """Interface of an object that accepts responses: the writer, or a substitute in tests."""
 
     async def keep(self, bundle: Bundle) -> Outcome:
         """Keep a response; it is on disk when this returns. `NotKeptError` means that it may be sent again."""
 
     async def standing(self, token: bytes | None) -> Outcome | None:
-        """Tell what would certainly become of a response under this invitation; None if it may be kept."""
+        """Return the certain outcome of a response under this invitation; None if it may be kept."""
 
     async def healthy(self) -> bool:
-        """Tell whether a response would be kept."""
+        """Return whether a response would be kept."""
 
     @property
     def closed(self) -> bool:
-        """Whether the survey is known to be closed: its page then says so, and asks nothing."""
+        """True if the survey is known to be closed: its page then shows this and no questions."""
 
 
 def survey_app(
@@ -176,7 +176,7 @@ def survey_app(
     origins: Collection[str] = (),
     complain: Callable[[str], object] | None = None,
 ) -> ASGIApp:
-    """Give the web application of a survey.
+    """Return the web application of a survey.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def survey_app(
 
 
 class Endpoints:
-    """What the addresses of a survey reply; all but the doors for what pages send are read by anybody."""
+    """Endpoints of a survey. All of them are public, except those that receive responses from pages."""
 
     def __init__(self, survey: Survey, keeper: Keeper, origins: Collection[str]) -> None:
         self.survey, self.keeper, self.bodies = survey, keeper, Bodies(survey)
@@ -225,17 +225,17 @@ class Endpoints:
         return RedirectResponse(f"/s/{self.survey.id}", 303)
 
     async def page(self, request: Request) -> Response:
-        """Give the page of the survey: with its questions while it is open."""
+        """Return the page of the survey, with its questions while the survey is open."""
         over = self.keeper.closed or self.survey.over(contract.now())
         state = "closed" if over else "early" if self.survey.early(contract.now()) else "open"
         return HTMLResponse(self.pages[state], headers={"content-security-policy": policy()})
 
     async def file(self, request: Request) -> Response:
-        """Give the survey as its file."""
+        """Return the survey file."""
         return Response(self.json, media_type="application/json", headers=self.shared | self.epsilon_headers)
 
     async def static(self, request: Request) -> Response:
-        """Give a script or a style sheet of this version."""
+        """Return a script or a style sheet of this version."""
         name = request.path_params["name"]
         if request.path_params["version"] != version() or name not in assets():
             return PlainTextResponse("there is no such file\n", 404)
@@ -243,7 +243,7 @@ class Endpoints:
         return Response(assets()[name], media_type=kind, headers={"cache-control": CACHE_FOR_EVER, **self.shared})
 
     async def health(self, request: Request) -> Response:
-        """Tell whether a response would be kept."""
+        """Return whether a response would be kept."""
         well = await self.keeper.healthy()
         return PlainTextResponse("well\n" if well else "the database cannot be written\n", 200 if well else 503)
 
@@ -252,7 +252,7 @@ class Endpoints:
         return await self.keeper.keep(self.bodies.read(body))
 
     async def standing(self, body: bytes) -> Outcome | None:
-        """Tell what would certainly become of a response; None if it may be kept."""
+        """Return the certain outcome of a response; None if it may be kept."""
         return await self.keeper.standing(self.bodies.read_standing(body))
 
 
@@ -303,7 +303,7 @@ class Posted:
         await send(body)
 
     def _shared(self, given: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
-        """Give the headers by which the page of an allowed origin may read the reply."""
+        """Return the headers that let the page of an allowed origin read the reply."""
         if not self.origins:
             return []
         origin = given.get(b"origin", b"")
@@ -311,7 +311,7 @@ class Posted:
         return [(b"vary", b"origin"), *(allowed if origin in self.origins else [])]
 
     def _at_first_sight(self, scope: Scope, given: dict[bytes, bytes]) -> str | None:
-        """Say what is wrong before a byte of the body is read."""
+        """Return the error of a request that is known before its body is read."""
         if scope["method"] != "POST":
             return "method"
         # A browser says where a request comes from; programs that say nothing have nobody's trust to abuse.
@@ -350,7 +350,7 @@ class Posted:
 
 
 async def _preflight(shared: list[tuple[bytes, bytes]], send: Send) -> None:
-    """Tell a browser that the page of an allowed origin may send JSON."""
+    """Reply to a preflight request: the page of an allowed origin may send JSON."""
     headers = [
         *shared,
         (b"access-control-allow-methods", b"POST"),
@@ -362,7 +362,7 @@ async def _preflight(shared: list[tuple[bytes, bytes]], send: Send) -> None:
 
 
 class Guard:
-    """What stands around a web application: headers on every reply, and a number instead of a traceback."""
+    """Middleware of a web application: headers on every reply, and an error number in the place of a traceback."""
 
     def __init__(self, app: ASGIApp, complain: Callable[[str], object], headers: dict[str, str] | None = None) -> None:
         self.app, self.complain = app, complain
@@ -407,7 +407,7 @@ class Guard:
 
 
 def _place(error: BaseException) -> str:
-    """Say where an error was raised, in the last of our own files: no message, and no value."""
+    """Return where an error was raised: the last position in a file of this package, without message or values."""
     traces: list[Any] = []
     trace = error.__traceback__
     while trace is not None:

@@ -70,7 +70,7 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
 
     def stalls(self, now: float) -> bool:
-        """Tell whether the client has read nothing of a reply for too long, also of one that uvicorn is done with."""
+        """Return whether the client has not read from a reply for too long, even if uvicorn has finished the reply."""
         before, self.unsent = self.unsent, self.transport.get_write_buffer_size()
         if not self.unsent or self.unsent < before:
             self.last_read = now
@@ -78,7 +78,7 @@ class Connection(HttpToolsProtocol):
 
     @property
     def under_way(self) -> bool:
-        """Whether a request is being answered."""
+        """True while a request is being answered."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def on_message_begin(self) -> None:
@@ -133,7 +133,7 @@ class Connection(HttpToolsProtocol):
 
 
 class ConnectionLimits:
-    """What the connections of one listener share: their deadlines, and how many there may be."""
+    """State that the connections of one listener share: their deadlines and the maximum number of connections."""
 
     def __init__(
         self,

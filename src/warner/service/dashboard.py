@@ -101,7 +101,7 @@ class StepSource(Protocol):
     trouble: str
 
     async def collected(self) -> Collected:
-        """Give what was published up to now."""
+        """Return the published responses."""
 
     async def news(self, after: Collected | None = None) -> Collected:
         """Wait until something else is published than `after`, and give it."""
@@ -120,7 +120,7 @@ def dashboard_app(
     hosts: Collection[str] = (),
     complain: Callable[[str], object] | None = None,
 ) -> ASGIApp:
-    """Give the web application of the dashboard.
+    """Return the web application of the dashboard.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class Update(NamedTuple):
 
 
 class Board:
-    """What is shown, worked out once for each step however many watch, and never by the thread that serves."""
+    """Content of the dashboard, computed once for each step in a separate thread, for any number of viewers."""
 
     def __init__(self, source: StepSource, stopping: asyncio.Event) -> None:
         self.source, self.stopping = source, stopping
@@ -173,7 +173,7 @@ class Board:
         self._working = asyncio.Lock()
 
     async def update(self, collected: Collected) -> Update:
-        """Give what is shown of a step."""
+        """Return the content of a step."""
         async with self._working:
             if self._update is None or self._update.version != version(collected):
                 self._update = await _apart(lambda: _shown(collected))
@@ -208,7 +208,7 @@ class Board:
             self.streams -= 1
 
     async def _unless_stopping(self, work: Any, seconds: float | None = None) -> Any:
-        """Give what a piece of work gives; nothing if it takes longer than this, or than the server runs."""
+        """Return the result of a task; None if it takes longer than the time limit or the server stops first."""
         task, stop = asyncio.ensure_future(work), asyncio.ensure_future(self.stopping.wait())
         try:
             await asyncio.wait({task, stop}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -261,11 +261,11 @@ class Pages:
         self.exporting = asyncio.Lock()
 
     def admitted(self, request: Request) -> bool:
-        """Tell whether a request comes with a session."""
+        """Return whether a request belongs to a session."""
         return self.admission.admits(request.cookies.get(self.cookie, ""))
 
     async def shell(self, request: Request) -> Response:
-        """Give the page, and a session to whoever has the key.
+        """Return the page; a request with the key starts a session.
 
         The page comes at once and not by a redirection: after a click on the link in another site's page, browsers
         would not send a strict cookie to the place that they are redirected to.
@@ -281,14 +281,14 @@ class Pages:
         return reply
 
     async def live(self, request: Request) -> Response:
-        """Give the steps as they are published, as server-sent events."""
+        """Send each step as a server-sent event when it is published."""
         if not self.admitted(request):
             return _stranger()
         events = self.board.events(request.headers.get("last-event-id"), lambda: self.admitted(request))
         return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
     async def export(self, request: Request) -> Response:
-        """Give what was published as a file."""
+        """Return the published responses as a file."""
         if not self.admitted(request):
             return _stranger()
         ending, question = request.query_params.get("format", ""), request.query_params.get("question")
@@ -348,7 +348,7 @@ class Doorkeeper:
         await (PlainTextResponse(refused, 403) if refused else self.app)(scope, receive, send)
 
     def _refused(self, method: str, given: dict[str, str]) -> str:
-        """Say what is wrong with where a request goes, or comes from."""
+        """Return the error of a request with a wrong host or origin."""
         if _host(given.get("host", "")) not in self.hosts:
             return WRONG_ADDRESS_TEXT
         # Browsers say where a request comes from. The page of another site, or of another port, may only lead here.
@@ -363,7 +363,7 @@ class Doorkeeper:
 
 
 def _host(given: str) -> str:
-    """Give the name in a Host header without its port, which a tunnel may change."""
+    """Return the name in a Host header without its port, which a tunnel may change."""
     match = HOST_HEADER.fullmatch(given)
     return match["name"].lower() if match else ""
 
@@ -444,7 +444,7 @@ class Admission:
             ) from None
 
     def enter(self, key: str) -> str | None:
-        """Give a session for the key; None if it is not the key, was used, or is too old."""
+        """Return a session for the key; None if the key is wrong, used, or expired."""
         if self._key is None or (not self._reusable and self._clock() >= self._end):
             self._key = None
             return None

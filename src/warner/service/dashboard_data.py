@@ -69,19 +69,19 @@ USUAL_HALF_WIDTH = 0.05  # the half-width that people are counted for, where nob
 
 
 def expected(survey: Survey, invited: int) -> int | None:
-    """Give the number of people that a survey can count at most; None if there is no end to it."""
+    """Return the maximum number of responses of a survey; None if it is unlimited."""
     known = [number for number in (survey.stop, invited if survey.invited else None) if number is not None]
     return min(known, default=None)
 
 
 def anytime(survey: Survey, invited: int) -> bool:
-    """Tell whether a survey will have to be closed by hand, and so read by intervals that hold whenever that is."""
+    """Return whether a survey is closed by hand, so that its intervals must be valid at any stopping time."""
     return survey.stop is None or survey.stop != expected(survey, invited)
 
 
 @lru_cache(maxsize=1024)
 def half_width(design: Design, people: int, *, anytime: bool) -> float | None:
-    """Give half the length of the interval of an answer, at its widest, after so many reports; None if it has none."""
+    """Return the largest half-width of the interval of an answer after `n` reports; None if it has no interval."""
     if design.epsilon == 0:  # p = q: reports tell nothing, however many
         return None
     try:
@@ -92,7 +92,7 @@ def half_width(design: Design, people: int, *, anytime: bool) -> float | None:
 
 @lru_cache(maxsize=1024)
 def needed(design: Design, goal: float, *, anytime: bool) -> int | None:
-    """Give the number of reports after which no half-width is larger than the goal; None if none is enough."""
+    """Return the number of reports at which no half-width exceeds the goal; None if no number is enough."""
     if design.epsilon == 0:
         return None
     try:
@@ -102,13 +102,13 @@ def needed(design: Design, goal: float, *, anytime: bool) -> int | None:
 
 
 def of_numbers(design: Design) -> bool:
-    """Tell whether answers are numbers in an order: then their mean is what people want to know."""
+    """Return whether answers are ordered numbers, for which the mean is shown."""
     return design.ordered and is_numeric(design.domain)
 
 
 @lru_cache(maxsize=1024)
 def half_width_of_mean(design: Design, people: int, *, anytime: bool) -> float:
-    """Give half the length of the interval of the mean after so many reports, of numbers that are spread evenly."""
+    """Return the half-width of the interval of the mean of evenly distributed numbers after `n` reports."""
     numbers = numbers_asked(design.domain, "mean", None)
     measure = replace(_measure(anytime=anytime), population=np.full(design.k, 1 / design.k), numbers=numbers)
     return precision_of(design, measure).measured(float(people))
@@ -119,7 +119,7 @@ def _measure(*, anytime: bool) -> Measure:
 
 
 def prospects(survey: Survey, invited: int) -> dict[str, str]:
-    """Say for each question what the people who may respond can show; of an open survey, how many it takes."""
+    """Return the expected precision of each question; for an open survey, the sample size that it needs."""
     people, ever = expected(survey, invited), anytime(survey, invited)
     return {
         question.id: _open_prospect(question.open, people)
@@ -131,7 +131,7 @@ def prospects(survey: Survey, invited: int) -> dict[str, str]:
 
 @lru_cache(maxsize=1024)
 def _open_prospect(design: OpenDomain, people: int | None) -> str:
-    """Say which answers will be found, of those that people give in their own words."""
+    """Return which free-text answers will be found."""
     if people == 0:
         return "nobody is invited yet"
     some = people or USUAL_PEOPLE
@@ -167,7 +167,7 @@ def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
 
 
 def unkept(design: Design) -> str:
-    """Say what a memoized design does not do on a page that keeps no permanent responses; nothing of other designs."""
+    """Return the warning for a memoized design on a page without permanent responses; empty for other designs."""
     if not design.repeatable:
         return ""
     return (
@@ -177,7 +177,7 @@ def unkept(design: Design) -> str:
 
 
 def doubts(survey: Survey, invited: int, limit: int | None = None) -> list[str]:
-    """Say what cannot work as the survey file has it, for the number of people who are invited, or taken at most."""
+    """Return warnings about a survey file, for the number of invitations or the maximum number of responses."""
     said = [
         f"{question.id} has a memoized design, but {unkept(question.listed)}"
         for question in survey.questions
@@ -221,12 +221,12 @@ def version(collected: Collected) -> str:
 
 
 def confidence(collected: Collected) -> Confidence:
-    """Say which intervals are shown: those for any number of looks, unless nobody chose the number of responses."""
+    """Return the intervals to show: anytime-valid ones, unless the number of responses was fixed in advance."""
     return Confidence(PROSPECT_LEVEL, anytime=not collected.fixed)
 
 
 def reading(collected: Collected) -> Document:
-    """Give all that the dashboard shows, as what JSON can hold."""
+    """Return the content of the dashboard, ready for JSON."""
     survey = collected.survey
     return {
         "id": survey.id,
@@ -272,7 +272,7 @@ def _shown_epsilon(epsilon: str) -> str:
 
 
 def _days(days: dict[str, int]) -> Iterator[Document]:
-    """Give every day from the first to the last, those without responses as well; the last of them, if many."""
+    """Return the responses of every day from the first to the last; only the last days if there are many."""
     if not days:
         return
     first, last = date.fromisoformat(min(days)), date.fromisoformat(max(days))
@@ -290,7 +290,7 @@ def _question(collected: Collected, question: Question) -> Document:
 
 
 def _asked(collected: Collected, question: Question, reports: int, skipped: int) -> Document:
-    """Give what is shown of every question, whatever is known of its answers."""
+    """Return the fields of every question that do not depend on its reports."""
     design = question.design
     return {
         "id": question.id,
@@ -320,7 +320,7 @@ def _asked(collected: Collected, question: Question, reports: int, skipped: int)
 
 
 def _open_question(collected: Collected, question: Question) -> Document:
-    """Give the number of reports to a question that is answered in people's own words; once closed, what they say.
+    """Return the number of reports of a free-text question and, after closing, the answers that were found.
 
     The search holds for one look, and so is made once.
     """
@@ -356,7 +356,7 @@ def _sentence(text: str) -> str:
 
 
 def _named_answers(part: GroupFindings) -> list[Document]:
-    """Give the answers that were found in a group, the most common first."""
+    """Return the answers that were found in a group, the most common first."""
     answers = []
     for row in range(min(len(part.values), ANSWERS_SHOWN)):
         numbers = {name: plain(getattr(part, name)[row]) for name in ("share", "low", "high")}
@@ -406,13 +406,13 @@ def _listed_question(collected: Collected, question: Question) -> Document:
 
 
 def _not_here(design: Design) -> Iterator[str]:
-    """Take back what a design promises, and the page does not keep."""
+    """Yield the sentence that revokes the promises of a memoized design on this page."""
     if words := unkept(design):
         yield f"What does not hold here: all that is said above of several reports, because {words}."
 
 
 def _still_needed(collected: Collected, design: Design, half_width: float, reports: int) -> list[int] | None:
-    """Give the reports that are needed for a half-width, in all and still, of the intervals at the survey's end."""
+    """Return the total and the remaining number of reports needed for a half-width at the end of the survey."""
     people = needed(design, half_width, anytime=anytime(collected.survey, collected.invited))
     return None if people is None else [people, max(people - reports, 0)]
 
@@ -428,7 +428,7 @@ def _made(question: Question, tally: Tally) -> list[Document]:
 
 
 def _evidence(collected: Collected, question: Question, tally: Tally) -> Document:
-    """Give what is known of a question that was answered."""
+    """Return the estimates of a question that has reports."""
     closed, wanted = collected.state == "closed", confidence(collected)
     result = estimated(tally)
     numbers = result.mean_and_median(wanted) or ()
@@ -451,7 +451,7 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
 
 
 def _number(result: Mean | Quantile, place: int = 0) -> Document:
-    """Give the mean or the median of a group with its interval, as numbers and in words."""
+    """Return the mean or median of a group with its interval, as numbers and as text."""
     row = {name: plain(np.atleast_1d(getattr(result, name))[place]) for name in ("value", "low", "high")}
     kind = "" if result.confidence.anytime else "approximate " if result.approximate else "exact "
     value, _, ends = result.said()[place].rpartition(", ")
@@ -459,7 +459,7 @@ def _number(result: Mean | Quantile, place: int = 0) -> Document:
 
 
 def _ranges(question: Question, k: int) -> list[range]:
-    """Give the places of ranges of numbers, where these are too many to be shown one by one; none elsewhere."""
+    """Return the indices of ranges of numbers where there are too many answers to show each; empty otherwise."""
     if k <= ANSWERS_SHOWN or question.labels is not None:
         return []
     ends = [place * k // RANGES_SHOWN for place in range(RANGES_SHOWN + 1)]
@@ -467,7 +467,7 @@ def _ranges(question: Question, k: int) -> list[range]:
 
 
 def _table(result: Estimate, ranges: list[range], wanted: Confidence) -> dict[str, Counts]:
-    """Give shares with their intervals: of all answers, or of ranges of them, in each group."""
+    """Return shares with intervals for all answers, or for ranges of answers, in each group."""
     if not ranges:
         return result.columns(wanted)
     domain = result.tally.domain
@@ -526,7 +526,7 @@ def _interval(collected: Collected, result: Estimate, wanted: Confidence) -> Doc
 
 
 def _why_anytime(collected: Collected) -> str:
-    """Say when the narrower interval for one look is right, or why it is not."""
+    """Return a sentence on when the narrower interval for a single look is valid."""
     stop = collected.survey.stop
     if stop is None:
         return (
@@ -542,14 +542,14 @@ def _why_anytime(collected: Collected) -> str:
 
 
 def _checked(tally: Tally, collected: Collected) -> Document:
-    """Give the verdict of the check, its first line; and what it rests on, if somebody chose when to stop."""
+    """Return the verdict of the check and, for a survey that was stopped by hand, its assumption."""
     result = check(tally, level=PROSPECT_LEVEL)
     rests = "" if collected.fixed else "Its p-values are for a number of responses that was fixed beforehand."
     return {"fits": result.fits, "verdict": legible(result.text().splitlines()[0]), "rests": rests}
 
 
 def _group(collected: Collected, question: Question, group: Group, wanted: Confidence, rows: Any) -> Document:
-    """Give the shares in each value of a group."""
+    """Return the shares in each value of a group."""
     tally = collected.tally(question.id, by=(group.id,))
     result = estimated(tally)
     numbers = result.mean_and_median(wanted) or ()

@@ -58,7 +58,7 @@ class Export(NamedTuple):
 
 
 def exported(collected: Collected, ending: str, question: str | None = None) -> Export:
-    """Give what was published as a file of this kind: json of all questions, csv, parquet or html of one.
+    """Return the published responses as a file: json of all questions; csv, parquet or html of one question.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def tallies(collected: Collected) -> str:
 
 
 def _open_tallies(collected: Collected, question: str, by: list[str]) -> Document:
-    """Give the reports to a question that is answered in people's own words, once the survey is closed."""
+    """Return the reports of a free-text question after the survey is closed."""
     if collected.state != "closed":
         return {}
     groups = {"groups": collected.open_tally(question, by=by).to_dict()} if by else {}
@@ -110,14 +110,14 @@ def _listed_tallies(collected: Collected, question: str, by: list[str]) -> Docum
 
 
 def _numbers(collected: Collected, question: str) -> Document:
-    """Give the mean and the median of a question that is answered by numbers, with the intervals that are shown."""
+    """Return the mean and median of a numeric question, with the intervals that the dashboard shows."""
     tally = collected.tally(question)
     numbers = estimated(tally).mean_and_median(confidence(collected)) if tally.n else None
     return {result.name: result.to_dict() for result in numbers or ()}
 
 
 def table(collected: Collected, question: str) -> dict[str, Counts]:
-    """Give the estimates of a question as columns, the last of which names the kind of the intervals."""
+    """Return the estimates of a question as columns; the last column names the kind of interval."""
     if collected.survey.question(question).open:
         return discover(collected.open_tally(question), level=PROSPECT_LEVEL).table()
     wanted = confidence(collected)
@@ -156,7 +156,7 @@ def _page(collected: Collected, question: str) -> bytes:
 def published_tally(
     place: str, question: str | None = None, *, by: Sequence[str] = (), design: Design | None = None
 ) -> Tally:
-    """Give the published tally of a question; whoever skipped it is missing.
+    """Return the published tally of a question; skipped questions count as missing.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def published_tally(
 def published_reports(
     place: str, question: str | None = None, *, by: Sequence[str] = (), design: OpenDomain | None = None
 ) -> OpenTally:
-    """Give the reports to a question that people answered in their own words, of a survey that is closed.
+    """Return the reports of a free-text question of a closed survey.
 
     Parameters are those of `published_tally`.
     """
@@ -191,7 +191,7 @@ def published_reports(
 
 
 def is_open_question(place: str, question: str | None = None) -> bool:
-    """Tell whether people answer a question of a survey in their own words."""
+    """Return whether a question of a survey has free-text answers."""
     _refuse_foreign(place)
     return collected(place).survey.question(question).open is not None
 
@@ -221,7 +221,7 @@ def _asked(
 
 
 def is_fixed(place: str) -> bool:
-    """Tell whether a survey is closed at the number of responses that its file fixes: nobody chose when to stop.
+    """Return whether a survey closed at the number of responses fixed in its file, so that nobody chose when to stop.
 
     Ask this before the tally is read. Once it is so, nothing changes any more; until then, intervals must hold however
     often somebody looks.

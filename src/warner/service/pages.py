@@ -50,14 +50,14 @@ CONTENT_TYPES = {
 
 @cache
 def assets() -> dict[str, bytes]:
-    """Give the files that browsers may ask for, by name."""
+    """Return the files that browsers may request, by name."""
     files = [path for path in WEB_FOLDER.iterdir() if path.suffix in CONTENT_TYPES and path.name != "package.json"]
     return {path.name: path.read_bytes() for path in sorted(files)}
 
 
 @cache
 def version() -> str:
-    """Give one hash of all files: a module finds those that it imports beside itself, in the same version."""
+    """Return one hash of all files, so that a module imports other modules of the same version."""
     spelled = b"".join(
         name.encode() + b"\0" + hashlib.sha256(content).digest() for name, content in sorted(assets().items())
     )
@@ -65,7 +65,7 @@ def version() -> str:
 
 
 def address(name: str) -> str:
-    """Give the address of a file on its own server."""
+    """Return the address of a file on the survey's server."""
     return f"/static/{version()}/{name}"
 
 
@@ -80,7 +80,7 @@ LAST_PORT = 65535
 
 
 def split_address(url: str) -> tuple[str, str]:
-    """Give the origin of a survey's server, and the path before ours, if any.
+    """Return the origin of a survey's server and the path prefix.
 
     >>> split_address("https://survey.example.org:8443/surveys/")
     ('https://survey.example.org:8443', '/surveys')
@@ -111,7 +111,7 @@ EXPORT_STATEMENT = re.compile(r"^export ((?:async )?function|const) (\w+)", re.M
 
 
 def page(survey: Survey, state: str = "open") -> str:
-    """Give the page of a survey on its own server.
+    """Return the page of a survey on its own server.
 
     Parameters
     ----------
@@ -133,12 +133,12 @@ def page(survey: Survey, state: str = "open") -> str:
 
 
 def policy() -> str:
-    """Give the content policy of the page: files of its own server, and the one style that stands in it."""
+    """Return the content security policy of the page: files of its own server and the one inline style."""
     return "; ".join((*_rules(script="'self'", connect="'self'", image="'self'"), "frame-ancestors 'none'"))
 
 
 def hosted_page(survey: Survey, server: str) -> str:
-    """Give the page of a survey as a single file for another host, whose origin the server must allow.
+    """Return the page of a survey as a single file for another host, whose origin the server must allow.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _rules(*, script: str, connect: str, image: str) -> tuple[str, ...]:
 
 
 def _source(text: str) -> str:
-    """Give a text as the source of a content policy, by its hash."""
+    """Return the hash source of an inline text for a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -215,7 +215,7 @@ def _style() -> str:
 
 @cache
 def _bundled() -> str:
-    """Give all modules as one: each is a function that gives what it exports, and takes what it imports from others."""
+    """Bundle all modules as one script: each becomes a function that returns its exports and receives its imports."""
     texts = {
         name: (WEB_FOLDER / name).read_text(encoding="utf-8") for name in PAGE_MODULES if (WEB_FOLDER / name).exists()
     }
@@ -240,13 +240,13 @@ def _primary(language: str) -> str:
 
 
 def _known(language: str) -> str:
-    """Give the language that the page's own words are in: that of the survey, or English."""
+    """Return the language of the page's texts: the language of the survey, or English."""
     languages = _table()["languages"]
     return next(tag for tag in (language.lower(), _primary(language), "en") if tag in languages)
 
 
 def _spoken(survey: Survey) -> dict[str, str]:
-    """Give the page's own words, in the survey's language and form of address."""
+    """Return the page's texts in the survey's language and form of address."""
     words: dict[str, str] = _table()["languages"][_known(survey.language)]
     informal: dict[str, str] = _table()["informal"].get(_known(survey.language), {})
     return words | informal if survey.address == "informal" else words
@@ -289,7 +289,7 @@ STATUS = {
 
 
 def replies(wait: Mapping[str, int]) -> dict[str, tuple[Message, Message]]:
-    """Give the two messages of each reply, for ASGI; `wait` has the seconds for those that may be tried again.
+    """Return the two ASGI messages of each reply; `wait` has the seconds after which a request may be repeated.
 
     >>> sent = replies({"rate": 1, "busy": 15})
     >>> sent["kept"][0]["status"], sent["kept"][1]["body"].rstrip(), sent["used"][1]["body"].rstrip()

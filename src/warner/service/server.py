@@ -57,7 +57,7 @@ class Address:
     option: str = "port"
 
     def bound(self) -> socket.socket:
-        """Take the address, or say why it cannot be had."""
+        """Bind the address, or raise an error that explains why it is not available."""
         try:
             family, kind, protocol, _, place = socket.getaddrinfo(
                 self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -86,7 +86,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a survey is served.
+    """Settings of a survey server.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class _Door:
 
     @property
     def safe(self) -> bool:
-        """Whether browsers trust what comes from there: from this computer, or by TLS."""
+        """True if browsers treat the address as a secure context: this computer, or TLS."""
         return self.context is not None or _loops(self.host)
 
 
@@ -234,7 +234,7 @@ async def _served(
 
 
 def opening(collected: Collected, places: Places, key: str, limit: int | None = None) -> list[str]:
-    """Give what the operator is told at the start."""
+    """Return the lines that the operator sees at the start."""
     survey = collected.survey
     lines = [
         f"survey     {places.respondents.url}/s/{survey.id}",
@@ -257,7 +257,7 @@ def opening(collected: Collected, places: Places, key: str, limit: int | None = 
 
 
 def _ahead(collected: Collected, limit: int | None) -> list[str]:
-    """Say what is to be expected of a survey that takes responses; of another one, that it does not."""
+    """Return the expected precision of an open survey; for a closed one, that it accepts no responses."""
     survey, invited = collected.survey, collected.invited
     if collected.state == "closed":
         return [f"state      {closing_words(collected)}"]
@@ -271,7 +271,7 @@ def _ahead(collected: Collected, limit: int | None) -> list[str]:
 
 
 def _schedule(survey: Survey) -> list[str]:
-    """Say when the survey opens, and when it closes by itself."""
+    """Return when the survey opens and when it closes automatically."""
     ends = [f"at {survey.closes}"] if survey.closes else []
     ends += [f"with {survey.stop:,} responses"] if survey.stop else []
     said = [f"opens {survey.opens}"] if survey.opens else []
@@ -321,7 +321,7 @@ def origin(text: str) -> str:
 
 
 class Mistakes:
-    """What goes wrong in the program itself: counted and named, without a word of any request."""
+    """Internal errors, counted by kind, without any content of requests."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -333,7 +333,7 @@ class Mistakes:
             sys.stderr.flush()
 
     def in_loop(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Take what the loop has to say of an exception, which may show bytes of a request."""
+        """Count an exception of the event loop without printing it, because it may contain bytes of a request."""
         error = context.get("exception")
         if isinstance(error, OSError | asyncio.CancelledError):
             return  # a connection that broke
@@ -347,7 +347,7 @@ def _be_silent() -> None:
 
 
 def _connections() -> int:
-    """Let this process have as many open files as it may, and give the connections that there is room for."""
+    """Raise the limit of open files, and return the number of connections that it allows."""
     try:
         import resource
     except ImportError:  # Windows
@@ -366,7 +366,7 @@ def _connections() -> int:
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Give the faster kind of loop, where there is one."""
+    """Return the faster event loop where it is installed."""
     try:
         import uvloop
     except ImportError:  # Windows

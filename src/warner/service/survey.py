@@ -91,7 +91,7 @@ class Layout:
         return self._columns + self._types + self._number + self.optional
 
     def of_report(self, report: Counts | int) -> tuple[int, ...]:
-        """Give the counters that a report in code adds one to; `SKIPPED` stands for none."""
+        """Return the indices of the counters that an encoded report increments; `SKIPPED` for a skipped question."""
         if not isinstance(report, int):
             return self._asked(report)
         if report not in self._known:  # a label's code, of which there are few
@@ -110,7 +110,7 @@ class Layout:
         return (*places, *([self._columns] if self._number else []))
 
     def responses(self, cells: Counts) -> Integers:
-        """Give the number of people behind counters of shape (..., width): those who skipped the question, too."""
+        """Return the number of respondents behind counters of shape (..., width), skipped questions included."""
         skipped = cells[..., -1] if self.optional else 0
         if self.design.exclusive:
             reports = cells[..., : self._columns].sum(axis=-1)
@@ -120,7 +120,7 @@ class Layout:
         return np.asarray(reports + skipped)
 
     def tally(self, cells: Counts, by: tuple[str, ...] = (), groups: tuple[GroupOfReports, ...] = ()) -> Tally:
-        """Give the tally of counters of shape (width,), or (groups, width)."""
+        """Return the tally of counters of shape (width,) or (groups, width)."""
         end = self._columns + self._types
         missing = cells[..., -1] if self.optional else np.zeros(cells.shape[:-1], dtype=np.int64)
         return Tally(
@@ -150,11 +150,11 @@ class OpenLayout:
         return 1 + self.optional
 
     def of_report(self, report: Counts | int) -> tuple[int, ...]:
-        """Give the counter that a report adds one to; `SKIPPED` stands for none."""
+        """Return the index of the counter that a report increments; `SKIPPED` stands for a skipped question."""
         return (int(isinstance(report, int) and report == SKIPPED),)
 
     def responses(self, cells: Counts) -> Integers:
-        """Give the number of people behind counters of shape (..., width): those who skipped the question, too."""
+        """Return the number of respondents behind counters of shape (..., width), skipped questions included."""
         return np.asarray(cells.sum(axis=-1))
 
 
@@ -192,14 +192,14 @@ MOMENT_WITH_ZONE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\
 
 @dataclass(frozen=True)
 class Group:
-    """What is asked in the clear, to count answers apart: its values are known of everybody who answers."""
+    """Group of respondents, asked without randomization: its values are known for every respondent."""
 
     id: str
     text: str
     values: tuple[str, ...]
 
     def to_dict(self) -> Document:
-        """Give the group as what JSON can hold."""
+        """Return the group as a JSON object."""
         return {"id": self.id, "text": self.text, "values": list(self.values)}
 
 
@@ -247,15 +247,15 @@ class Question:
 
     @property
     def choices(self) -> Labels:
-        """What the respondent chooses from: the answers, or, if the person randomizes, the reports."""
+        """Choices that the respondent sees: the answers or, if the respondent randomizes, the reports."""
         return self.listed.domain if self.mode == "device" else self.listed.columns
 
     def shown(self, choice: Label) -> str:
-        """Give what stands on the button of a choice."""
+        """Return the text on the button of a choice."""
         return str(choice) if self.labels is None else self.labels[str(choice)]
 
     def to_dict(self) -> Document:
-        """Give the question as what JSON can hold."""
+        """Return the question as a JSON object."""
         fields: Document = {"id": self.id, "text": self.text}
         if self.help is not None:
             fields["help"] = self.help
@@ -305,16 +305,16 @@ class Survey:
     address: str | None = None
 
     def early(self, moment: datetime) -> bool:
-        """Tell whether the survey has not opened yet."""
+        """Return whether the survey has not opened yet."""
         return self.opens is not None and moment < datetime.fromisoformat(self.opens)
 
     def over(self, moment: datetime) -> bool:
-        """Tell whether the time for responses is over."""
+        """Return whether the time for responses is over."""
         return self.closes is not None and moment >= datetime.fromisoformat(self.closes)
 
     @property
     def invited(self) -> bool:
-        """Whether an invitation is needed."""
+        """True if respondents need an invitation."""
         return self.access == "invited"
 
     @property
@@ -349,7 +349,7 @@ class Survey:
 
     @cached_property
     def epsilon(self) -> float:
-        """What all reports of one person spend together: the sum over the questions, never rounded down."""
+        """Privacy loss of all reports of one respondent: the sum over the questions, never rounded down."""
         return double_not_below(self._spent)
 
     @cached_property
@@ -362,7 +362,7 @@ class Survey:
         return shown_up(self._spent, 4)
 
     def to_dict(self) -> Document:
-        """Give the survey as what JSON can hold, every design in it."""
+        """Return the survey as a JSON object, including its designs."""
         fields: Document = {name: getattr(self, name) for name in SURVEY_FIELDS[:-2]}
         fields |= {name: getattr(self, name) for name in OPTIONAL_FIELDS if getattr(self, name) is not None}
         groups = [group.to_dict() for group in self.groups]
@@ -607,5 +607,5 @@ def _got(value: Any) -> str:
 
 
 def _encodable(text: str) -> bool:
-    """Tell whether there are no halves of characters (surrogates), which UTF-8 cannot hold."""
+    """Return whether a text has no lone surrogates, which UTF-8 cannot encode."""
     return not any("\ud800" <= character <= "\udfff" for character in text)

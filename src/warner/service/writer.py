@@ -135,23 +135,23 @@ class Writer:
         return await self._done(self._close)
 
     async def standing(self, token: bytes | None) -> Outcome | None:
-        """Tell what would certainly become of a response, before it is made; None if nothing stands in its way."""
+        """Return the certain outcome of a response before it is made; None if it may be kept."""
         outcome: Outcome | None = await self._answer(
             self._errands, lambda: self.store.standing(token), most=self.most_waiting
         )
         return outcome
 
     async def collected(self) -> Collected:
-        """Give what was published up to now."""
+        """Return the published responses."""
         return await self._done(self.store.collected)
 
     async def healthy(self) -> bool:
-        """Tell whether a write transaction works, or has worked within the last second."""
+        """Return whether a write transaction works, or has worked within the last second."""
         return await self._done(self._healthy)
 
     @property
     def closed(self) -> bool:
-        """Whether the survey was closed when it was last looked at."""
+        """True if the survey was closed at the last look."""
         return self.latest.state == "closed"
 
     async def news(self, after: Collected | None = None) -> Collected:
@@ -177,7 +177,7 @@ class Writer:
 
     @property
     def stuck(self) -> bool:
-        """Whether the thread has not ended: then nobody else may touch the store."""
+        """True while the thread runs: nothing else may then use the store."""
         return self._thread.is_alive()
 
     async def _done(self, errand: Callable[[], Value]) -> Value:
@@ -229,7 +229,7 @@ class Writer:
         return bool(self._responses or self._errands or self._stopping)
 
     def _patience(self) -> float | None:
-        """Give the seconds until something must be done though nobody asks for it."""
+        """Return the seconds until the next scheduled task."""
         due = [self._ticked + TICK_SECONDS] if self._untidy else []
         if self.store.shared:
             due.append(self._looked + LOOK_SECONDS)
@@ -239,7 +239,7 @@ class Writer:
         return max(0.0, min(due) - time.monotonic()) if due else None
 
     def _is_over(self) -> bool:
-        """Tell whether the survey is to be closed because its time is over; a failure is tried again after a while."""
+        """Return whether the survey must be closed because its time is over; failures are retried after a delay."""
         waited = time.monotonic() - self._glanced >= TICK_SECONDS
         return not self.closed and self.store.survey.over(contract.now()) and waited
 
@@ -273,7 +273,7 @@ class Writer:
         return outcomes
 
     def _complain(self) -> None:
-        """Say in one line that responses are not kept, and why; not again for as long as that is so, for a while."""
+        """Log in one line that responses are not kept, and why; at most once in a period."""
         if time.monotonic() - self._complained >= COMPLAINT_SECONDS:
             self._complained = time.monotonic()
             self.log(f"warner: responses cannot be kept, and nobody is thanked for one: {self.trouble}\n")
@@ -285,7 +285,7 @@ class Writer:
             self._announce(self.store.collected())
 
     def _look(self) -> None:
-        """See what other processes have published, and whether one of them has closed the survey."""
+        """Read what other processes have published, and whether one of them closed the survey."""
         self._looked = time.monotonic()
         collected = self.store.collected()
         if (collected.responses, collected.state) != (self.latest.responses, self.latest.state):
@@ -315,7 +315,7 @@ class Writer:
             self.log(f"warner: the survey is {contract.closing_words(collected)}\n")
 
     def _tried(self, work: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Give what a piece of work gives, or its error."""
+        """Return the result of a task, or raise its error."""
         try:
             return work(*arguments, **options)
         except Exception as error:  # noqa: BLE001 - the thread must outlive whatever goes wrong
@@ -325,7 +325,7 @@ class Writer:
 
 
 def _tell(waiting: Iterable[_Waiting], answers: Iterable[Any]) -> None:
-    """Give each who waits the answer, in the event loop where they wait."""
+    """Deliver the outcome to each waiting request in its event loop."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
     for (_, future, loop), answer in zip(waiting, answers, strict=True):
         loops.setdefault(loop, []).append((future, answer))

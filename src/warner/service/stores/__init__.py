@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def is_url(place: str) -> bool:
-    """Tell whether a database is meant that is reached by a URL, and not a file."""
+    """Return whether the text is the URL of a database and not a file name."""
     return place.startswith(("postgresql://", "postgres://"))
 
 
@@ -53,7 +53,7 @@ def backup(place: str, target: str) -> None:
 
 
 def without_password(place: str) -> str:
-    """Give a database as it may be shown.
+    """Return the name of a database without its password.
 
     >>> without_password("postgresql://survey:secret@db.example/warner?sslmode=require&password=x")
     'postgresql://survey@db.example/warner?sslmode=require'

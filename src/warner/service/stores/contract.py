@@ -1,4 +1,4 @@
-"""What a store must do: keep, publish, close, invite, tell and tidy.
+"""Interface of a store: keep responses, publish batches, close the survey, invite, report and clean up.
 
 A response is *kept* when its transaction is on disk: its counters are added to, its nonce is remembered, and its
 invitation is spent, all of it or nothing. Counters have two numbers: what was *published*, in steps of at least
@@ -59,7 +59,7 @@ NONCES_KEPT = timedelta(days=2)  # of a closed survey: at least one day in full,
 
 
 class Outcome(enum.Enum):
-    """What became of a response."""
+    """Outcome of a response."""
 
     KEPT = "kept"  # now, or before: a retry is thanked for again
     USED = "used"  # its invitation was spent on another response
@@ -74,14 +74,14 @@ SPOILT_RECEIPTS = {REVOKED_RECEIPT: Outcome.REVOKED}  # what is said of receipts
 
 
 class Door(NamedTuple):
-    """How many more responses are taken, and what the others are told."""
+    """Number of further responses that are accepted, and the outcome of the others."""
 
     room: float
     refusal: Outcome
 
 
 def door(survey: Survey, state: str, responses: int, limit: int | None = None) -> Door:
-    """Tell who is let in at this moment, of a survey that has so many responses, published or not."""
+    """Return who may respond now, given the number of pending and published responses."""
     moment = now()
     if survey.early(moment) and state == "open":
         return Door(0, Outcome.EARLY)
@@ -92,12 +92,12 @@ def door(survey: Survey, state: str, responses: int, limit: int | None = None) -
 
 
 def complete(survey: Survey, responses: int) -> bool:
-    """Tell whether a survey has the number of responses at which it closes by itself."""
+    """Return whether a survey has the number of responses at which it closes automatically."""
     return survey.stop is not None and responses >= survey.stop
 
 
 def step_due(survey: Survey, waiting: int, responses: int) -> bool:
-    """Tell whether the responses that wait are published: ``batch`` or more, if as many can come after them.
+    """Return whether pending responses are published: at least ``batch``, if as many can still follow.
 
     So the last step of a survey that closes by itself has ``batch`` responses, too. `responses` counts all of them,
     published or not.
@@ -108,7 +108,7 @@ def step_due(survey: Survey, waiting: int, responses: int) -> bool:
 
 @dataclass(frozen=True)
 class Collected:
-    """What a store has published.
+    """Published state of a store.
 
     Attributes
     ----------
@@ -140,20 +140,20 @@ class Collected:
 
     @property
     def fixed(self) -> bool:
-        """Whether the number of responses was fixed in the survey file, before the first of them, and is reached.
+        """True if the survey reached the number of responses that its file fixed in advance.
 
         Then the moment of closing was not chosen by somebody who has watched, and intervals for one look are right.
         """
         return self.state == "closed" and self.responses == self.survey.stop
 
     def tally(self, question: str | None = None, *, by: Sequence[str] = ()) -> Tally:
-        """Give the tally of a question, by some of the groups that were asked for."""
+        """Return the tally of a question by some of the group columns."""
         asked = self.survey.question(question)
         layout = Layout(asked.listed, asked.optional)
         return layout.tally(*self._by_groups(asked, by))
 
     def open_tally(self, question: str | None = None, *, by: Sequence[str] = ()) -> OpenTally:
-        """Give the reports to a question that was answered in people's own words, once the survey is closed.
+        """Return the reports of a free-text question after the survey is closed.
 
         They are searched in one look, which whoever watches would not leave it at. What is no report any more, in a
         damaged database, is left out and counted.
@@ -186,7 +186,7 @@ class Collected:
         return OpenTally.of_rows(design, read.reports[good], group[good], **left, **grouping)
 
     def _by_groups(self, asked: Question, by: Sequence[str]) -> tuple[Integers, tuple[str, ...], tuple[Group, ...]]:
-        """Give the counters of a question, a row for each group, and the groups."""
+        """Return the counters of a question, one row for each group, and the groups."""
         cells = self.cells[self.survey.questions.index(asked)]
         width = cells.shape[-1]
         names = [group.id for group in self.survey.groups]
@@ -206,7 +206,7 @@ class Collected:
 
 
 def closing_words(collected: Collected) -> str:
-    """Say how a survey ended, and which of its intervals hold."""
+    """Return how a survey ended and which of its intervals are valid."""
     number = in_words(collected.responses, "response", "responses")
     if collected.fixed:
         return f"closed with {number}, the number that the survey file fixes: intervals for one look are right at it"
@@ -260,18 +260,18 @@ class Store(ABC):
 
     @abstractmethod
     def standing(self, token: bytes | None) -> Outcome | None:
-        """Tell what would certainly become of a response, before it is made; None if nothing stands in its way.
+        """Return the certain outcome of a response before it is made; None if it may be kept.
 
         Nothing does, as far as is told here, under an invitation that does not exist: else guesses could be tried out.
         """
 
     @abstractmethod
     def collected(self) -> Collected:
-        """Tell what was published."""
+        """Return the published state."""
 
     @abstractmethod
     def healthy(self) -> bool:
-        """Tell whether a write transaction works, by making one that changes nothing."""
+        """Return whether a write transaction works, by committing one that changes nothing."""
 
     @abstractmethod
     def tidy(self) -> bool:
@@ -282,11 +282,11 @@ class Store(ABC):
 
     @abstractmethod
     def release(self) -> None:
-        """Give the database back: nothing can be kept after that."""
+        """Close the database; no response can be kept afterwards."""
 
 
 class Sent:
-    """What was sent under the latest receipts, so that another response under the same nonce is not taken for a retry.
+    """Hashes of the latest responses by receipt, so that another response with the same nonce is no retry.
 
     It is kept in memory alone, as hashes under a key of this process. In the database, such a hash would show what was
     sent to everybody who knows the nonce.
@@ -344,7 +344,7 @@ class Ledger:
         return sorted({key for key, _ in self.entries})
 
     def settled(self, known: dict[bytes, bytes], door: Door) -> tuple[list[Outcome], dict[bytes, Bundle]]:
-        """Tell what becomes of each response, and which are to be counted, by their keys.
+        """Return the outcome of each response, and which ones are counted, by key.
 
         Parameters
         ----------
@@ -377,7 +377,7 @@ class Ledger:
         return outcomes, counted
 
     def receipt(self, bundle: Bundle) -> bytes:
-        """Give what is written in the place of an invitation."""
+        """Return the hash that replaces an invitation in the database."""
         return _entry(bundle)[1]
 
 
@@ -406,12 +406,12 @@ def added(survey: Survey, bundles: Collection[Bundle]) -> list[Integers]:
 
 
 def kept_reports(bundles: Iterable[Bundle]) -> list[tuple[KeptReport, int]]:
-    """Give the reports that are kept themselves, and how often each came, in an order that is not that of arrival."""
+    """Return the kept reports and their frequencies, in an order that is independent of arrival."""
     return sorted(Counter(report for bundle in bundles for report in bundle.reports).items())
 
 
 def by_question(rows: Iterable[tuple[int, int, str, int]]) -> Kept:
-    """Put rows of question, joint group, report and number together by question."""
+    """Group rows of question, joint group, report and count by question."""
     found: Kept = {}
     for question, stratum, report, number in rows:
         found.setdefault(question, []).append((stratum, report, int(number)))
@@ -439,17 +439,17 @@ def refuse_other_number(
 
 
 def today() -> date:
-    """Give the day, in UTC; no finer time is ever stored."""
+    """Return the current day in UTC; no finer time is ever stored."""
     return now().date()
 
 
 def now() -> datetime:
-    """Give the time."""
+    """Return the current time."""
     return datetime.now(UTC)
 
 
 def folded(survey: Survey, counters: Sequence[Integers]) -> tuple[Integers, ...]:
-    """Give a row for each joint group to the counters of each question."""
+    """Reshape the counters of each question to one row for each joint group."""
     return tuple(np.asarray(cells).reshape(survey.strata, -1) for cells in counters)
 
 
@@ -490,7 +490,7 @@ def refuse_other_survey(survey: Survey, stored: Survey, where: str) -> None:
 
 
 def standing(survey: Survey, receipt: bytes | None, entrance: Door) -> Outcome | None:
-    """Tell what would certainly become of a response under an invitation with this receipt; None if it is not known."""
+    """Return the certain outcome of a response under an invitation with this receipt; None if it is not known."""
     if entrance.room <= 0:
         return entrance.refusal
     if not survey.invited or receipt in {None, UNSPENT_RECEIPT}:
@@ -524,7 +524,7 @@ def refuse_invitations(survey: Survey, state: str, tokens: Sequence[bytes]) -> N
 
 @contextlib.contextmanager
 def fresh(target: Path) -> Iterator[Path]:
-    """Give an empty private file to write to; it becomes `target` when all went well, if there is no such file yet."""
+    """Yield an empty private file that is renamed to `target` on success, unless that file exists."""
     if target.exists():
         raise FileExistsError(f"{target} already exists and is not overwritten; give another name")
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")

@@ -207,7 +207,7 @@ class PostgresStore(Store):
         return outcomes
 
     def _take_stripe(self) -> None:
-        """Take the first stripe that no other process holds; its counters are made before anything is added."""
+        """Lock the first free stripe and create its counters."""
         if self._stripe is not None and self._connection is not None:
             return
         with self._transaction() as connection:
@@ -307,7 +307,7 @@ class PostgresStore(Store):
         return sum(receipt not in {UNSPENT_RECEIPT, REVOKED_RECEIPT} for receipt in known.values())
 
     def standing(self, token: bytes | None) -> Outcome | None:
-        """Tell what would certainly become of a response, before it is made; None if nothing stands in its way."""
+        """Return the certain outcome of a response before it is made; None if it may be kept."""
         key = b"" if token is None else hashed("token", token)
         with self._transaction() as connection:
             entrance = door(self.survey, _state(connection), sum(_sums(connection)))
@@ -364,7 +364,7 @@ class PostgresStore(Store):
             connection.execute("delete from seen")
 
     def release(self) -> None:
-        """Give the stripe back; what is pending in it is published by whoever takes it next, or at the closing."""
+        """Release the stripe; its pending responses are published by the next owner or at the closing."""
         if self._spent:
             with contextlib.suppress(OSError), self._transaction(mode=ALONE, wait=TIDYING_MILLISECONDS) as connection:
                 _rewrite(connection, self.survey)
@@ -434,7 +434,7 @@ def _state(connection: psycopg.Connection) -> str:
 
 
 def _sums(connection: psycopg.Connection) -> tuple[int, int]:
-    """Give the number of responses that are pending in all stripes, and of those that are published."""
+    """Return the number of pending responses in all stripes and of published responses."""
     days = _days(connection)
     return sum(day[1] for day in days), sum(day[2] for day in days)
 
@@ -446,7 +446,7 @@ def _days(connection: psycopg.Connection) -> list[tuple[str, int, int]]:
 
 
 def _counters(connection: psycopg.Connection, survey: Survey, where: str) -> tuple[list[Integers], list[Integers]]:
-    """Give the pending and the published counters of each question, all stripes added up."""
+    """Return the pending and published counters of each question, summed over all stripes."""
     rows = connection.execute(
         "select question, sum(pending)::bigint, sum(published)::bigint from counts "
         "group by question, cell order by question, cell"
@@ -473,12 +473,12 @@ def _collected(connection: psycopg.Connection, survey: Survey, where: str, kept:
 
 
 def _numbers_kept(connection: psycopg.Connection) -> list[tuple[int, int, int]]:
-    """Give the number of kept reports of each question and joint group."""
+    """Return the number of kept reports of each question and joint group."""
     return connection.execute("select question, stratum, sum(number)::bigint from reports group by 1, 2").fetchall()
 
 
 def _reports(connection: psycopg.Connection, survey: Survey) -> list[tuple[int, int, str, int]]:
-    """Give the kept reports in the order of their keys."""
+    """Return the kept reports in the order of their keys."""
     if not survey.open_questions:
         return []
     return connection.execute("select question, stratum, report, number from reports order by 1, 2, 3").fetchall()

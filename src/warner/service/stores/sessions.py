@@ -34,7 +34,7 @@ SILENT_SETTINGS = {
 
 
 def schema(name: str) -> str:
-    """Give the name of the schema of a survey: its id after ``warner_``, with underscores for hyphens.
+    """Return the schema name of a survey: ``warner_`` and its id, with underscores for hyphens.
 
     >>> schema("drinking-2026")
     'warner_drinking_2026'
@@ -46,7 +46,7 @@ def schema(name: str) -> str:
 
 
 def driver() -> ModuleType:
-    """Give psycopg, if it is installed."""
+    """Return the module psycopg, or raise an error if it is not installed."""
     try:
         import psycopg
     except ImportError:
@@ -55,7 +55,7 @@ def driver() -> ModuleType:
 
 
 def parts(place: str) -> tuple[str, str | None]:
-    """Give the URL that PostgreSQL reads, and the id of a survey that stands after it, if any."""
+    """Split a URL into the part that PostgreSQL reads and the id of a survey, if any."""
     url, mark, name = place.rpartition("#")
     return (url, name) if mark and IDENTIFIER.fullmatch(name) else (place, None)
 
@@ -115,7 +115,7 @@ def _wait_for_the_disk(connection: psycopg.Connection) -> None:
 
 @contextlib.contextmanager
 def reading(place: str) -> Iterator[tuple[psycopg.Connection, str]]:
-    """Give a connection at one moment of a survey, with the name of its schema."""
+    """Yield a connection with a snapshot of a survey, and the name of its schema."""
     url, name = parts(place)
     library = driver()
     try:
@@ -145,7 +145,7 @@ def _schema(connection: psycopg.Connection, name: str | None) -> str:
 
 
 def lock(connection: psycopg.Connection, mode: str | None, *, wait: int = 0, snapshot: bool = False) -> None:
-    """Take the lock that comes before all others; with a snapshot, all that follows is of one moment after it."""
+    """Acquire the first lock in the lock order; with a snapshot, later reads see one state of the database."""
     if snapshot:
         connection.execute("set transaction isolation level repeatable read")
     if wait:
@@ -155,12 +155,12 @@ def lock(connection: psycopg.Connection, mode: str | None, *, wait: int = 0, sna
 
 
 def first_line(error: Exception) -> str:
-    """Give what an error of PostgreSQL says, without the details, which may carry values."""
+    """Return the message of a PostgreSQL error without its details, which may contain values."""
     return str(error).strip().partition("\n")[0]
 
 
 def single(connection: psycopg.Connection, query: str, *values: object) -> Any:
-    """Give the value that a query asks for."""
+    """Return the single value of a query."""
     row = connection.execute(query, values).fetchone()
     assert row is not None
     return row[0]

@@ -243,7 +243,7 @@ class SqliteStore(Store):
         return sum(receipt not in {UNSPENT_RECEIPT, REVOKED_RECEIPT} for receipt in known.values())
 
     def standing(self, token: bytes | None) -> Outcome | None:
-        """Tell what would certainly become of a response, before it is made; None if nothing stands in its way."""
+        """Return the certain outcome of a response before it is made; None if it may be kept."""
         with worded(self.path):
             entrance = door(self.survey, self._state(), sum(self._days()))
             key = None if token is None else hashed("token", token)
@@ -279,7 +279,7 @@ class SqliteStore(Store):
             self._connection.execute("delete from seen")
 
     def release(self) -> None:
-        """Give the database back, as one file without a log beside it."""
+        """Close the database as a single file without a log."""
         # Where somebody reads, the log stays, empty, until the next start; where the file is another's, so is its log.
         with contextlib.suppress(sqlite3.Error, OSError):
             self._refuse_other_file()
@@ -307,7 +307,7 @@ class SqliteStore(Store):
                 raise
 
     def _days(self) -> tuple[int, int]:
-        """Give the number of responses that are pending, and of those that are published."""
+        """Return the number of pending and of published responses."""
         row = self._connection.execute("select total(pending), total(published) from days").fetchone()
         return int(row[0]), int(row[1])
 
@@ -342,7 +342,7 @@ class SqliteStore(Store):
 
 
 def is_database(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file is a database of `warner collect`, by its first bytes."""
+    """Return whether a file is a database of `warner collect`, by its first bytes."""
     with Path(path).open("rb") as file:
         head = file.read(100)
     return head.startswith(SQLITE_MAGIC) and int.from_bytes(head[68:72]) == APPLICATION_ID
@@ -382,7 +382,7 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def _reading(place: str) -> Iterator[sqlite3.Connection]:
-    """Give a connection that changes nothing."""
+    """Yield a read-only connection."""
     path = resolved(place)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {place}")
@@ -393,7 +393,7 @@ def _reading(place: str) -> Iterator[sqlite3.Connection]:
 
 
 def _without_log(path: Path) -> bool:
-    """Tell a file that was copied from under a running survey, without the log beside it: nobody writes to it.
+    """Return whether a file was copied from a running survey without its log, so that no process writes to it.
 
     SQLite would make such a log in order to read it, or fail where it may not write.
     """
@@ -423,7 +423,7 @@ def _counters(connection: sqlite3.Connection, survey: Survey, column: str, where
 
 
 def _numbers_kept(connection: sqlite3.Connection) -> list[tuple[int, int, int]]:
-    """Give the number of kept reports of each question and joint group."""
+    """Return the number of kept reports of each question and joint group."""
     return connection.execute("select question, stratum, total(number) from reports group by 1, 2").fetchall()
 
 
