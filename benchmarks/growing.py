@@ -1,4 +1,4 @@
-"""How time grows with the size of a problem: exponents over four sizes, and ratios at one, in processor time."""
+"""Growth of time with the size of a problem: exponents over four sizes and ratios at one, in processor time."""
 
 from __future__ import annotations
 

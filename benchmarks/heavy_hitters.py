@@ -97,7 +97,7 @@ def discovered(people: Integers, bits: int, epsilon: float, seed: int) -> list[i
 
 
 def judged(named: list[int], people: Integers) -> tuple[int, float, int]:
-    """Give how many values were named, F1 for the most common ones, and how many of the named nobody holds."""
+    """Return the number of named values, F1 for the most common ones, and the number of false names."""
     values, counts = np.unique(people, return_counts=True)
     top = set(values[np.argsort(-counts, kind="stable")[:WANTED]].tolist())
     first = named[:WANTED]

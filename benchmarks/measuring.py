@@ -1,4 +1,4 @@
-"""How a promise is measured: the best of several times, as a ratio to a yardstick timed in the same run."""
+"""Measurement of speed targets: the best of several times, as a ratio to a yardstick in the same run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def seconds(work: Callable[[], object]) -> float:
 def compared(
     yardstick: Callable[[], object], work: Callable[[], object], rounds: int, repeats: int = 1
 ) -> tuple[float, float, float]:
-    """Give the ratio of the best times, and the smallest and largest ratio of a single round."""
+    """Return the ratio of the best times, and the smallest and largest ratio of a single round."""
     work()  # warm up
     pairs = [(seconds(yardstick), min(seconds(work) for _ in range(repeats))) for _ in range(rounds)]
     ratios = [mine / other for other, mine in pairs]

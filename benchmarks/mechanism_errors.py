@@ -55,7 +55,7 @@ class Setting(NamedTuple):
 
 
 def errors(name: str, design: Design, setting: Setting) -> dict[str, float]:
-    """Give the mean squared error of each estimator, summed over the answers, over the exact one of inv; and that."""
+    """Return the mean squared error of each estimator, summed over the answers, over the exact one of inv; and that."""
     truth = zipf(setting.k, setting.exponent)
     question = PlanningQuestion("error", None, Confidence(), 0.8, None, None, truth)
     exact = setting.k * Precision(design, question).error(float(setting.n)) ** 2
@@ -71,7 +71,7 @@ def errors(name: str, design: Design, setting: Setting) -> dict[str, float]:
 
 
 def surveyed(design: Design, truth: Array, n: int, rng: np.random.Generator) -> Tally:
-    """Ask n people of a population, one by one, and count their reports."""
+    """Randomize the answers of n respondents one by one, and count their reports."""
     people = np.repeat(np.arange(design.k), rng.multinomial(n, truth))
     reports = design.draw(people, rng.bytes)
     counts, number, histogram = design.counted(reports)
@@ -79,7 +79,7 @@ def surveyed(design: Design, truth: Array, n: int, rng: np.random.Generator) -> 
 
 
 def geometric(values: list[float]) -> float:
-    """Give the geometric mean."""
+    """Return the geometric mean."""
     return math.exp(float(np.log(values).mean()))
 
 
@@ -147,7 +147,7 @@ def run() -> dict[tuple[str, Setting], dict[str, float]]:
 
 
 def written(page: str, made: str) -> str:
-    """Put what is made into its place on the page."""
+    """Insert what is made into its place on the page."""
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{made}\n{END}{rest.split(END)[1]}"
 

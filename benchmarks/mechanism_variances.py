@@ -1,4 +1,4 @@
-"""What randomizing adds to the variance of a mean and of a distribution: two tables of docs/which-mechanism.md.
+"""Variance that randomization adds to a mean and a distribution: two tables of docs/which-mechanism.md.
 
 `make mechanisms` runs it, for some seconds. Every number is exact, by the formulas of `warner.mechanisms`; nothing is
 simulated. A test compares the page with it.
@@ -43,7 +43,7 @@ def tables() -> Iterator[str]:
 
 
 def written(page: str) -> str:
-    """Put the tables into their place on the page."""
+    """Insert the tables into their place on the page."""
     before, rest = page.split(BEGIN)
     made = "\n".join(tables())
     return f"{before}{BEGIN}\n{made}\n\n{END}{rest.split(END)[1]}"

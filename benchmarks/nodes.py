@@ -1,4 +1,4 @@
-"""What a draw costs in a respondent's browser, measured in Node."""
+"""Time of a draw in a respondent's browser, measured in Node."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ console.log(JSON.stringify(times.map((each) => each.slice(1))));
 
 
 def microseconds(node: str, designs: list[Device], draws: int) -> list[list[float]]:
-    """Give the time of one draw under each design in each round."""
+    """Return the time of one draw under each design in each round."""
     texts = json.dumps([design.to_dict() for design in designs])
     command = [node, "--input-type=module", "-e", SCRIPT, WEB.as_uri(), texts, str(ROUNDS), str(draws)]
     times: list[list[float]] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -18,7 +18,7 @@ SIDES = {256: 16, 1024: 32}  # two questions with so many answers have so many p
 
 
 def designs(k: int) -> dict[str, Design]:
-    """Give every mechanism, and every kind of it that is compared with others, for k answers at epsilon 1."""
+    """Return every mechanism, and every kind of it that is compared with others, for k answers at epsilon 1."""
     labels = [f"answer {number}" for number in range(k)]
     made: dict[str, Design] = {}
     for mechanism in MECHANISMS.values():

@@ -1,4 +1,4 @@
-"""What is found among the values of a real list, with and without an expected list.
+"""Discovered values of a real list, with and without an expected list.
 
     python benchmarks/open_words.py FILE LETTERS LENGTH [PEOPLE]
 

@@ -1,4 +1,4 @@
-"""What is published, restated: the yardstick that the speeds are measured against.
+"""Published methods, reimplemented: the yardstick of the speed targets.
 
 MLE* and IBU follow the listing in Pinzón et al., "Estimating the True Distribution of Data Collected with Randomized
 Response" (AAAI 2026), supplementary material, section "Code for reproducibility": the same sorting, the same scalar

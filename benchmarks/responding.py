@@ -36,7 +36,7 @@ PATIENCE = 60.0  # seconds that a server may take to start
 
 
 def example() -> Survey:
-    """Give a survey of three questions."""
+    """Return a survey of three questions."""
     design = RandomizedResponse(["never", "once", "a few times", "every month", "every week"], epsilon=1.5)
     questions = tuple(Question(f"q{i}", "How often?", "device", design) for i in range(3))
     return Survey("bench", "A survey", "en", "", "", "", "counts", 10, "open", (), questions)
@@ -94,7 +94,7 @@ class Crowd:
         transport.write(self.before + nonce + self.after)
 
     def rate(self, port: int, *, seconds: float = 1e9, enough: int = sys.maxsize) -> float:
-        """Give the responses per second that were thanked for."""
+        """Return the responses per second that were thanked for."""
         return asyncio.run(self._rate(port, seconds, enough))
 
     async def _rate(self, port: int, seconds: float, enough: int) -> float:
@@ -128,7 +128,7 @@ def served(folder: Path, *command: str) -> Iterator[tuple[subprocess.Popen[str],
 
 
 def resident(process: subprocess.Popen[str]) -> float:
-    """Give the memory that a process holds, in MB."""
+    """Return the memory that a process holds, in MB."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) / 1024
 

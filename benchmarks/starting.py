@@ -1,4 +1,4 @@
-"""What a command takes before it can begin: processor time of whole processes, whatever else the machine does."""
+"""Start-up of commands: processor time of whole processes, independent of the load."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def line(work: str, yardstick: str, least: float, pairs: list[tuple[float, float
 
 
 def kept_together_and_alone(folder: Path) -> list[tuple[float, float]]:
-    """Give responses per second of the writer alone, with all that wait in one transaction, and with one each."""
+    """Return responses per second of the writer alone, with all that wait in one transaction, and with one each."""
     stores = [SqliteStore.opened(str(folder / f"{name}.db"), example()) for name in ("together", "alone")]
     try:
         return [
@@ -84,7 +84,7 @@ def written_rate(store: SqliteStore, number: int, together: int) -> float:
 
 
 def durable_and_not(folder: Path) -> list[tuple[float, float]]:
-    """Give responses per second over HTTP, of a server that waits for the disk and of one that does not."""
+    """Return responses per second over HTTP, of a server that waits for the disk and of one that does not."""
     survey = example()
     survey.save(folder / "survey.json")
     crowd = Crowd(survey)

@@ -1,4 +1,4 @@
-"""How the site is built: MyST pages, and the reference from the docstrings."""
+"""Configuration of the site: MyST pages, and the reference from the docstrings."""
 
 from __future__ import annotations
 

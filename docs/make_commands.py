@@ -42,7 +42,7 @@ def printed(*words: str) -> str:
 
 
 def page(run: Callable[..., str] = printed) -> str:
-    """Give the whole page, from what the commands print when they are run."""
+    """Return the whole page, from what the commands print when they are run."""
     parts = [OPENING]
     for command in ("", *get_group(app).commands):
         text = "\n".join(line.rstrip() for line in run(*command.split(), "--help").strip().splitlines())

@@ -41,7 +41,7 @@ LOOKED_AT = (
 
 
 class Results:
-    """What a run of the comparison left in its folder."""
+    """Results that a run of the comparison left in its folder."""
 
     def __init__(self, folder: Path) -> None:
         self.summary: dict[str, list[dict[str, Any]]] = json.loads(
@@ -52,11 +52,11 @@ class Results:
             self.lines = list(csv.DictReader(file))
 
     def of(self, section: str, measure: str = "squared_error") -> dict[str, dict[str, Any]]:
-        """Give the summaries of a section, by estimator."""
+        """Return the summaries of a section, by estimator."""
         return {one["estimator"]: one for one in self.summary[section] if one["measure"] == measure}
 
     def blocks(self) -> dict[str, str]:
-        """Give what is measured, by the name of its block."""
+        """Return what is measured, by the name of its block."""
         return {
             "settings": self.in_words(),
             "judged": self.judged(),
@@ -66,7 +66,7 @@ class Results:
         }
 
     def in_words(self) -> str:
-        """Say how much was run."""
+        """Return how much was run."""
         count = {tuple(line[name] for name in SETTING) for line in self.lines}
         shown = {name: _listed(self.settings[name]) for name in ("answers", "people", "epsilons")}
         paper = {name: _listed(self.settings[f"paper_{name}"]) for name in ("answers", "people", "epsilons")}

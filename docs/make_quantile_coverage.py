@@ -56,7 +56,7 @@ SHAPES: dict[str, Callable[[int], Array]] = {
 
 
 class Cell(NamedTuple):
-    """How often the interval of one quantile held in the surveys of one shape, and its mean length in the range."""
+    """Coverage of the interval of one quantile in the surveys of one shape, and its mean length in the range."""
 
     held: float
     length: float

@@ -12,7 +12,7 @@ from warner.service.responses import OPEN_TOKEN, Bodies
 
 
 def open_survey(designs: Any = (COIN,), **fields: Any) -> dict[str, Any]:
-    """Give the document of a survey with a question for each design, and other fields as given."""
+    """Return the document of a survey with a question for each design, and other fields as given."""
     questions = [
         {"id": f"q{place + 1}", "text": f"Question {place + 1}?", "mode": "device", "design": design.to_dict()}
         for place, design in enumerate(designs)
@@ -23,7 +23,7 @@ def open_survey(designs: Any = (COIN,), **fields: Any) -> dict[str, Any]:
 
 
 def random_body(bodies: Bodies, answers: Any = None, *, token: str = OPEN_TOKEN, groups: Any = ()) -> bytes:
-    """Give the body of a person who holds these answers, in code; the first one to each question if none are given."""
+    """Return the body of a respondent with these answers, in code; by default the first answer to each question."""
     asked = bodies.survey.questions
     held = [0] * len(asked) if answers is None else answers
     reports = [q.design.draw(np.array([x]), os.urandom)[0] for q, x in zip(asked, held, strict=True)]

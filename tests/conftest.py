@@ -32,7 +32,7 @@ STARTED = pytest.StashKey[float]()
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_database() -> Iterator[None]:
-    """Let one DuckDB read all files in this process: to start one takes longer than to read a small file."""
+    """Use one DuckDB connection for all files in this process: starting one takes longer than reading a small file."""
     from warner.memory import refuse_small_address_space
     from warner.reports import files
 
@@ -70,7 +70,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def processor_seconds() -> float:
-    """Give what this process used, and those that it started and that ended."""
+    """Return what this process used, and those that it started and that ended."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 

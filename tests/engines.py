@@ -35,7 +35,7 @@ def spark_session() -> Any:
 
 
 def in_engine(engine: str, table: Table, folder: Path) -> Any:
-    """Put a table of strings, integers, floats and None into an engine, or into a file for it."""
+    """Insert a table of strings, integers, floats and None into an engine, or into a file for it."""
     return ENGINES[engine](table, folder)
 
 
@@ -73,7 +73,7 @@ def _ibis(table: Table, folder: Path) -> Any:
 
 
 def sqlite_table(table: Table, folder: Path) -> Any:
-    """Give a table of a database that answers only the thread that opened it."""
+    """Return a table of a database that answers only the thread that opened it."""
     ibis = pytest.importorskip("ibis")
     kinds = {"string": "text", "bigint": "integer", "double": "real"}
     columns = ", ".join(f'"{name}" {kinds[_sql_type(values)]}' for name, values in table.items())

@@ -65,7 +65,7 @@ def inv_p(counts: Sequence[int], design: RandomizedResponse) -> Shares:
 
 
 def growth(shares: Shares, counts: Sequence[int], design: RandomizedResponse) -> Shares:
-    """Give the gradient g of the log-likelihood per report, scaled so that the sum of shares times g is one."""
+    """Return the gradient g of the log-likelihood per report, scaled so that the sum of shares times g is one."""
     p, q = probabilities(design)
     n = sum(counts)
     ratios = [

@@ -14,7 +14,7 @@ FOLDER = Path(os.environ.get("WARNER_DATA", Path(__file__).parents[2] / "shared"
 
 
 def data_file(name: str) -> Path:
-    """Give the path of a file of real data, or skip the test."""
+    """Return the path of a file of real data, or skip the test."""
     path = FOLDER / name
     if not path.exists():
         pytest.skip(f"real data: there is no {name} in the folder that WARNER_DATA names, nor in ../shared/data")
@@ -22,14 +22,14 @@ def data_file(name: str) -> Path:
 
 
 def columns(name: str) -> dict[str, list[Any]]:
-    """Give the columns of a CSV file; what is not a number is a text, and NA or nothing is None."""
+    """Return the columns of a CSV file; what is not a number is a text, and NA or nothing is None."""
     with data_file(name).open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {key: [_value(row[key]) for row in rows] for key in rows[0]}
 
 
 def published() -> dict[str, Any]:
-    """Give what was published, and recomputed, of two surveys with covariates."""
+    """Return what was published, and recomputed, of two surveys with covariates."""
     result: dict[str, Any] = json.loads(data_file("regression/published.json").read_text(encoding="utf-8"))
     return result
 

@@ -62,7 +62,7 @@ while True:
 
 
 class Reader:
-    """What `readstat` asks of a child: its answers, and the exit code with which it ends."""
+    """Protocol between `readstat` and its child process: the output and the exit code."""
 
     def __init__(self, answers: IO[bytes], told: IO[bytes]) -> None:
         self.stdout, self._told, self._number = answers, told, int(told.readline())
@@ -82,7 +82,7 @@ class Reader:
 
 @contextmanager
 def forked_readers() -> Iterator[Callable[[Document, IO[bytes]], AbstractContextManager[Any]]]:
-    """Give what can stand in for `readstat._child`."""
+    """Return what can stand in for `readstat._child`."""
     if not hasattr(os, "fork"):
         yield readstat._child
         return

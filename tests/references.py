@@ -11,7 +11,7 @@ FOLDER = ROOT / "tests" / "reference"
 
 
 def reference(name: str) -> Any:
-    """Give what a file of the folder holds."""
+    """Return what a file of the folder holds."""
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 

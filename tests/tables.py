@@ -36,12 +36,12 @@ def random_channel(rng: np.random.Generator, answers: int, outputs: int, concent
 
 
 def rates(design: Any, size: Any = 1) -> tuple[float, float]:
-    """Give base and gain of reports that name one of `size` answers: each of the others leads there with q a piece."""
+    """Return base and gain of reports that name one of `size` answers: each other answer leads there with q."""
     return size * design.q, design.p - design.q
 
 
 def binomial(counts: Any, n: Any, design: Any, size: Any = 1) -> Binomial:
-    """Give the counts of reports that name one of `size` answers, with how they follow its share."""
+    """Return the counts of reports that name one of `size` answers, with how they follow its share."""
     return Binomial(counts, n, *rates(design, size))
 
 

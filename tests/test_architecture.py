@@ -78,7 +78,7 @@ def place(module: str) -> int:
 
 
 def imports(module: str) -> list[tuple[str, bool]]:
-    """Give the modules of ours that a module imports, and whether it does so inside a function."""
+    """Return the modules of ours that a module imports, and whether it does so inside a function."""
     nodes = nodes_of(TEXTS[module])
     inside = {id(node) for function in nodes if isinstance(function, ast.FunctionDef) for node in ast.walk(function)}
     result = []
@@ -159,7 +159,7 @@ METHOD_NAMES = set(METHODS) - {"power"}
 
 
 def method_names(text: str) -> list[int]:
-    """Give the lines that spell a method's name, but for defaults in the signature of a function."""
+    """Return the lines that spell a method's name, but for defaults in the signature of a function."""
     defaults = {
         id(default)
         for function in nodes_of(text)
@@ -185,7 +185,7 @@ def test_the_name_of_a_method_would_be_seen() -> None:
 
 
 def spelled_mechanisms(text: str) -> list[int]:
-    """Give the lines that spell a mechanism's name, and nothing else, as it stands in files or on a command line."""
+    """Return the lines that spell a mechanism's name, and nothing else, as it stands in files or on a command line."""
     known = {name.casefold() for name in MECHANISMS}
     return [
         node.lineno
@@ -259,7 +259,7 @@ def test_no_public_function_has_the_name_of_a_module() -> None:
 
 
 def listed(package: str) -> list[str]:
-    """Give the names that the head of a package lists: one or several on a line, then two spaces and what they are."""
+    """Return the names that the head of a package lists: one or several on a line, and a description."""
     head = ast.get_docstring(ast.parse(TEXTS[f"{package}/__init__"])) or ""
     lines = head.partition("Its files::")[2].splitlines()
     return [name for line in lines if line.startswith("    ") for name in line.strip().partition("  ")[0].split()]
@@ -348,7 +348,7 @@ DOCUMENTED = {"inference/presence": {"found"}}
 
 
 def general_names(text: str) -> list[str]:
-    """Give the functions, classes and attributes whose name is one of `NO_NAMES`."""
+    """Return the functions, classes and attributes whose name is one of `NO_NAMES`."""
     nodes = nodes_of(text)
     named = [node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     named += [node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]

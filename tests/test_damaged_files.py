@@ -209,7 +209,7 @@ KINDS = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with the same reports in every format."""
+    """Return a folder with the same reports in every format."""
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pytest.importorskip("duckdb", reason="reading files is an extra, and not installed")
     reports = ["yes", "no", None, "no", "maybe", "yes"] * 3

@@ -94,7 +94,7 @@ def test_the_command_page_names_every_option_there_is(tmp_path: Path) -> None:
     spec.loader.exec_module(module)
 
     def options(text: str) -> list[set[str]]:
-        """Give the options of each command: versions of Typer differ in how they lay them out."""
+        """Return the options of each command: versions of Typer differ in how they lay them out."""
         return [set(re.findall(r"--[a-z][a-z-]+", section)) for section in text.split("\n## ")[1:]]
 
     committed = (DOCS / "commands.md").read_text(encoding="utf-8")
@@ -125,7 +125,7 @@ def test_every_card_of_the_home_page_has_a_picture_and_leads_to_a_page() -> None
 
 
 def headings(page: Path) -> set[str]:
-    """Give the anchors of a page's headings, as GitHub and Sphinx make them."""
+    """Return the anchors of a page's headings, as GitHub and Sphinx make them."""
     texts = re.findall(r"^#+ (.+)$|^\((.+)\)=$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", (text or name).lower()).replace(" ", "-") for text, name in texts}
 
@@ -166,7 +166,7 @@ def test_the_survey_on_the_page_is_the_example() -> None:
             question.pop("help", "")
 
     def agree(short: object, whole: object) -> bool:
-        """Tell whether they are the same, but for texts that are cut short with dots."""
+        """Return whether they are the same, but for texts that are cut short with dots."""
         if isinstance(short, dict) and isinstance(whole, dict):
             return short.keys() == whole.keys() and all(agree(short[name], whole[name]) for name in short)
         if isinstance(short, list) and isinstance(whole, list):

@@ -26,7 +26,7 @@ HOLDING = """if True:
 
 
 def msvcrt() -> Any:
-    """Give a stand-in for the locks of Windows: a region of a file, held by one open file at a time."""
+    """Return a stand-in for the locks of Windows: a region of a file, held by one open file at a time."""
     fcntl = pytest.importorskip("fcntl", reason="this system has the real one")
     module = ModuleType("msvcrt")
 
@@ -43,7 +43,7 @@ def msvcrt() -> Any:
 
 @pytest.fixture(params=["this system", "Windows"])
 def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Let the lock be that of this system, and that of Windows, whose files cannot be removed while they are open."""
+    """Use the file lock of this system and that of Windows, where open files cannot be removed."""
     if request.param == "Windows":
         monkeypatch.setitem(sys.modules, "msvcrt", msvcrt())
         monkeypatch.setattr("warner.documents.sys", SimpleNamespace(platform="win32"))

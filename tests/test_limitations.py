@@ -1,4 +1,4 @@
-"""What the page "Limitations" says of the program is so: each claim that a call can show is shown here.
+"""Claims on the page "Limitations": each claim that a call can show is shown here.
 
 If one of these fails because something got better, the page has to be mended with it.
 """

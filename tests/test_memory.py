@@ -1,4 +1,4 @@
-"""What does not fit into memory is refused before it is taken, with numbers."""
+"""Requests that exceed the memory are rejected in advance, with numbers."""
 
 from __future__ import annotations
 

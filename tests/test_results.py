@@ -1,4 +1,4 @@
-"""What all results share: rows for JSON, numbers that JSON can hold, and tables of coefficients."""
+"""Result kit: rows for JSON, numbers that JSON can hold, declared tables, and tables of coefficients."""
 
 from __future__ import annotations
 

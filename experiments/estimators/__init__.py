@@ -1,4 +1,4 @@
-"""How close the estimators come: all of them, on many populations, against the best in hindsight of three.
+"""Contests of estimators on many populations, relative to the best of three in hindsight.
 
 Made into one command, ``python -m experiments estimators``; `experiments.estimators.run.compare` is the same from
 Python, and takes your own estimators and data as well.

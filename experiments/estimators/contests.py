@@ -76,7 +76,7 @@ class Contest:
 
     @property
     def title(self) -> str:
-        """What it is in a line."""
+        """One-line description."""
         return f"{self.population.name}, K = {self.population.k:,}, N = {self.n:,}, ε = {self.epsilon:g}"
 
     @property
@@ -88,7 +88,7 @@ class Contest:
 
     @property
     def section(self) -> tuple[str, str]:
-        """What it is counted with: its mechanism, and the kind of its population."""
+        """Mechanism and kind of the population, by which the outcome is grouped."""
         return self.mechanism, self.population.kind
 
     @property
@@ -98,7 +98,7 @@ class Contest:
 
     @property
     def design(self) -> Design:
-        """What every answer goes through."""
+        """Design of the reports."""
         made = MECHANISMS[self.mechanism].for_epsilon(self.population.k, self.epsilon)
         assert made is not None  # both mechanisms follow from epsilon
         return made
@@ -139,7 +139,7 @@ class Contest:
         return found
 
     def parsed(self, columns: Columns) -> Errors:
-        """Take the columns apart again; they must hold every seed."""
+        """Split the columns again; they must hold every seed."""
         by_estimator: Errors = {}
         for name in dict.fromkeys(columns["estimator"].tolist()):
             rows = columns["estimator"] == name
@@ -149,7 +149,7 @@ class Contest:
         return by_estimator
 
     def by(self, own: OwnEstimator) -> Contest:
-        """Give the same setting for a user's own estimator."""
+        """Return the same setting for a user's own estimator."""
         return replace(self, own=own)
 
 

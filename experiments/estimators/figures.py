@@ -73,7 +73,7 @@ def _settings(found: Outcomes, measure: str) -> CaptionedFigure:
 
 
 def _explain_dots(figure: Figure) -> None:
-    """Give the figure its legend."""
+    """Add the legend to the figure."""
     from matplotlib.lines import Line2D
 
     dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4, "markeredgewidth": 0}

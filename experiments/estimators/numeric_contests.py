@@ -78,7 +78,7 @@ def numeric_population(name: str, k: int) -> Population:
 
 
 def incomes(histogram: Histogram, k: int) -> Population:
-    """Put dollars from 0 up to `INCOME_BOUND` into K bins of equal width."""
+    """Insert dollars from 0 up to `INCOME_BOUND` into K bins of equal width."""
     inside = (histogram.values >= 0) & (histogram.values < INCOME_BOUND)
     places = histogram.values[inside] * k // INCOME_BOUND
     people = np.bincount(places, weights=histogram.counts[inside], minlength=k)
@@ -107,7 +107,7 @@ class NumericContest:
 
     @property
     def title(self) -> str:
-        """What it is in a line."""
+        """One-line description."""
         return f"{self.population.name}, N = {self.n:,}, ε = {self.epsilon:g}"
 
     @property
@@ -137,7 +137,7 @@ class NumericContest:
         return columns | {"estimator": columns["estimator"].astype(object)}
 
     def parsed(self, columns: dict[str, Counts]) -> dict[str, dict[str, float]]:
-        """Give the mean distances of each estimator; the columns must hold every seed."""
+        """Return the mean distances of each estimator; the columns must hold every seed."""
         by_estimator = {}
         for name in dict.fromkeys(columns["estimator"].tolist()):
             rows = columns["estimator"] == name

@@ -58,7 +58,7 @@ class Shape(NamedTuple):
 
 
 def made_up(name: str, k: int) -> Population:
-    """Give a population of `SHAPES` with k answers.
+    """Return a population of `SHAPES` with k answers.
 
     >>> made_up("linear", 3).shares * 6  # in proportion 1 : 2 : 3
     array([1., 2., 3.])
@@ -95,13 +95,13 @@ def _two_heads(k: int) -> Array:
 
 
 def _in_steps(k: int, heights: tuple[float, ...], parts: tuple[float, ...]) -> Array:
-    """Give heights to consecutive parts of the answers."""
+    """Assign heights to consecutive parts of the answers."""
     ends = np.cumsum(parts)[:-1] * k
     return np.array(heights)[np.searchsorted(ends, _ranks(k) - 0.5)]
 
 
 def _head(share: float, rest: Array) -> Array:
-    """Give one answer a share, and the rest to the others."""
+    """Assign a share to one answer, and the rest to the others."""
     return np.concatenate([[share], (1 - share) * rest / rest.sum()])
 
 
@@ -115,7 +115,7 @@ def _three_heads(k: int) -> Array:
 
 
 def _all_equal_but(*shares: float) -> Callable[[int], Array]:
-    """Give some answers these shares, and the rest to all others alike."""
+    """Assign these shares to some answers, and equal parts of the rest to the others."""
     few = len(shares)
     return lambda k: np.append(shares, np.full(k - few, (1 - sum(shares)) / (k - few))) if k > few else np.ones(k)
 

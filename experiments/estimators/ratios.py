@@ -44,7 +44,7 @@ class Ratio(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What one estimator did over many settings, by one measure."""
+    """Outcome of one estimator over many settings, by one measure."""
 
     estimator: str
     settings: int
@@ -55,7 +55,7 @@ class Summary(NamedTuple):
 
 
 def ratios(errors: Errors, n: int, measure: str) -> dict[str, Ratio]:
-    """Give each estimator's ratio in one setting.
+    """Return each estimator's ratio in one setting.
 
     Here `inv_p` has 2 on average, which is the best of the references, and another has 1.
 
@@ -75,7 +75,7 @@ def ratios(errors: Errors, n: int, measure: str) -> dict[str, Ratio]:
 
 
 def outcomes(errors_of: Mapping[Contest, Errors]) -> Outcomes:
-    """Give the ratios of every setting, by estimator and measure."""
+    """Return the ratios of every setting, by estimator and measure."""
     found: Outcomes = {}
     for contest, errors in errors_of.items():
         by_measure = {measure: ratios(errors, contest.n, measure) for measure in ERROR_MEASURES}
@@ -106,7 +106,7 @@ def summaries(found: Outcomes, measure: str = "squared_error") -> list[Summary]:
 
 
 def is_valid(estimator: str) -> bool:
-    """Whether an estimator is known to give distributions; one of the user's own is assumed to."""
+    """Return whether the estimates are distributions; those of a custom estimator are assumed to be."""
     return estimator == PREDICTED or estimator not in METHODS or METHODS[estimator].valid
 
 

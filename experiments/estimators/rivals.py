@@ -57,13 +57,13 @@ class Tree(NamedTuple):
     projection: Array
 
     def levels(self, values: Array) -> list[Array]:
-        """Take the histograms of all levels apart."""
+        """Split the histograms of all levels."""
         return np.split(values, np.cumsum(self.sizes)[:-1])
 
 
 @lru_cache(4)
 def tree(k: int) -> Tree:
-    """Give the tree over K answers, which must be a power of the branching."""
+    """Return the tree over K answers, which must be a power of the branching."""
     sizes = [BRANCHING]
     while sizes[-1] < k:
         sizes.append(sizes[-1] * BRANCHING)
@@ -90,7 +90,7 @@ def hierarchical_reports(people: Integers, epsilon: float, *, rng: np.random.Gen
 
 
 def nearest_hierarchy(noisy: Array, k: int) -> Array:
-    """Give the shares of the finest level of the nearest histograms that agree and are distributions, by ADMM."""
+    """Return the shares of the finest level of the nearest histograms that agree and are distributions, by ADMM."""
     brackets = tree(k)
     x, agreeing, valid = noisy.copy(), np.zeros_like(noisy), np.zeros_like(noisy)
     for _ in range(ADMM_ROUNDS):

@@ -50,7 +50,7 @@ class Scale:
 
     @property
     def toy(self) -> bool:
-        """Whether this is a toy, whose numbers say nothing."""
+        """True if this is a toy, whose numbers say nothing."""
         return self.seeds < FEW_SEEDS or len(self.answers) < len(Scale.answers)
 
 
@@ -77,7 +77,7 @@ TOY_COMPARISON = Scale(
 
 
 def requested_scale(*, quick: bool = False, seeds: int | None = None) -> Scale:
-    """Give the scale by default or the toy, with another number of seeds if that is given.
+    """Return the scale by default or the toy, with another number of seeds if that is given.
 
     >>> requested_scale(seeds=100).seeds, requested_scale(quick=True).toy
     (100, True)

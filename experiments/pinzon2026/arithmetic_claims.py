@@ -59,7 +59,7 @@ def mechanisms_compared() -> MechanismsCompared:
 
 
 def subset_selection_variance(design: SubsetSelection) -> float:
-    """Give N times the variance of an absent answer's share, q (1-q) / (p-q)^2, under subset selection."""
+    """Return N times the variance of an absent answer's share, q (1-q) / (p-q)^2, under subset selection."""
     return design.q * (1 - design.q) / (design.p - design.q) ** 2
 
 

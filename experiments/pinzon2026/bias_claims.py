@@ -130,7 +130,7 @@ def _projection_bound(grid: Grid) -> Claim:
 
 
 def bias_finding(grid: Grid) -> Claim:
-    """Ask whether the bias of MLE*, too, is between those of INVP and INVN."""
+    """Test whether the bias of MLE*, too, is between those of INVP and INVN."""
     inside, level = 0, 0
     for outcomes in grid.values():
         smaller, larger = sorted(outcomes[name].squared_bias for name in ("inv_p", "inv_n"))

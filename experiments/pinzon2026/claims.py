@@ -1,4 +1,4 @@
-"""What the paper says, statement by statement, and what was measured: a table with a verdict for each.
+"""Claims of the paper, each with the measurement and a verdict.
 
 Every verdict is computed from the results in the folder; nothing is taken from the paper but its statements.
 """

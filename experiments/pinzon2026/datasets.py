@@ -49,7 +49,7 @@ COVERAGE_BY_DIGEST = {
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """How many people hold each value of a column, out of K consecutive values from the first on."""
+    """Return the number of records with each value of a column, for K consecutive values from `first` on."""
 
     name: str
     title: str
@@ -78,7 +78,7 @@ class Histogram:
         return self.first + self.k - 1
 
     def people(self) -> Integers:
-        """Give the count of every one of the K values."""
+        """Return the count of every one of the K values."""
         full = np.zeros(self.k, dtype=np.int64)
         full[self.values - self.first] = self.counts
         return full

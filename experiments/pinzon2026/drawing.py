@@ -1,4 +1,4 @@
-"""What all figures of the paper share: colours, markers, bands, one legend, and files that are equal when they are."""
+"""Style of all figures of the paper: colors, markers, bands, one legend, and reproducible files."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def label_axes(axes: Axes, x: str | None, y: str | None) -> None:
 
 
 def draw_legend(figure: Figure, handles: dict[str, Line2D], title: str) -> None:
-    """Give a figure its title and its only legend."""
+    """Add the title and the only legend to a figure."""
     height = figure.get_size_inches()[1]
     figure.suptitle(title, fontsize=11.5, y=1 - 0.1 / height, va="top")
     figure.legend(

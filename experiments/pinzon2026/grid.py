@@ -64,7 +64,7 @@ class ZipfSurvey:
 
     @property
     def design(self) -> RandomizedResponse:
-        """What every answer goes through."""
+        """Design of the reports."""
         return RandomizedResponse(self.k, epsilon=self.epsilon)
 
     def people(self, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
@@ -87,7 +87,7 @@ class ZipfSurvey:
         return {name: np.full(size, value) for name, value in settings.items()} | measured
 
     def parsed(self, columns: Columns) -> dict[str, EstimatorErrors]:
-        """Take the columns apart again, by estimator."""
+        """Split the columns again, by estimator."""
         return complete_outcomes(columns, seeds=self.seeds, auto=self.auto)
 
     def _rng(self) -> np.random.Generator:

@@ -70,7 +70,7 @@ class Descent:
 
     @property
     def design(self) -> RandomizedResponse:
-        """What every answer goes through."""
+        """Design of the reports."""
         return RandomizedResponse(self.k, epsilon=self.epsilon)
 
     def counts(self) -> NDArray[np.int64]:
@@ -106,7 +106,7 @@ class Descent:
         }
 
     def parsed(self, columns: Columns) -> Trajectory:
-        """Take the columns apart again."""
+        """Split the columns again."""
         step, distance, gap, steps_to_near = (
             columns[name].reshape(-1, self.runs) for name in ("step", "squared_distance", "gap", "steps_to_near")
         )
@@ -120,7 +120,7 @@ class Descent:
 def _growth(
     shares: NDArray[np.float64], observed: NDArray[np.float64], design: RandomizedResponse
 ) -> NDArray[np.float64]:
-    """Give the factors of one update: q sum_j phi_j/mu_j + (p-q) phi_i/mu_i, with mu = q + (p-q) theta.
+    """Return the factors of one update: q sum_j phi_j/mu_j + (p-q) phi_i/mu_i, with mu = q + (p-q) theta.
 
     This is the update of `warner.ibu`, which gives the last iterate alone, while the figure needs the distance after
     every update. Asked for one update at a time, of one histogram at a time, it takes 16 times as long (K = 60), and

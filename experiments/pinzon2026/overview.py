@@ -113,7 +113,7 @@ def _figure(grid: Grid, scale: Scale, metric: str, way: Slice) -> CaptionedFigur
 
 
 def lines_explained(metric: str, seeds: int) -> str:
-    """Say what lines and bands are."""
+    """Return the description of lines and bands."""
     if metric in {"bias", "variance"}:
         return (
             f"Over {seeds} seeds; squared bias plus variance is the mean squared error as a sum over the answers. The "
@@ -144,7 +144,7 @@ def draw_estimators(
 
 
 def _metric_value(outcome: EstimatorErrors, metric: str, k: int) -> NDArray[np.float64]:
-    """Give what a figure shows of an outcome: an entry for each seed, or one for all."""
+    """Return what a figure shows of an outcome: an entry for each seed, or one for all."""
     if metric == "mse":
         return outcome.squared_error / k
     if metric == "nll":

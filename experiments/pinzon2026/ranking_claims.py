@@ -48,22 +48,22 @@ def mean_errors(outcomes: Mapping[str, EstimatorErrors]) -> dict[str, float]:
 
 
 def best_error(means: Mapping[str, float]) -> float:
-    """Give the smallest mean error of the valid estimators."""
+    """Return the smallest mean error of the valid estimators."""
     return min(means[name] for name in VALID_METHODS)
 
 
 def is_best(means: Mapping[str, float], name: str) -> bool:
-    """Tell if no valid estimator has a smaller mean error."""
+    """Return whether no valid estimator has a smaller mean error."""
     return means[name] <= (1 + EQUAL_ERRORS) * best_error(means)
 
 
 def is_worst(means: Mapping[str, float], name: str) -> bool:
-    """Tell if all other valid estimators have a smaller mean error."""
+    """Return whether all other valid estimators have a smaller mean error."""
     return means[name] > (1 + EQUAL_ERRORS) * max(means[other] for other in VALID_METHODS if other != name)
 
 
 def is_beaten(outcomes: Mapping[str, EstimatorErrors], name: str) -> bool:
-    """Tell if another valid estimator has a smaller error by more than chance: seed by seed, on the same reports."""
+    """Return whether another valid estimator has a significantly smaller error: seed by seed, on the same reports."""
     errors = outcomes[name].squared_error
     for other in VALID_METHODS:
         behind = errors - outcomes[other].squared_error
@@ -185,7 +185,7 @@ def _order_by_concentration(errors: Errors) -> Claim:
 
 
 def plain_inversion_finding(grid: Grid) -> Claim:
-    """Ask whether MLE* is always at least as good as INV."""
+    """Test whether MLE* is always at least as good as INV."""
     ratios = {}
     for survey, outcomes in grid.items():
         means = mean_errors(outcomes)
@@ -202,7 +202,7 @@ def plain_inversion_finding(grid: Grid) -> Claim:
 
 
 def combination_findings(grid: Grid) -> Iterator[Claim]:
-    """Ask whether choosing an estimator for each histogram beats every single one, where that was measured."""
+    """Test whether choosing an estimator for each histogram beats every single one, where that was measured."""
     errors = [mean_errors(outcomes) for outcomes in grid.values() if "auto" in outcomes]
     if not errors:
         return

@@ -58,7 +58,7 @@ class RealSurvey:
 
     @property
     def design(self) -> RandomizedResponse:
-        """What every answer goes through."""
+        """Design of the reports."""
         return RandomizedResponse(self.histogram.k, epsilon=self.epsilon)
 
     def columns(self) -> Columns:
@@ -77,7 +77,7 @@ class RealSurvey:
         return {name: np.full(size, value) for name, value in settings.items()} | measured
 
     def parsed(self, columns: Columns) -> dict[str, EstimatorErrors]:
-        """Take the columns apart again, by estimator."""
+        """Split the columns again, by estimator."""
         return complete_outcomes(columns, seeds=self.seeds)
 
 

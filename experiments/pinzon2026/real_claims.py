@@ -77,7 +77,7 @@ def _wins(histogram: Histogram, errors: list[dict[str, float]]) -> str:
 
 
 class _Standing(NamedTuple):
-    """How MLE* stands on one dataset."""
+    """Rank of MLE* on one dataset."""
 
     settings: int
     worst: int

@@ -34,7 +34,7 @@ COUNTS_DRAWN_AT_ONCE, COUNTS_MEASURED_AT_ONCE = 2**20, 2**16
 
 
 class EstimatorErrors(NamedTuple):
-    """What one estimator did in one configuration: an entry for each seed, and two numbers over all seeds."""
+    """Outcome of one estimator in one configuration: an entry for each seed, and two numbers over all seeds."""
 
     squared_error: NDArray[np.float64]
     negative_log_likelihood: NDArray[np.float64]
@@ -159,7 +159,7 @@ def _columns(
 
 
 def outcomes(columns: Columns) -> dict[str, EstimatorErrors]:
-    """Take the columns of `repeated` apart again, by estimator."""
+    """Split the columns of `repeated` by estimator."""
     by_estimator = {}
     for name in dict.fromkeys(columns["estimator"].tolist()):
         rows = columns["estimator"] == name
@@ -169,7 +169,7 @@ def outcomes(columns: Columns) -> dict[str, EstimatorErrors]:
 
 
 def complete_outcomes(columns: Columns, *, seeds: int, auto: bool = False) -> dict[str, EstimatorErrors]:
-    """Take the columns of a stored configuration apart; they must hold every estimator, and every seed."""
+    """Split the columns of a stored configuration; they must hold every estimator and every seed."""
     by_estimator = outcomes(columns)
     for name in (*ESTIMATORS, "auto") if auto else ESTIMATORS:
         if by_estimator[name].squared_error.shape != (seeds,):

@@ -40,7 +40,7 @@ SCHEDULER_PATIENCE = 10  # seconds for a Dask scheduler to answer
 
 
 class Configuration(Protocol[ResultOf]):
-    """What can be computed on its own."""
+    """Unit of work that can be computed on its own."""
 
     @property
     def experiment(self) -> str:
@@ -120,7 +120,7 @@ def _refuse_other_settings(path: Path, stored: Document, wanted: Document) -> No
 
 
 def file_of(folder: Path, configuration: Configuration[object]) -> Path:
-    """Say where the file of a configuration is, or will be."""
+    """Return where the file of a configuration is, or will be."""
     return folder / configuration.experiment / f"{configuration.name}.parquet"
 
 
@@ -195,7 +195,7 @@ def stored_json(path: Path, kind: type[Value]) -> Value:
 
 
 def damage(path: Path, reason: str) -> str:
-    """Say that a file of the folder cannot be used, and what to do."""
+    """Raise an error for an unusable file of the folder, with the remedy."""
     return f"{path} is damaged ({reason}); delete it and run again"
 
 
@@ -214,7 +214,7 @@ def paper_library(name: str) -> ModuleType:
 def _computed(
     configurations: Sequence[Configuration[object]], workers: Workers
 ) -> Iterator[Iterable[tuple[int, Columns]]]:
-    """Give an iterator over the columns, in the order in which they are ready, with their places."""
+    """Return an iterator over the columns, in the order in which they are ready, with their places."""
     tasks = list(enumerate(configurations))
     if workers.dask is None and (workers.jobs == 1 or len(tasks) <= 1):
         yield (_on_one_thread(*task) for task in tasks)

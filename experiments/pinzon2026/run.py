@@ -233,7 +233,7 @@ class _Run:
                 save_text(self.captions_path, json.dumps(captions, indent=1, ensure_ascii=False))
 
     def captions(self) -> dict[str, str]:
-        """Give the captions of all figures that are there."""
+        """Return the captions of all figures that are there."""
         stored: dict[str, str] = stored_json(self.captions_path, dict)
         return {name: caption for name, caption in stored.items() if (self.figures_folder / f"{name}.png").is_file()}
 
@@ -263,7 +263,7 @@ class _Run:
         save_text(self.claims_path, json.dumps(rows, indent=1, ensure_ascii=False))
 
     def claims_and_findings(self) -> tuple[list[Claim], list[Claim]]:
-        """Give the claims as they were judged last, and what goes beyond the paper."""
+        """Return the claims as they were judged last, and what goes beyond the paper."""
         if not self.claims_path.exists():
             return [], []
         rows: Mapping[str, list[list[str]]] = stored_json(self.claims_path, dict)

@@ -58,7 +58,7 @@ class Scale:
 
     @property
     def toy(self) -> bool:
-        """Whether this is smaller than what was published, but for the number of seeds."""
+        """True if this is smaller than what was published, but for the number of seeds."""
         return replace(self, seeds=PUBLISHED.seeds, ibu_runs=PUBLISHED.ibu_runs) != PUBLISHED
 
     @property

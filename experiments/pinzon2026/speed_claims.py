@@ -46,7 +46,7 @@ def race_claims(races: Mapping[str, Race]) -> Iterator[Claim]:
 
 
 def solver_findings(races: Mapping[str, Race]) -> Iterator[Claim]:
-    """Ask what an interior-point solver is worth where there is no closed form."""
+    """Measure the benefit of an interior-point solver where no closed form exists."""
     if not races:
         return
     gains = [race.ibu / race.channel for race in races.values()]

@@ -54,7 +54,7 @@ class TheoremCheck:
         }
 
     def parsed(self, columns: Columns) -> Numbers:
-        """Give the numbers by their names again."""
+        """Return the numbers by their names again."""
         return dict(zip(columns["quantity"].tolist(), columns["value"].tolist(), strict=True))
 
 
@@ -64,7 +64,7 @@ def theorem_checks(scale: Scale) -> list[TheoremCheck]:
 
 
 def vertex(cases: int, rng: np.random.Generator) -> Numbers:
-    """Let everybody hold the first answer, and see what the estimators say of it on average, and the reports."""
+    """Assign the first answer to every respondent, and compare mean estimates and mean reports."""
     design = RandomizedResponse(10, epsilon=1)
     people = np.array([1_000] + [0] * 9)
     counts = reports_of_people(people, design, rng=rng, size=10 * cases)
@@ -202,7 +202,7 @@ def likelihood(cases: int, rng: np.random.Generator) -> Numbers:
 
 
 def threshold(cases: int, rng: np.random.Generator) -> Numbers:
-    """See which observed share is the threshold: that of the last answer dropped, or of the first one kept."""
+    """Test which observed share is the threshold: that of the last answer dropped, or of the first one kept."""
     used, as_printed, as_sketched = 0, 0, 0
     for design, counts in random_histograms(cases, rng):
         observed = counts / counts.sum()
@@ -221,7 +221,7 @@ def threshold(cases: int, rng: np.random.Generator) -> Numbers:
 
 
 def order(cases: int, rng: np.random.Generator) -> Numbers:
-    """See if estimates are in the order of the counts, and indifferent to the names of the answers."""
+    """Test if estimates are in the order of the counts, and indifferent to the names of the answers."""
     out_of_order, apart, tied, moved = 0, 0, 0, 0
     for design, counts in random_histograms(cases, rng):
         shares = mle(counts, design)

@@ -45,7 +45,7 @@ class Timings(NamedTuple):
     races: Mapping[str, Race] = {}
 
     def to_dict(self) -> dict[str, float]:
-        """Give all numbers under names of their own."""
+        """Return all numbers under names of their own."""
         numbers: dict[str, float] = {}
         if self.growth is not None:
             numbers |= {f"slope {name}": power for name, power in self.growth.powers.items()}

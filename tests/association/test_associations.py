@@ -1,4 +1,4 @@
-"""Whether the answers to several questions go together: tests, joint shares, correlations, costs and every door.
+"""True if the answers to several questions go together: tests, joint shares, correlations, costs and every door.
 
 It tests association/independence.py, association/associations.py and association/independence.py as well.
 """
@@ -59,7 +59,7 @@ THREE: dict[str, Any] = {"cheated": DICE, "copied": COIN, "frequency": OFTEN}
 
 
 def numbers(result: Association) -> list[float]:
-    """Give what is found, for comparisons."""
+    """Return what is found, for comparisons."""
     pairs = [(pair.test.p_value, pair.cramers_v) for pair in result.pairs]
     told = [(each.value, each.se) for pair in result.pairs for each in pair.correlations]
     numeric = [(each.value, each.se) for each in result.numeric]
@@ -525,7 +525,7 @@ def test_bad_columns_of_frames_are_clear_errors(tmp_path: Path) -> None:
 
 
 def covered_by(first: Any, second: Any, truth: float, *, indicator: bool) -> float:
-    """Give how often the interval holds the true correlation, of surveys in rows; undefined ones do not count."""
+    """Return how often the interval holds the true correlation, of surveys in rows; undefined ones do not count."""
     people = np.ones(first.shape[1])
     held = []
     for one, other in zip(first, second, strict=True):
@@ -537,7 +537,7 @@ def covered_by(first: Any, second: Any, truth: float, *, indicator: bool) -> flo
 
 
 def reported(truth: Any, p: float, rng: np.random.Generator) -> Any:
-    """Tell the truth with probability p, and debias."""
+    """Answer truthfully with probability p, and debias."""
     return (np.where(rng.random(truth.shape) < p, truth, ~truth) - (1 - p)) / (2 * p - 1)
 
 

@@ -30,7 +30,7 @@ NUMBERS, COIN = SquareWave(range(11), epsilon=2), RandomizedResponse(["yes", "no
 
 
 def people(n: int, seed: int) -> dict[str, Any]:
-    """Give people with a number from 0 to 10, a trait that is likelier the larger it is, and a measure of both."""
+    """Return people with a number from 0 to 10, a trait that is likelier the larger it is, and a measure of both."""
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 11, n)
     trait = np.where(rng.random(n) < x / 10, "yes", "no")

@@ -62,7 +62,7 @@ def test_the_bound_by_hand() -> None:
 
 
 def outcomes(runs: int) -> list[np.ndarray[Any, Any]]:
-    """Give all counts of two kinds of reports that so many runs after each of two answers can give."""
+    """Return all counts of two kinds of reports that so many runs after each of two answers can give."""
     return [np.array([[c, runs - c], [d, runs - d]]) for c in range(runs + 1) for d in range(runs + 1)]
 
 

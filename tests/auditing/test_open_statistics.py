@@ -1,4 +1,4 @@
-"""What an audit looks at in open reports: laws by listing all reports, and clients that break them."""
+"""Statistics of open reports in an audit: distributions by enumeration, and clients that violate them."""
 
 from __future__ import annotations
 

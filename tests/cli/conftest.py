@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with a design and a file of 1,000 reports."""
+    """Return a folder with a design and a file of 1,000 reports."""
     from cli.shell import COUNTS, SURVEY
 
     SURVEY.save(tmp_path / "survey.json")
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def prompt(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prompt:
-    """Give a shell within this process, in that folder."""
+    """Return a shell within this process, in that folder."""
     from cli.shell import Prompt
 
     return Prompt(folder, monkeypatch, capsys)

@@ -27,7 +27,7 @@ THREE = (*TWO, "frequency=often.json")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with two designs, and a file of 300 people."""
+    """Return a folder with two designs, and a file of 300 people."""
     DICE.save(tmp_path / "dice.json")
     OFTEN.save(tmp_path / "often.json")
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""What all commands share: help, one clear line for every mistake, and a survey from its design to its plan.
+"""Behaviour of all commands: help, one-line errors, and a survey from its design to its plan.
 
 It tests cli/options.py and cli/sources.py.
 """

@@ -129,7 +129,7 @@ NAMES = [*(name for name in MECHANISMS if MECHANISMS[name].parameters), *REPEATE
 
 
 def keys_of(name: str) -> set[str]:
-    """Give the parameters of a name that are no labels."""
+    """Return the parameters of a name that are no labels."""
     if name in MECHANISMS:
         return {*MECHANISMS[name].parameters}
     return {*inspect.signature({**REPEATED_DESIGNS, **SURVEYS}[name]).parameters} - {

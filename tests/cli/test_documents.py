@@ -1,4 +1,4 @@
-"""What commands print as JSON: every document says what it is, and has what the other forms have."""
+"""JSON of commands: every document names its type and has the content of the other forms."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ WEEKS = (*GROUPS[:-1], "week")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with a design, 600 reports of six regions and weeks, and covariates of the regions."""
+    """Return a folder with a design, 600 reports of six regions and weeks, and covariates of the regions."""
     SURVEY.save(tmp_path / "survey.json")
     Memoized.response(["yes", "no"], eps_infinity=2, eps_first=1).save(tmp_path / "memoized.json")
     lines = ["region,week,answer"]

@@ -1,4 +1,4 @@
-"""What commands tell besides their result: nothing with --quiet, and that long work goes on, to a terminal alone."""
+"""Messages of commands besides their result: none with --quiet; progress only on a terminal."""
 
 from __future__ import annotations
 

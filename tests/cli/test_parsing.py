@@ -37,7 +37,7 @@ WORDS = [
 
 
 def taken(word: str, kind: Any, limits: dict[str, Any], *, plainly: bool) -> str:
-    """Say what a command with one option of this kind makes of a word: the value, or the complaint."""
+    """Return the value or the error of a command with one option of this kind for a word."""
 
     def value(value: Any = None) -> Any:
         return value

@@ -27,7 +27,7 @@ COUNTS |= {("40", "direct"): (12, 88)}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with two designs and a file of people, in counts."""
+    """Return a folder with two designs and a file of people, in counts."""
     DICE.save(tmp_path / "dice.json")
     DIRECT.save(tmp_path / "direct.json")
     RandomizedResponse(["never", "once", "often"], odds=(6, 1)).save(tmp_path / "spinner.json")

@@ -24,7 +24,7 @@ WORDS = "design-based 95 % interval, 32 schools in 4 regions"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with the reports of 320 pupils of 32 schools in 4 regions."""
+    """Return a folder with the reports of 320 pupils of 32 schools in 4 regions."""
     rng = np.random.default_rng(9)
     with (tmp_path / "wave.csv").open("w", newline="") as file:
         lines = csv.writer(file)

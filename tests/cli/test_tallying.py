@@ -20,7 +20,7 @@ TALLY = ("tally", "reports.csv", "--column", "answer", "--design", "survey.json"
 
 @pytest.fixture
 def halves(prompt: Prompt) -> Prompt:
-    """Give a shell in a folder with two files of 500 reports each, and a design."""
+    """Return a shell in a folder with two files of 500 reports each, and a design."""
     header, *rows = (prompt.folder / "reports.csv").read_text().splitlines()
     for name, part in (("one.csv", rows[::2]), ("two.csv", rows[1::2])):
         (prompt.folder / name).write_text("\n".join([header, *part]) + "\n")

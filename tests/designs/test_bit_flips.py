@@ -24,7 +24,7 @@ DESIGN = BitFlips(["a", "b", "c", "d"], odds=(3, 1), size=2)
 
 
 def exact_law(design: BitFlips) -> dict[tuple[tuple[int, ...], tuple[int, ...]], list[Fraction]]:
-    """Give the probability of each report, answers asked about and bits, after each answer: written down by hand."""
+    """Return the probability of each report, answers asked about and bits, after each answer: written down by hand."""
     s, t = design.odds
     sets = list(itertools.combinations(range(design.k), design.size))
     return {
@@ -171,7 +171,7 @@ def test_one_bit_is_a_channel_whose_counts_have_a_likelihood() -> None:
 
 
 def counted(design: BitFlips, asked: int, n: int) -> Tally:
-    """Give a group for each number of ones of the first answer, of so many who were asked about it."""
+    """Return a group for each number of ones of the first answer, of so many who were asked about it."""
     others = (design.size * n - asked) // (design.k - 1)
     assert others * (design.k - 1) + asked == design.size * n
     assert others <= n
@@ -224,7 +224,7 @@ def test_the_exact_law_of_realised_shares_would_miss_them() -> None:
 
 
 def partly() -> list[Tally]:
-    """Give tallies of designs that count a part of the people."""
+    """Return tallies of designs that count a part of the people."""
     opened = OpenDomain(epsilon=3, bits=16, step=8)
     closed = opened.closed([1, 2, 3])
     return [

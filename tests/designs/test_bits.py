@@ -141,7 +141,7 @@ def arrow() -> Any:
 
 
 def by_hand(value: Any) -> tuple[list[int], bool, bool]:
-    """Give bytes, whether it is a report, whether it is missing; of one value, in plain Python."""
+    """Return bytes, whether it is a report, whether it is missing; of one value, in plain Python."""
     if isinstance(value, str) and len(value) == 2 * WIDTH and set(value) <= set("0123456789abcdef"):
         value = bytes.fromhex(value)
     elif isinstance(value, str):

@@ -48,7 +48,7 @@ every_small_design = pytest.mark.parametrize("design", SMALL, ids=lambda design:
 
 
 def drawn(design: Any) -> list[list[int]]:
-    """Give the report for every answer and for every value of the one draw that decides it."""
+    """Return the report for every answer and for every value of the one draw that decides it."""
     (total,) = design.draws
     source = np.arange(total, dtype="<u8").tobytes()
     return [design.draw(np.full(total, answer), io.BytesIO(source).read).tolist() for answer in range(design.k)]

@@ -35,7 +35,7 @@ def vector(design: OpenDomain, value: int) -> tuple[int, ...]:
 
 
 def moments(design: OpenDomain, held: int, weights: Weights) -> tuple[Fraction, Fraction]:
-    """Give mean and mean square of the weighted support of a report of the last level, by listing all reports."""
+    """Return mean and mean square of the weighted support of a report of the last level, by listing all reports."""
     (a, b), g = design.odds, design.field
     points = {vector(design, value): weight for value, weight in weights.items()}
     x, first, second = vector(design, held), 0, 0
@@ -51,7 +51,7 @@ def moments(design: OpenDomain, held: int, weights: Weights) -> tuple[Fraction, 
 
 
 def variance(design: OpenDomain, people: dict[int, Fraction], weights: Weights, *, realised: bool = False) -> Fraction:
-    """Give the exact variance of one report's weighted support, in the population or given what is held."""
+    """Return the exact variance of one report's weighted support, in the population or given what is held."""
     each = {held: moments(design, held, weights) for held in people}
     second = sum(share * each[held][1] for held, share in people.items())
     if realised:
@@ -66,7 +66,7 @@ def told(
     minus: Sequence[Sequence[int]] | None = None,
     target: str = "population",
 ) -> np.ndarray:
-    """Give the variance of one report's weighted support that a readout of very many people tells."""
+    """Return the variance of one report's weighted support that a readout of very many people tells."""
     n = 1e12
     shares = np.array([float(people.get(value, Fraction(0))) for value in map(int, closed.domain)])
     counts = n * closed.reported(shares)[np.newaxis]

@@ -1,4 +1,4 @@
-"""What every mechanism must hold to: each of `MECHANISMS` faces the same tests, exactly, and none is named here.
+"""Contract of all mechanisms: each of `MECHANISMS` faces the same exact tests, and none is named here.
 
 It tests designs/contract.py, designs/report_forms.py and designs/symmetric.py as well.
 """
@@ -62,7 +62,7 @@ def reports_of(design: Design) -> list[tuple[np.ndarray[Any, Any], Counter[bytes
 
 @cache
 def law(design: Design) -> tuple[np.ndarray[Any, Any], list[list[Fraction]]]:
-    """Give all possible reports, and the exact probability of each after each answer."""
+    """Return all possible reports, and the exact probability of each after each answer."""
     drawn = reports_of(design)
     total = int(np.prod([int(below) for below in design.draws]))
     keys: dict[bytes, np.ndarray[Any, Any]] = {}
@@ -73,13 +73,13 @@ def law(design: Design) -> tuple[np.ndarray[Any, Any], list[list[Fraction]]]:
 
 
 def supports(design: Design) -> np.ndarray[Any, Any]:
-    """Give what each possible report adds to the counts."""
+    """Return what each possible report adds to the counts."""
     reports, _ = law(design)
     return np.array([design.counted(reports[[place]]).counts for place in range(len(reports))])
 
 
 def exact_law_of_columns(design: Design) -> list[list[Fraction]]:
-    """Give the exact probability that a report counts for each column, after each answer."""
+    """Return the exact probability that a report counts for each column, after each answer."""
     added = supports(design)
     _, table = law(design)
     return [
@@ -89,7 +89,7 @@ def exact_law_of_columns(design: Design) -> list[list[Fraction]]:
 
 
 def exact_law_of_kinds(design: Design) -> list[list[Fraction]]:
-    """Give the exact probability of each kind of report, after each answer."""
+    """Return the exact probability of each kind of report, after each answer."""
     reports, table = law(design)
     kinds = [design.counted(reports[[place]]).histogram.argmax() for place in range(len(reports))]  # type: ignore[union-attr]
     assert design.report_types is not None

@@ -51,7 +51,7 @@ def test_a_yes_is_linear_in_the_number(design: CutoffResponse) -> None:
 
 
 def all_counts(columns: int, n: int) -> np.ndarray:
-    """Give every way in which n reports can fall into columns."""
+    """Return every way in which n reports can fall into columns."""
     if columns == 1:
         return np.array([[n]])
     parts = [(first, all_counts(columns - 1, n - first)) for first in range(n + 1)]

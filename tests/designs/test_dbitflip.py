@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def odds_by_enumeration(size: int, k: int, first: tuple[int, int], second: tuple[int, int], reports: int) -> Fraction:
-    """Give the largest ratio of the probabilities of so many reports after two keys, over all reports there can be."""
+    """Return the largest ratio of the probabilities of reports after two keys, over all possible reports."""
     (s, t), (c, e) = first, second
     patterns = list(itertools.product((0, 1), repeat=size))
     keys = range(size + (size < k))

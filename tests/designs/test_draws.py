@@ -56,7 +56,7 @@ def test_draws_are_below_the_total(total: int) -> None:
 
 
 def two_bytes_of_all(rest: int, asked: list[int]) -> Callable[[int], bytes]:
-    """Give all pairs of first and second bytes, and then one byte again and again."""
+    """Return all pairs of first and second bytes, and then one byte again and again."""
 
     def source(size: int) -> bytes:
         asked.append(size)
@@ -79,7 +79,7 @@ def test_a_bit_is_one_with_exactly_its_probability(n: int, more: int) -> None:
 
 
 def first_then(first: list[int], rest: int) -> Callable[[int], bytes]:
-    """Give these bytes, and then one again and again."""
+    """Return these bytes, and then one again and again."""
     once = iter([bytes(first)])
     return lambda size: next(once, bytes([rest] * size))
 

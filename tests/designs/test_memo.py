@@ -31,7 +31,7 @@ SECRET = bytes(range(32))
 
 
 def bare(domain: Any = DOMAIN, odds: tuple[int, int] = (3, 2)) -> Memoized:
-    """Give a design whose reports are the permanent responses themselves, which so can be seen."""
+    """Return a design whose reports are the permanent responses themselves, which so can be seen."""
     return Memoized(RandomizedResponse(domain, odds=odds), RandomizedResponse(domain, odds=(1, 0)))
 
 
@@ -140,7 +140,7 @@ def test_people_designs_and_answers_have_responses_of_their_own() -> None:
 
 
 def derived(design: Memoized, purpose: bytes, key: bytes = b"") -> bytes:
-    """Give the first random bytes of a secret, by hand, for those who write it in another language."""
+    """Return the first random bytes of a secret, by hand, for those who write it in another language."""
     spelled = json.dumps(design.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     data = hashlib.sha256(spelled.encode()).digest() + purpose + b"\0" + key
     blocks = [

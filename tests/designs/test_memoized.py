@@ -42,13 +42,13 @@ def hashing(k: int, field: int, *odds: tuple[int, int]) -> Memoized:
 
 
 def response_laws(first: Any, second: Any) -> tuple[list[Law], Callable[[Any], Law]]:
-    """Give the law of the permanent response to each key, and that of a report from a permanent response."""
+    """Return the law of the permanent response to each key, and that of a report from a permanent response."""
     again = exact(second)
     return [dict(enumerate(row)) for row in exact(first)], lambda response: dict(enumerate(again[response]))
 
 
 def bit_laws(first: Any, second: Any) -> tuple[list[Law], Callable[[Any], Law]]:
-    """Give the same of rows of bits."""
+    """Return the same of rows of bits."""
 
     def law(rates: list[Fraction]) -> Law:
         return {
@@ -68,7 +68,7 @@ def two_rounds(design: Any) -> tuple[list[Law], Callable[[Any], Law]]:
 
 
 def sequences(permanent: list[Law], report: Callable[[Any], Law], keys: tuple[int, ...]) -> Law:
-    """Give the law of all reports of a person who has these keys, one after the other: keys recur with their response.
+    """Return the distribution of all reports of a respondent with these keys in turn; keys recur with their response.
 
     By brute force: all permanent responses to the distinct keys, and all reports after each.
     """
@@ -86,7 +86,7 @@ def sequences(permanent: list[Law], report: Callable[[Any], Law], keys: tuple[in
 
 
 def largest_ratio(laws: list[Law]) -> Fraction:
-    """Give how much likelier an outcome can be under one law than under another."""
+    """Return the largest ratio of an outcome's probabilities under two distributions."""
     return max(max(law[outcome] for law in laws) / min(law[outcome] for law in laws) for outcome in laws[0])
 
 
@@ -140,7 +140,7 @@ def test_a_hash_function_is_had_for_ever_and_tells_nothing_by_itself() -> None:
 
 
 def stays_and_changes(keys: tuple[int, ...]) -> tuple[int, ...]:
-    """Tell when a history has the key of an earlier time: number keys in the order in which they come."""
+    """Return when a history has the key of an earlier time: number keys in the order in which they come."""
     return tuple(list(dict.fromkeys(keys)).index(key) for key in keys)
 
 

@@ -37,7 +37,7 @@ SMALL = [
 
 
 def scripted(columns: Iterator[np.ndarray[Any, Any]]) -> Callable[[int], bytes]:
-    """Give the next column of numbers, a draw for each value, whenever bytes are asked for."""
+    """Return the next column of numbers, a draw for each value, whenever bytes are asked for."""
     return lambda _: next(columns).astype("<u8").tobytes()
 
 

@@ -23,7 +23,7 @@ POINTS = "[warner.mechanisms]\ncoin = coins:CoinResponse\nbroken = no_such_modul
 
 
 def skeleton() -> str:
-    """Give the mechanism that CONTRIBUTING.md shows."""
+    """Return the mechanism that CONTRIBUTING.md shows."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     blocks: list[str] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     return next(code for code in blocks if "@register" in code)

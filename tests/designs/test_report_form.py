@@ -1,4 +1,4 @@
-"""How reports of an open domain are written and read."""
+"""Writing and reading the reports of an open domain."""
 
 from __future__ import annotations
 

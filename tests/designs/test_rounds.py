@@ -1,4 +1,4 @@
-"""What all reports of a person reveal whose answer changes and comes back: every history, every sequence of reports.
+"""Privacy loss of all reports of a respondent whose answer changes and returns: every history and report sequence.
 
 The law of a whole sequence of reports is enumerated in whole numbers, with a common denominator, from the two tables
 alone. Two histories are compared over all sequences at once.
@@ -35,7 +35,7 @@ def pattern(history: History) -> tuple[int, ...]:
 
 
 def changes(history: History) -> tuple[bool, ...]:
-    """Tell at which times the key changes: all that histories were once compared by."""
+    """Return the times at which the key changes."""
     return tuple(now != before for before, now in itertools.pairwise(history))
 
 
@@ -46,7 +46,7 @@ def whole(table: list[list[Fraction]]) -> Table:
 
 
 def bits_table(design: Any, inputs: list[tuple[int, ...]]) -> list[list[Fraction]]:
-    """Give the probability of each row of bits, if a 1 of the input becomes 1 with p and a 0 with q."""
+    """Return the probability of each row of bits, if a 1 of the input becomes 1 with p and a 0 with q."""
     rows = list(itertools.product((0, 1), repeat=design.k))
 
     def of_bit(given: int, bit: int) -> Fraction:
@@ -57,7 +57,7 @@ def bits_table(design: Any, inputs: list[tuple[int, ...]]) -> list[list[Fraction
 
 
 def tables(design: Memoized) -> tuple[Table, Table]:
-    """Give both rounds: permanent responses after each key, and reports after each permanent response."""
+    """Return both rounds: permanent responses after each key, and reports after each permanent response."""
     if isinstance(design.first, UnaryEncoding):
         k = design.k
         answers = [tuple(int(i == answer) for i in range(k)) for answer in range(k)]
@@ -69,7 +69,7 @@ def tables(design: Memoized) -> tuple[Table, Table]:
 
 
 def law(first: Table, second: Table, history: History) -> Table:
-    """Give, for all sequences of reports, what is in proportion to their probability: an array with an axis for each.
+    """Return, for all sequences of reports, what is in proportion to their probability: an array with an axis for each.
 
     A permanent response is drawn for every key, used or not, so that the denominator is the same for all histories.
     """
@@ -87,7 +87,7 @@ def law(first: Table, second: Table, history: History) -> Table:
 
 
 def largest_ratio(one: Table, other: Table) -> Fraction:
-    """Give how much likelier a sequence of reports can be after one history than after the other."""
+    """Return the largest ratio of the probabilities of a report sequence under two histories."""
     quotients: Table = np.maximum(one, other) / np.minimum(one, other)
     best = int(np.argmax(quotients))
     pair = sorted((one.flat[best], other.flat[best]))
@@ -95,7 +95,7 @@ def largest_ratio(one: Table, other: Table) -> Fraction:
 
 
 def within(one: Table, other: Table, bound: Fraction) -> bool:
-    """Tell whether no sequence of reports is likelier by more than the bound, exactly."""
+    """Return whether no sequence of reports is likelier by more than the bound, exactly."""
     high, low = bound.as_integer_ratio()
     return bool((one * low <= other * high).all() and (other * low <= one * high).all())
 

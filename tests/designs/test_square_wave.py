@@ -25,7 +25,7 @@ NUMBERS = reference("numbers")
 
 
 def row(design: SquareWave, answer: int) -> list[Fraction]:
-    """Give the law of a report, written as its definition."""
+    """Return the law of a report, written as its definition."""
     (a, b), w = design.odds, design.width
     places = range(-w, design.k + w)
     return [Fraction(a if abs(answer - j) <= w else b, design.total) for j in places]

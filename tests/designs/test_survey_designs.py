@@ -242,13 +242,13 @@ def test_a_forced_response_is_given_in_one_way() -> None:
 
 
 def standard_error(counts: list[int], design: Channel, *, less: int = 0) -> float:
-    """Give the textbook's standard error of the first share, dividing by n, or by n - 1."""
+    """Return the textbook's standard error of the first share, dividing by n, or by n - 1."""
     f, (y, z) = counts[0] / sum(counts), design.channel()[:, 0]
     return math.sqrt(f * (1 - f) / (sum(counts) - less)) / float(abs(y - z))
 
 
 def with_population_size(counts: list[int], design: Channel, size: int) -> float:
-    """Give the variance for a sample without replacement, as RRTCS does: each report is undone by itself."""
+    """Return the variance for a sample without replacement, as RRTCS does: each report is undone by itself."""
     n = sum(counts)
     undone = inv(np.eye(2, dtype=int), design)[:, 0]
     r = np.repeat(undone, counts)

@@ -39,7 +39,7 @@ def incidence(field: int, dimension: int) -> np.ndarray[Any, Any]:
 
 
 def hyperplanes(field: int, dimension: int) -> np.ndarray[Any, Any]:
-    """Tell for each direction and value, a row each, which vectors have that product with the direction."""
+    """Return for each direction and value, a row each, which vectors have that product with the direction."""
     all_vectors = np.array(list(itertools.product(range(field), repeat=dimension)))
     products = np.array(canonical_vectors(field, dimension)) @ all_vectors.T % field
     return np.array([products == value for value in range(field)]).swapaxes(0, 1).reshape(-1, field**dimension)

@@ -28,7 +28,7 @@ probabilities = st.fractions(0, 1, max_denominator=1000)
 
 
 def probability_of(report: tuple[int, ...], answer: int, design: UnaryEncoding) -> Fraction:
-    """Give the probability of these bits after an answer: a product over the bits."""
+    """Return the probability of these bits after an answer: a product over the bits."""
     rates = [design.one if place == answer else design.zero for place in range(design.k)]
     return math.prod((rate if bit else 1 - rate for bit, rate in zip(report, rates, strict=True)), start=Fraction(1))
 

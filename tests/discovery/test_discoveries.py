@@ -1,4 +1,4 @@
-"""What `discover` says, at every door, and what it refuses."""
+"""`discover` from every entry point, and the input that it rejects."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_fakes_move_no_share_by_more_than_is_said() -> None:
 
 
 def appears(word: str, crafted: tuple[int, ...], seed: int, expected: list[str] | None = None) -> bool:
-    """Put crafted reports of these levels in the place of as many others, and tell whether the word is found."""
+    """Replace reports by crafted reports of these levels, and return whether the word is found."""
     rng, (rows, _) = np.random.default_rng(seed), survey().rows
     certain = OpenDomain(odds=(10**6, 1), letters="a-z()", length=8, step=3, field=WORDS.field)
     replaced = [rng.choice(np.flatnonzero(rows[:, 0] == level), n, replace=False) for level, n in enumerate(crafted, 1)]

@@ -28,7 +28,7 @@ def in_base(number: int, base: int, places: int) -> list[int]:
 
 
 def possible(design: OpenDomain) -> list[Row]:
-    """Give all values: numbers, or texts of symbols and then ends, and *other*, an end and the first symbol."""
+    """Return all values: numbers, or texts of symbols and then ends, and *other*, an end and the first symbol."""
     values = design.values
     if isinstance(values, WholeNumbers):
         return list(itertools.product(*(range(size) for size in values.block_sizes)))
@@ -45,7 +45,7 @@ def possible(design: OpenDomain) -> list[Row]:
 def looked_up(
     design: OpenDomain, levels: Sequence[LevelReports], alpha: float, above: float, expected: Sequence[Row]
 ) -> tuple[dict[Row, tuple[int, int, float]], list[int]]:
-    """Give the count, the critical count and the part of the error of each value that is tested.
+    """Return the count, the critical count and the part of the error of each value that is tested.
 
     And the critical counts, at each level, of a value of which no prefix was kept: it adds the weight of another.
     """

@@ -19,7 +19,7 @@ from warner.inference.binomial import at_least
 
 
 def false_names(design: OpenDomain, people: int, alpha: float, above: float = 0.0) -> float:
-    """Give the probability that any value is found that nobody holds, if all hold 0: summed over all reports.
+    """Return the probability that any value is found that nobody holds, if all hold 0: summed over all reports.
 
     People who hold the same value are alike, so that only how many make each report counts.
     """

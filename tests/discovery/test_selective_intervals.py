@@ -38,7 +38,7 @@ def limits_of(critical: int, n: int, level: float, late: int) -> SelectedShares:
 
 
 def coverage(critical: int, share: float, *, n: int = 300, level: float = 0.95, late: int = 0) -> float:
-    """Give the probability that the interval holds, given selection, by summation over all counts."""
+    """Return the probability that the interval holds, given selection, by summation over all counts."""
     p, q = 0.6, 1 / 3
     counts, rate = np.arange(critical, n + 1), q + (p - q) * share
     chances = at_least(counts, n, rate) - at_least(counts + 1, n, rate)

@@ -1,4 +1,4 @@
-"""Which estimator would err least on a population that one has in mind."""
+"""Choice of the estimator with the least error for a presumed population."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ TARGETS = ("realised", "population")
 
 
 def nats_lost(count: Array, n: float, mu: Array) -> Array:
-    """How much less likely a binomial count is at mu than at best."""
+    """Likelihood of a binomial count at mu, relative to its maximum."""
     return np.asarray(
         xlogy(count, count / n) + xlogy(n - count, 1 - count / n) - xlogy(count, mu) - xlogy(n - count, 1 - mu)
     )

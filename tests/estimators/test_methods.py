@@ -158,7 +158,7 @@ every_method = pytest.mark.parametrize("name", METHODS)
 
 
 def histograms(n: int, k: int) -> list[list[int]]:
-    """Give all ways to divide n reports among k."""
+    """Return all ways to divide n reports among k."""
     return [[n]] if k == 1 else [[first, *rest] for first in range(n + 1) for rest in histograms(n - first, k - 1)]
 
 

@@ -186,7 +186,7 @@ def test_a_fit_carries_its_evidence(design: Any) -> None:
 
 
 def supporting(case: dict[str, Any]) -> Any:
-    """Give 1 where a report, a row each, supports an answer."""
+    """Return 1 where a report, a row each, supports an answer."""
     table = np.zeros((len(case["supports"]), case["K"]), dtype=bool)
     for row, members in zip(table, case["supports"], strict=True):
         row[members] = True
@@ -194,7 +194,7 @@ def supporting(case: dict[str, Any]) -> Any:
 
 
 def operator_of(case: dict[str, Any]) -> ChannelOperator:
-    """Give likelihoods up to a factor: a for each supported answer, b for each other one."""
+    """Return likelihoods up to a factor: a for each supported answer, b for each other one."""
     a, b = case["odds"]
     matrix = np.where(supporting(case).T, a, b) / a
     return ChannelOperator(matrix.shape, lambda x: x @ matrix, lambda w: w @ matrix.T, lambda: matrix)

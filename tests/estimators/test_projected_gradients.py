@@ -49,7 +49,7 @@ def uniform(k: int) -> Array:
 
 
 def by_loops(shares: Array, matrix: Array, counts: Counts) -> tuple[float, Array]:
-    """Give log-likelihood and g, report by report: what a pass should give."""
+    """Return log-likelihood and g, report by report: what a pass should give."""
     value, growth = 0.0, np.zeros(len(shares))
     for column, count in zip(matrix.T, counts, strict=True):
         if count:

@@ -103,7 +103,7 @@ def simplex(k: int, steps: int) -> Array:
 
 
 def posterior_on_the_simplex(problem: Problem, counts: Array, shape: float, steps: int) -> tuple[Array, float]:
-    """Give the expected shares and the logarithm of the evidence, under Dirichlet(shape) and binomial counts."""
+    """Return the expected shares and the logarithm of the evidence, under Dirichlet(shape) and binomial counts."""
     theta = simplex(counts.size, steps)
     mu = problem.q + problem.gain * theta
     logs = binom.logpmf(counts[:, np.newaxis], problem.n.item(), mu).sum(axis=0)

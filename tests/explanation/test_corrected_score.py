@@ -239,7 +239,7 @@ def test_without_debiased_indicators_only_a_model_of_the_answers_is_left() -> No
 
 
 def simulated(samples: int, n: int, family: Any, fit: Any, errors: str = "normal") -> tuple[ArrayT, ArrayT]:
-    """Give the estimated effect of the answer, whose truth is 1, and its standard error, sample by sample."""
+    """Return the estimated effect of the answer, whose truth is 1, and its standard error, sample by sample."""
     pairs = []
     for seed in range(samples):
         result = fit(made_up(FORCED, n, family, 1000 + seed, errors), family)

@@ -74,7 +74,7 @@ def test_the_restricted_likelihood_is_that_of_contrasts() -> None:
 
 @pytest.fixture
 def flat(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the prior of the prototype, flat in the spread, for errors as well."""
+    """Return the prior of the prototype, flat in the spread, for errors as well."""
     monkeypatch.setattr(fay_herriot, "matched", lambda weights, _: weights)
 
 

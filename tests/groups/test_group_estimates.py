@@ -341,7 +341,7 @@ def test_a_memoized_design_has_no_trend_unless_people_differ() -> None:
 
 
 def shares_of(shape: Any, groups: Any, rng: Any) -> Any:
-    """Give shares of laws that the method was not built on: heavy tails, two clusters, sizes that go with shares."""
+    """Return shares of laws that the method was not built on: heavy tails, two clusters, sizes that go with shares."""
     if shape == "beta":
         return rng.beta(24.9, 58.1, groups)  # mean 0.3, standard deviation 0.05
     if shape == "heavy":
@@ -350,7 +350,7 @@ def shares_of(shape: Any, groups: Any, rng: Any) -> Any:
 
 
 def squared_errors(shape: Any, surveys: Any, groups: Any, n: Any, rng: Any) -> Any:
-    """Give squared errors of pooled and separate shares, and how often the intervals hold, survey by survey."""
+    """Return squared errors of pooled and separate shares, and how often the intervals hold, survey by survey."""
     design = RandomizedResponse(["yes", "no"], epsilon=1)
     pooled, separate, covered = np.empty((3, surveys))
     for survey in range(surveys):

@@ -138,7 +138,7 @@ def test_the_order_of_groups_or_answers_does_not_change_the_p_value(size: int) -
 
 
 def tiny_and_large(rows: Any) -> Any:
-    """Give 40 groups of 2 and two of 1,000 under a design that hardly adds noise."""
+    """Return 40 groups of 2 and two of 1,000 under a design that hardly adds noise."""
     n = np.array([2] * 40 + [1000] * 2)
     return tally_of(RandomizedResponse(["yes", "no"], epsilon=8), np.stack([rows, n - rows], axis=1), n)
 

@@ -1,4 +1,4 @@
-"""What has an order: numbers, dates, weeks, months and quarters."""
+"""Ordered group values: numbers, dates, weeks, months and quarters."""
 
 from __future__ import annotations
 

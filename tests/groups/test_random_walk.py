@@ -129,7 +129,7 @@ def test_the_interval_of_the_step_agrees_with_its_statistic() -> None:
 
 
 def steps_found(surveys: int, length: int, series: int, rng: Any) -> Any:
-    """Give the likelihood ratios of surveys in which nothing changes, and the chance of a step."""
+    """Return the likelihood ratios of surveys in which nothing changes, and the chance of a step."""
     ratios = np.empty(surveys)
     for survey in range(surveys):
         y = rng.normal(0.4, 0.05, length * series)

@@ -1,4 +1,4 @@
-"""How often each answer was asked about: exact p-values, the level, and clients that choose what they ask about."""
+"""Number of respondents asked about each answer: exact p-values, the level, and clients that choose the question."""
 
 from __future__ import annotations
 

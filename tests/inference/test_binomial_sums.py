@@ -36,7 +36,7 @@ LEVELS = (0.5, 0.9, 0.95, 0.999)
 
 @cache
 def laws(n: int, p: float, q: float) -> Table:
-    """Give the law of the reports, a row for each number of holders: by its definition, one person after another."""
+    """Return the law of the reports, a row for each number of holders: by its definition, one person after another."""
     rows = []
     for holders in range(n + 1):
         law = np.ones(1)
@@ -48,7 +48,7 @@ def laws(n: int, p: float, q: float) -> Table:
 
 
 def coverage(n: int, p: float, q: float, level: float, method: str | None = None) -> Table:
-    """Give how often the interval holds the realised share, for every number of holders."""
+    """Return how often the interval holds the realised share, for every number of holders."""
     counts, shares = np.arange(n + 1)[:, np.newaxis], np.arange(n + 1) / n
     low, high = share_interval(Binomial(counts, float(n), q, p - q), (1 - level) / 2, "realised", method)
     inside = (low <= shares) & (shares <= high)  # counts by shares

@@ -54,7 +54,7 @@ def statistic(counts: Any, design: RandomizedResponse) -> float:
 
 
 def numbers(found: Check, group: int = 0) -> dict[str, float]:
-    """Give the p-value of the rarest (or commonest) answer, G2, its p-value, and what they say together."""
+    """Return the p-value of the rarest (or commonest) answer, G2, its p-value, and what they say together."""
     if not found.tests:  # without noise everything fits
         return {"extreme": 1.0, "g2": 0.0, "p_g2": 1.0, "p_value": float(np.atleast_1d(found.p_value)[group])}
     extreme, together = found.tests
@@ -73,7 +73,7 @@ def rarest(counts: Any, design: RandomizedResponse) -> float:
 
 
 def histograms(n: int, k: int) -> Iterator[tuple[int, ...]]:
-    """Give every way in which n reports can fall on k answers."""
+    """Return every way in which n reports can fall on k answers."""
     if k == 1:
         yield (n,)
         return
@@ -83,7 +83,7 @@ def histograms(n: int, k: int) -> Iterator[tuple[int, ...]]:
 
 
 def chance(counts: tuple[int, ...], reported: list[Fraction]) -> Fraction:
-    """Give the multinomial probability, exactly."""
+    """Return the multinomial probability, exactly."""
     orders = factorial(sum(counts)) // prod(map(factorial, counts))
     return orders * prod((r**c for r, c in zip(reported, counts, strict=True)), start=Fraction(1))
 
@@ -390,7 +390,7 @@ def test_the_epsilon_of_an_inverted_design() -> None:
 
 @cache
 def epsilon_bounds(odds: tuple[int, int], level: float) -> dict[tuple[int, ...], float]:
-    """Give the bound on epsilon that each histogram of 30 reports leads to, by itself."""
+    """Return the bound on epsilon that each histogram of 30 reports leads to, by itself."""
     claimed = RandomizedResponse(3, odds=odds)
     return {
         counts: check(Tally(claimed, counts), level=level, simulations=1).epsilon_at_least
@@ -687,7 +687,7 @@ def test_reports_that_fit_pass_at_least_at_the_level(k: int, odds: str, n: int, 
 
 
 def table_of_power() -> dict[str, tuple[float, float, float, Any]]:
-    """Give what happened, with the claimed epsilon, the power of G2 and of the rarest answer, and the reports' law."""
+    """Return outcome, claimed epsilon, power of G2 and of the rarest answer, and the distribution of reports."""
     truth = simulate.zipf(100, 1.3)
 
     def used(epsilon: float, shares: Any = truth) -> Any:

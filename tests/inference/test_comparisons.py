@@ -56,7 +56,7 @@ SYMMETRIC = [
 
 
 def groups(counts: Any, n: Any, design: Any) -> tuple[Binomial, Binomial]:
-    """Give the counts of an answer in two groups, or of two answers."""
+    """Return the counts of an answer in two groups, or of two answers."""
     one, two = (binomial(np.asarray(c, dtype=float), float(size), design) for c, size in zip(counts, n, strict=True))
     return one, two
 

@@ -41,7 +41,7 @@ GRID = np.append(np.linspace(0, 1, 21), 1e-6)
 
 
 def holds(low: Any, high: Any, real: float, law: Any, tail: float) -> float:
-    """How often the interval holds; each side may miss no more often than its tail."""
+    """Coverage of the interval; each side misses at most as often as its tail."""
     above, below = law[low > real + 1e-12].sum(), law[high < real - 1e-12].sum()
     assert max(above, below) <= tail * (1 + 1e-9)
     return float(1 - above - below)

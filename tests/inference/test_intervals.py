@@ -449,7 +449,7 @@ def test_a_design_without_information_has_no_interval() -> None:
 
 
 def all_tables(k: int, n: int) -> Any:
-    """Give every histogram of n reports among k."""
+    """Return every histogram of n reports among k."""
     if k == 1:
         return np.array([[n]])
     return np.concatenate([np.insert(all_tables(k - 1, n - first), 0, first, axis=1) for first in range(n + 1)])

@@ -54,7 +54,7 @@ def compositions(n: int, k: int) -> np.ndarray[Any, Any]:
 
 
 def multinomial(counts: np.ndarray[Any, Any], chances: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Give the probability of each row of counts."""
+    """Return the probability of each row of counts."""
     n = int(counts[0].sum())
     ways = [math.factorial(n) / math.prod(math.factorial(int(c)) for c in row) for row in counts]
     return np.asarray(np.array(ways) * np.prod(chances**counts, axis=1))
@@ -525,7 +525,7 @@ NOISY, HONEST = RandomizedResponse(["yes", "no"], truth="9/10"), RandomizedRespo
 
 
 def sum_of_weights(reports: list[str], design: Design, **sample: Any) -> Any:
-    """Give the totals of people with a weight of 2, in clusters or strata."""
+    """Return the totals of people with a weight of 2, in clusters or strata."""
     columns: Any = {"y": reports, "w": np.full(len(reports), 2.0), **sample}
     names: Any = {name: name for name in sample}
     return estimated(tally(columns, design, column="y", weights="w", **names)).totals()

@@ -31,7 +31,7 @@ every_pool = pytest.mark.parametrize(("sizes", "rates"), POOLS)
 
 
 def every_count(sizes: tuple[int, ...], rates: tuple[tuple[float, float], ...]) -> Binomial:
-    """Give all counts that there can be, a column for each combination."""
+    """Return all counts that there can be, a column for each combination."""
     counts = np.array(list(product(*(range(n + 1) for n in sizes))), dtype=float).T
     n, base, gain = (
         np.repeat(np.array(column, dtype=float)[:, np.newaxis], counts.shape[1], axis=1)

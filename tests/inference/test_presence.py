@@ -50,7 +50,7 @@ def design_of(case: dict[str, Any]) -> RandomizedResponse:
 
 
 def absent(counts: Any, n: float, design: Any) -> Any:
-    """Give the p-values of "nobody holds it"."""
+    """Return the p-values of "nobody holds it"."""
     rows = np.atleast_2d(counts)
     return absence_p_values(design.readout(rows, np.full((len(rows), 1), n))).reshape(np.shape(counts))
 

@@ -1,4 +1,4 @@
-"""What several collections say about these very people, and about groups that came through different designs."""
+"""Intervals of pooled collections for the sample, and groups with different designs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the reports do not seem to fit:U
 
 
 def enough(covered: int) -> bool:
-    """Tell whether 95 % intervals cover, up to four binomial standard errors of a share of TIMES."""
+    """Return whether 95 % intervals cover, up to four binomial standard errors of a share of TIMES."""
     return bool(covered / TIMES >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / TIMES))
 
 

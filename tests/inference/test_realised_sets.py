@@ -49,7 +49,7 @@ small = pytest.mark.parametrize("design", SMALL, ids=lambda design: design.summa
 
 
 def reports_of(design: Any) -> tuple[Table, Table | None]:
-    """Give the probability of every report after every answer, and which answers each supports, where it is a set."""
+    """Return the probability of every report after every answer, and which answers each supports, where it is a set."""
     if isinstance(design, UnaryEncoding):
         sets = np.array(list(product((0, 1), repeat=design.k)))
         held = np.eye(design.k)[:, np.newaxis]
@@ -63,7 +63,7 @@ def reports_of(design: Any) -> tuple[Table, Table | None]:
 
 
 def law_of(design: Any, people: tuple[int, ...]) -> tuple[Table, Table]:
-    """Give all histograms of the reports of these people, a row each, and their probabilities: person by person."""
+    """Return all histograms of the reports of these people, a row each, and their probabilities: person by person."""
     table, _ = reports_of(design)
     found = {(0,) * table.shape[1]: 1.0}
     for answer in people:

@@ -41,7 +41,7 @@ MANY = 10**16  # times as many people: their chance errors are nothing beside th
 def with_less_one(
     estimate: Callable[..., TwoSamples], yes: list[int], n: list[int], parameters: list[str]
 ) -> list[float]:
-    """Give both standard errors with n - 1 instead of n: each sample's own part of the variance is scaled."""
+    """Return both standard errors with n - 1 instead of n: each sample's own part of the variance is scaled."""
     variances = np.zeros(2)
     for s in range(2):
         rest = [MANY if i != s else 1 for i in range(2)]

@@ -1,4 +1,4 @@
-"""Whether intervals are exact or approximate is one fact; every door that tells it must tell the same."""
+"""Intervals are called exact or approximate consistently in text, JSON, tables and pages."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ VOID = {"meta", "br", "img", "link", "input", "hr"}
 
 
 class Page(HTMLParser):
-    """What a browser would see: elements with attributes, the text outside of script and style, and the table."""
+    """Page as a browser sees it: elements with attributes, text outside of scripts and styles, and the table."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -47,7 +47,7 @@ def values(design: Design) -> np.ndarray[Any, Any]:
 
 
 def exact_variance(design: Design, shares: list[Fraction]) -> Fraction:
-    """Give the variance of one report of the unbiased mean, in fractions: least squares are what inverts the table."""
+    """Return the variance of one report of the unbiased mean, in fractions, by least squares."""
     matrix = [[Fraction(int(w), design.as_channel().total) for w in row] for row in design.as_channel().weights]
     x = values(design)
     u = Fuzzy(((x - x.min()) / np.ptp(x))[np.newaxis])

@@ -178,7 +178,7 @@ def test_any_two_give_the_third() -> None:
 
 
 def unclipped(counts: Any, n: int, design: Any) -> Any:
-    """Give the half-widths of the interval for whole counts, before it is cut at 0 and 1."""
+    """Return the half-widths of the interval for whole counts, before it is cut at 0 and 1."""
     low = np.where(counts > 0, beta.ppf(0.025, np.maximum(counts, 1), n - counts + 1), 0)
     high = np.where(counts < n, beta.ppf(0.975, counts + 1, np.maximum(n - counts, 1)), 1)
     return (high - low) / 2 / abs(design.p - design.q)

@@ -23,7 +23,7 @@ Histograms = dict[tuple[int, ...], float]
 
 
 def shuffled_reports(truths: Iterable[int], design: RandomizedResponse) -> Histograms:
-    """Give the exact distribution of the histogram of reports: all that a shuffler lets out."""
+    """Return the exact distribution of the histogram of reports: all that a shuffler lets out."""
     channel = design.channel()
     found: Histograms = {(0,) * design.k: 1.0}
     for truth in truths:

@@ -180,7 +180,7 @@ NUMBERS = ["0", "1", "5", "7", "8", "65535", "65536", str(2**48 - 1), str(2**48)
 
 
 def open_vector(design: OpenDomain, seed: int) -> dict[str, Any]:
-    """Give how answers are written, as one number of all blocks, null where there is none; and draws, by answer."""
+    """Return encoded answers as one number of all blocks, null where there is none; and draws, by answer."""
     texts = design.values.has_other
     answers = TEXTS if texts else NUMBERS
     coded = design.values.encoded(answers if texts else list(map(int, answers)))
@@ -207,7 +207,7 @@ def drawn_open(design: OpenDomain, answer: str, source: Callable[[int], bytes]) 
 
 
 def _discarded(design: OpenDomain) -> list[bytes]:
-    """Give bytes of which each of the draws in turn discards some; the least and the largest; and whatever comes."""
+    """Return bytes of which each of the draws in turn discards some; the least and the largest; and whatever comes."""
     widths = [8 * (limit.bit_length() // 64 + 1) for limit in design.draws]
     (a, _), last = design.odds, design.draws[-1] - 1
     fixed = [bytes(sum(widths)), bytes(sum(widths[:-1])) + (a - 1).to_bytes(widths[-1], "little")]
@@ -258,7 +258,7 @@ def designs() -> list[dict[str, Any]]:
 
 
 def beginnings(fields: dict[str, Any], design: Design) -> list[bytes]:
-    """Give the bytes that draws begin with."""
+    """Return the bytes that draws begin with."""
     limit = design.draws[0]
     if isinstance(limit, Compared):
         chance = _first_chance(fields)
@@ -286,7 +286,7 @@ def _edges(fields: dict[str, Any], limit: int) -> list[int]:
 
 
 def _first_chance(fields: dict[str, Any]) -> tuple[int, int]:
-    """Give the probability with which the first comparison is made."""
+    """Return the probability with which the first comparison is made."""
     if fields["mechanism"] == "memoized":
         return _first_chance(fields["first"])
     if "zero" in fields:
@@ -298,7 +298,7 @@ def _first_chance(fields: dict[str, Any]) -> tuple[int, int]:
 
 
 def _digits(n: int, d: int, places: int) -> bytes:
-    """Give the first digits of n/d in base 256: with each of them a comparison is still undecided."""
+    """Return the first digits of n/d in base 256: with each of them a comparison is still undecided."""
     return (256**places * n // d).to_bytes(places + 1, "big")[1:] if n < d else b"\xff" * places
 
 
@@ -330,7 +330,7 @@ def vector(fields: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def damaged() -> Iterator[tuple[str, Any]]:
-    """Give designs that every reader must refuse, and what is wrong with each."""
+    """Return designs that every reader must refuse, and what is wrong with each."""
     value: Any
     fine = response(["a", "b"], 3, 1)
     for name in fine:
@@ -525,7 +525,7 @@ def _damaged_rounds() -> Iterator[tuple[str, Any]]:
 
 
 def damaged_texts() -> Iterator[tuple[str, str]]:
-    """Give texts that a reader of text must refuse; after JSON.parse nobody can tell."""
+    """Return texts that a reader of text must refuse; after JSON.parse nobody can tell."""
     head = '{"format": "warner design", "version": 1, "mechanism": "randomized response", '
     yield "a field twice", head + '"domain": ["a", "b"], "odds": ["3", "1"], "odds": ["3", "1"]}'
     yield "a field of the domain twice", head + '"domain": {"first": 0, "first": 0, "size": 2}, "odds": ["3", "1"]}'

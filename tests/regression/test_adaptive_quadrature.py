@@ -36,7 +36,7 @@ def sample(name: str) -> list[dict[str, str]]:
 def mixed(
     x: Any, design: Any, report: Any, group: Any, weight: Any = None, nodes: int = 15, designs: Any = None
 ) -> Any:
-    """Give the model of two answers with a logit link."""
+    """Return the model of two answers with a logit link."""
     designs = designs or (DIRECT,)
     tables = tuple(np.asarray(one.operator().matrix(), dtype=np.float64) for one in designs)
     design, report = np.asarray(design), np.asarray(report)

@@ -29,7 +29,7 @@ def two_groups(yes: tuple[int, int], people: tuple[int, int], design: Any = NINE
 
 
 def lost(yes: tuple[int, int], people: tuple[int, int], difference: float) -> float:
-    """Give twice the log-likelihood that two binomials lose where their shares have a difference, by a line search."""
+    """Return twice the loss of log-likelihood of two binomials with a given difference of shares, by a line search."""
 
     def log_likelihood(share: float, group: int) -> float:
         rate = 0.1 + 0.8 * share
@@ -187,7 +187,7 @@ def test_an_effect_is_profiled_by_holding_it(letter: str, model: str, name: str)
 
 
 def mean_of(fit: Any, name: str) -> Any:
-    """Give the effect of a variable as a sum over rows."""
+    """Return the effect of a variable as a sum over rows."""
     from warner.regression.predictions import _effects
 
     ((_, mean),) = _effects(fit, name)

@@ -47,13 +47,13 @@ def sample(sizes: list[int], seed: int = 1, design: Any = WARNER, rho: float = 0
 
 
 def root(matrix: Any) -> Any:
-    """Give the inverse of the symmetric square root."""
+    """Return the inverse of the symmetric square root."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors / np.sqrt(values)) @ vectors.T
 
 
 def textbook(x: Any, y: Any, cluster: Any, weight: Any) -> tuple[Any, Any]:
-    """Give CR2 and Satterthwaite's degrees of freedom of least squares, with the large matrices of Bell and McCaffrey.
+    """Return CR2 and Satterthwaite's degrees of freedom of least squares, by Bell and McCaffrey's large matrices.
 
     Errors of variance 1/weight are the working model: with X and y times the root of the weight, it is the unit matrix.
     """
@@ -106,7 +106,7 @@ def test_two_arms_of_equal_clusters_are_those_of_the_two_sample_t_test() -> None
 
 
 def dense_freedom(robust: Any, contrasts: Any) -> float:
-    """Give the degrees of freedom of q contrasts with covariances of all pairs of clusters, by loops over them."""
+    """Return the degrees of freedom of q contrasts with covariances of all pairs of clusters, by loops over them."""
     stratum, leverage = robust.clusters.stratum, robust.leverage
     number, r = leverage.shape[:2]
     along = robust.effect.T @ contrasts
@@ -226,7 +226,7 @@ MOST = "of the information on some of the coefficients"
 
 
 def flat(text: str) -> str:
-    """Give a text without its line breaks."""
+    """Return a text without its line breaks."""
     return " ".join(text.split())
 
 

@@ -67,7 +67,7 @@ def held(low: Any, high: Any, truth: Any) -> Any:
 
 
 def covered(setting: str, samples: int, seed: int) -> dict[str, Any]:
-    """Give how often each coefficient, share and marginal effect lies in its interval."""
+    """Return how often each coefficient, share and marginal effect lies in its interval."""
     design, n, b, model = SETTINGS[setting]
     rng = np.random.default_rng(seed)
     truth = shares_of(b, model, GRID)

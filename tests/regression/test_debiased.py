@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def rows_of(design: Design, *, in_table: bool) -> tuple[Observations, np.ndarray[Any, Any]]:
-    """Give a row for each possible report, and the exact probability of each after each answer, (k, reports)."""
+    """Return a row for each possible report, and the exact probability of each after each answer, (k, reports)."""
     reports, exact = law(design)
     probabilities = np.array(exact, dtype=float)
     n = probabilities.shape[1]

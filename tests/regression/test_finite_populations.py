@@ -17,7 +17,7 @@ FORCED = warner.surveys.forced_response(truth="3/4", yes="1/6")
 
 
 def people(design: Any, each: int = 10, schools: int = 12, seed: int = 5) -> dict[str, list[Any]]:
-    """Give reports of schools in three regions, of which different parts were sampled."""
+    """Return reports of schools in three regions, of which different parts were sampled."""
     rng = np.random.default_rng(seed)
     school = np.repeat(np.arange(schools), each)
     region = school % 3

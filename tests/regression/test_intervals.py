@@ -36,7 +36,7 @@ QUANTILE = chi2.ppf(0.95, 1)
 
 
 def loss(fit: Any, i: int, value: float) -> Any:
-    """Give twice the loss with a coefficient held, by an offset."""
+    """Return twice the loss with a coefficient held, by an offset."""
     plain = fit.likelihood
     mapping = np.eye(plain.size) if plain.mapping is None else plain.mapping
     held = Likelihood(

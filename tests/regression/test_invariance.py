@@ -1,4 +1,4 @@
-"""What must not matter to a regression, and direct answers, for which statsmodels has the numbers."""
+"""Invariances of regressions, and direct answers, for which statsmodels has the numbers."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ REFERENCE = reference("regression")
 
 
 def rows_of(design: Any, x: Any, counts: Any) -> Observations:
-    """Give the rows of a table: a line of covariates, with the count of each report."""
+    """Return the rows of a table: a line of covariates, with the count of each report."""
     table = design.operator().matrix()
     counts = np.asarray(counts, dtype=float)
     report = np.tile(np.arange(counts.shape[1]), len(counts))
@@ -159,7 +159,7 @@ def test_an_estimate_at_infinity_is_named() -> None:
 
 
 def boundary(counts: Any, n: Any) -> tuple[Any, Any]:
-    """Give the most likely shares of yes under DICE, and whether they are 0 or 1."""
+    """Return the most likely shares of yes under DICE, and whether they are 0 or 1."""
     shares = (counts / n - 1 / 6) / (2 / 3)
     return np.clip(shares, 0, 1), (counts * 6 <= n) | (counts * 6 >= 5 * n)
 

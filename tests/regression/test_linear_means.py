@@ -29,7 +29,7 @@ FOUR = [0, 1, 5, 20]
 
 
 def people(n: int, seed: int = 1) -> dict[str, Any]:
-    """Give people of 18 to 79 in two regions, in households, with weights, who have one of four numbers."""
+    """Return people of 18 to 79 in two regions, in households, with weights, who have one of four numbers."""
     rng = np.random.default_rng(seed)
     return {
         "age": rng.integers(18, 80, n),
@@ -140,7 +140,7 @@ def test_an_intercept_alone_is_the_mean_of_an_estimate(design: Any, weighted: bo
 
 
 def surveys(number: int, seed: int) -> float:
-    """Give how often the 95 % interval of the slope holds: the design and the numbers of NUMBERS 1.7."""
+    """Return how often the 95 % interval of the slope holds: the design and the numbers of NUMBERS 1.7."""
     rng = np.random.default_rng(seed)
     design, held = SquareWave(101, epsilon=1), 0
     for _ in range(number):

@@ -17,7 +17,7 @@ from warner.regression.variance_floors import larger
 
 
 def two_groups(yes: int, people: int, **options: Any) -> Any:
-    """Give 12,000 people, of whom 34 % report yes, beside a few."""
+    """Return 12,000 respondents, of whom 34 % report yes, beside a few others."""
     counts = np.array([4080, 7920, yes, people - yes])
     data = {"x": np.array([0, 0, 1, 1]), "r": np.array(["yes", "no"] * 2), "n": counts}
     return regress(

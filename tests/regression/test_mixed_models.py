@@ -72,7 +72,7 @@ def integrated(logs: Any, group: Any) -> float:
 
 
 def two_answers(z: Any) -> float:
-    """Give the log-likelihood of two answers under two designs, written anew."""
+    """Return the log-likelihood of two answers under two designs, written anew."""
     share = expit(z[0] + z[1] * PUPILS["age"][:, np.newaxis] + z[2] * EFFECTS)
     of_yes = np.where(PUPILS["asked"] == "dice", 1 / 6, 0.0)[:, np.newaxis]
     gain = np.where(PUPILS["asked"] == "dice", 3 / 4, 1.0)[:, np.newaxis]
@@ -81,7 +81,7 @@ def two_answers(z: Any) -> float:
 
 
 def three_answers(z: Any) -> float:
-    """Give the log-likelihood of ordered answers, in which effects move people as the slope does."""
+    """Return the log-likelihood of ordered answers, in which effects move people as the slope does."""
     moved = z[2] * PUPILS["age"][:, np.newaxis] + z[3] * EFFECTS
     below = [expit(cut - moved) for cut in z[:2]]
     shares = np.array([below[0], below[1] - below[0], 1 - below[1]])
@@ -302,7 +302,7 @@ def counted(yes: Any, each: int, design: RandomizedResponse) -> Regression:
 
 
 def integrals(yes: Any, each: int, truth: float, intercept: float, spread: float) -> Any:
-    """Give the likelihood of each group at each of 801 effects, times their density, written anew."""
+    """Return the likelihood of each group at each of 801 effects, times their density, written anew."""
     share = (1 - truth) + (2 * truth - 1) * expit(intercept + spread * EFFECTS)
     logs = np.multiply.outer(yes, np.log(share)) + np.multiply.outer(each - np.asarray(yes), np.log(1 - share))
     return np.exp(logs + norm.logpdf(EFFECTS)) * (EFFECTS[1] - EFFECTS[0])

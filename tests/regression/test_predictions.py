@@ -93,7 +93,7 @@ def test_the_profile_of_a_share_is_that_of_a_coefficient_of_other_columns(letter
 
 
 def _loss(fit: Any, answer: int, share: float) -> float:
-    """Give twice the loss with a share held at the columns (1, 0, 0), by a penalty on its distance."""
+    """Return twice the loss with a share held at the columns (1, 0, 0), by a penalty on its distance."""
     likelihood = fit.likelihood
     b = fit.finite_coefficients.copy()
 

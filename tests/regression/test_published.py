@@ -19,7 +19,7 @@ COVARIATES = ["cov.asset.index", "cov.married", "cov.age", "cov.education", "cov
 
 @cache
 def nigeria() -> dict[str, np.ndarray]:
-    """Give the people of whom everything is known, in the order of the file, in columns with plain names."""
+    """Return the people of whom everything is known, in the order of the file, in columns with plain names."""
     table = columns("regression/nigeria.csv")
     known = [all(table[name][i] is not None for name in ("rr.q1", *COVARIATES)) for i in range(len(table["rr.q1"]))]
     people = {name.split(".", 1)[1].replace(".", "_"): np.array(table[name])[known] for name in COVARIATES}

@@ -23,7 +23,7 @@ EXAMPLES: list[Any] = [
 
 
 def numbers_of(design: Any) -> Any:
-    """Give numbers that are neither in order nor evenly spaced."""
+    """Return numbers that are neither in order nor evenly spaced."""
     return np.random.default_rng(design.k).integers(-50, 50, design.k).astype(float)
 
 

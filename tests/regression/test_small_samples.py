@@ -1,4 +1,4 @@
-"""What must be said of small groups and few reports stands at every result that depends on them."""
+"""Cautions about small groups and few reports stand in every result that depends on them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ DOUBT = "p-values should not be relied on"
 
 
 def three_levels(few: int = 20) -> Any:
-    """Give 12,000 people at two levels, and a few at a third, of whom a quarter report yes."""
+    """Return 12,000 respondents at two levels, and a few at a third, of whom a quarter report yes."""
     counts = [2040, 3960, 2200, 3800, few // 4, few - few // 4]
     data = {"r": ["yes", "no"] * 3, "g": ["a", "a", "b", "b", "c", "c"], "n": counts}
     return regress("r", data, NINE, on=["g"], counts="n")
 
 
 def doors(result: Any) -> list[str]:
-    """Give all texts of a result."""
+    """Return all texts of a result."""
     page = result._repr_html_() if hasattr(result, "_repr_html_") else result.to_html()
     return [" ".join(text.split()) for text in (result.text(), result.to_json(), result.to_markdown(), page)]
 

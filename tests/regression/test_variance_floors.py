@@ -22,7 +22,7 @@ SAID = "The sample design shows less variance of"
 
 
 def alike(clusters: int = 5) -> dict[str, Any]:
-    """Give clusters that agree in everything: 4 of 10 say yes, 2 of 5 of each half."""
+    """Return identical clusters: 4 of 10 respondents say yes, 2 of 5 in each half."""
     return {
         "y": (["yes", "no", "no", "yes", "no"] * 2) * clusters,
         "c": np.repeat(np.arange(clusters), 10),

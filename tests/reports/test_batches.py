@@ -34,7 +34,7 @@ PEOPLE = 90
 
 
 def supported(name: str, report: str) -> list[int]:
-    """Give the positions of the answers that a report supports, from its text alone."""
+    """Return the positions of the answers that a report supports, from its text alone."""
     if name == "hashes":
         alpha, beta, value = map(int, report.split(":"))
         return [x for x in range(HASHES.k) if (alpha * x + beta) % HASHES.prime % HASHES.values == value]

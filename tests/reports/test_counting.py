@@ -507,7 +507,7 @@ def plain_support(table: Table, group: tuple[Any, ...] | None = None, amount: st
 
 
 def assert_counts_of_sets(source: Any, table: Table, column: str | None = "set") -> None:
-    """Hold a source against plain Python: as it is, in groups, with weights, with counts."""
+    """Compare a source with plain Python: as it is, in groups, with weights, with counts."""
     by, weights, times = (
         ("region", "weight", "times") if column else ({"region": table["region"]}, table["weight"], table["times"])
     )

@@ -27,7 +27,7 @@ CODES = RandomizedResponse([1, 2], truth="3/4")
 
 
 def values(path: Path, **options: Any) -> dict[str, list[str | None]]:
-    """Give what is read of a file, by column."""
+    """Return what is read of a file, by column."""
     frame = open_files(path, **options).frame.collect()
     return {name: frame[name].to_list() for name in frame.columns}
 

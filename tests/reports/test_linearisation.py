@@ -41,7 +41,7 @@ DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
 
 
 def pupils() -> dict[str, list[Any]]:
-    """Give the sample of 365 people in 25 clusters of two strata, a row for each."""
+    """Return the sample of 365 people in 25 clusters of two strata, a row for each."""
     columns: dict[str, list[Any]] = {name: [] for name in ("report", "stratum", "cluster", "weight", "part", "sex")}
     for stratum, cluster, probability, yes, no in REFERENCE["horvitz_clusters"]["rows"]:
         for report in ["yes"] * yes + ["no"] * no:
@@ -61,7 +61,7 @@ def yes_or_no(base: float, gain: float) -> Channel:
 
 
 def alone(yes: int, no: int, design: Any, probability: float) -> Any:
-    """Give a simple random sample, with weights, of which this part was sampled."""
+    """Return a simple random sample, with weights, of which this part was sampled."""
     return warner.tally(
         ["yes"] * yes + ["no"] * no, design, weights=[1 / probability] * (yes + no), sampled=probability
     )
@@ -296,7 +296,7 @@ def test_two_domains_are_compared_by_the_variance_of_their_difference() -> None:
 
 
 def leverage_by_matrices(part: Any, stratum: Any) -> tuple[Any, float]:
-    """Give CR2's factors and Satterthwaite's degrees of freedom by the matrices that define them."""
+    """Return CR2's factors and Satterthwaite's degrees of freedom by the matrices that define them."""
     m = np.bincount(stratum)[stratum]
     same = stratum[:, np.newaxis] == stratum
     centring = np.eye(len(part)) - same / m
@@ -374,7 +374,7 @@ def surveys(rng: Any, design: Any, sizes: Any, strata: int, correlation: float, 
 
 
 def covered(design: Any, sizes: Any, strata: int, correlation: float, runs: int, seed: int) -> tuple[float, float]:
-    """Tell how often the design-based interval holds, and that of people who were drawn alone."""
+    """Return the coverage of the design-based interval and of the interval that ignores clusters."""
     held = np.zeros(2)
     for sampled in surveys(np.random.default_rng(seed), design, sizes, strata, correlation, runs):
         for place, counted in enumerate((sampled, warner.Tally(design, sampled.counts))):
@@ -494,7 +494,7 @@ def test_a_crosswise_model_needs_no_special_case() -> None:
 
 
 def expected_reports(design: Design, people: Sequence[int]) -> tuple[Any, list[int]]:
-    """Give every report with how often these people make it on average, which is a whole number."""
+    """Return every report with how often these people make it on average, which is a whole number."""
     if isinstance(design, ClosedList):
         source = design.source  # of two blocks of one digit: both levels, all directions and values
         rows = [(1, d, 0, s) for d in range(2) for s in range(2)]

@@ -22,7 +22,7 @@ DAYS = {2: {"yes": 3, "no": 5}, 10: {"yes": 1, "no": 4}}
 
 @pytest.fixture(params=["csv", "parquet", "jsonl"])
 def partitioned(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
-    """Give a folder of reports by day and place, as Spark would write it, with what else it leaves there."""
+    """Return a folder of reports by day and place, as Spark would write it, with what else it leaves there."""
     for day, counts in DAYS.items():
         folder = tmp_path / "ds" / f"day={day}" / "place=New%20York"
         folder.mkdir(parents=True)

@@ -21,7 +21,7 @@ ABC = RandomizedResponse(["a", "b", "c"], odds=(1, 0))
 
 
 def scripted(draws: list[int]) -> Callable[[int], bytes]:
-    """Give these 64-bit numbers in turn in the place of the operating system's randomness."""
+    """Return these 64-bit numbers in turn in the place of the operating system's randomness."""
     return io.BytesIO(np.array(draws, dtype="<u8").tobytes()).read
 
 

@@ -46,7 +46,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="there are no such signals
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    """Let a module of ours be `pyreadstat`, which does what is wanted after so many of six rows."""
+    """Replace `pyreadstat` by a module that behaves as given after a number of the six rows."""
     monkeypatch.setattr(labelled, "LABELLED_VALUES_AT_ONCE", 3)
     (tmp_path / "survey.sav").write_bytes(b"anything")
     number = 0

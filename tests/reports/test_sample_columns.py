@@ -28,12 +28,12 @@ ASKED: dict[str, Any] = {"column": "answer", "weights": "w", "strata": "region",
 
 
 def errors(counted: Tally) -> Any:
-    """Give the standard errors of all shares."""
+    """Return the standard errors of all shares."""
     return counted.readout().error
 
 
 def pupils() -> dict[str, list[Any]]:
-    """Give 120 pupils of twelve schools in two regions, of both sexes, with weights and replicates of these."""
+    """Return 120 pupils of twelve schools in two regions, of both sexes, with weights and replicate weights."""
     rng = np.random.default_rng(1)
     school = np.repeat(np.arange(12), 10)
     weight = rng.integers(1, 5, 120) / 2  # whose sums are exact in any order

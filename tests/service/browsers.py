@@ -52,7 +52,7 @@ CHROMIUM_OPTIONS = (
 
 @dataclass(frozen=True)
 class Request:
-    """What a browser sent: the address with everything in it, the headers by lower-case name, and the body."""
+    """Request of a browser: address with query, headers by lower-case name, and body."""
 
     method: str
     url: str
@@ -67,17 +67,17 @@ class Page(Protocol):
 
     @property
     def requests(self) -> list[Request]:
-        """What was sent so far, for any page."""
+        """Requests of any page up to now."""
 
     @property
     def console(self) -> list[str]:
-        """What the page's console holds: messages, errors and what the content policy refused."""
+        """Console of the page: messages, errors and violations of the content security policy."""
 
     def goto(self, url: str) -> None: ...
     def reload(self) -> None: ...
     def back(self) -> None: ...
     def evaluate(self, expression: str, *values: Any) -> Any:
-        """Give the value of an expression, or of an async function that is called with these values; as JSON."""
+        """Return the value of an expression, or of an async function that is called with these values; as JSON."""
 
     def click(self, selector: str) -> None: ...
     def type(self, selector: str, text: str) -> None: ...
@@ -91,7 +91,7 @@ def browser(name: str, profile: Path | None = None, **options: Any) -> AbstractC
 
 
 def wait_until(true: Callable[[], Any], seconds: float = 20.0, *, pause: float = 0.02) -> Any:
-    """Ask again and again until the answer is true, and give it."""
+    """Poll until the value is true, and return it."""
     end = time.monotonic() + seconds
     while not (answer := true()):
         assert time.monotonic() < end, "what was waited for did not happen"
@@ -356,7 +356,7 @@ def firefox(profile: Path | None = None, **preferences: Any) -> Iterator[Firefox
 
 
 def accessibility_findings(page: ChromiumPage) -> list[Any]:
-    """Ask axe what is wrong with the page, as it is now."""
+    """Return the accessibility violations that axe finds on the current page."""
     if not AXE.exists():
         pytest.skip(f"axe-core is not installed: npm install --prefix {AXE.parents[2]} axe-core")
     page.page.evaluate(AXE.read_text(encoding="utf-8"))

@@ -33,7 +33,7 @@ def database() -> Callable[[], str]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def places(request: pytest.FixtureRequest, database: Callable[[], str]) -> Iterator[Callable[[], Place]]:
-    """Give new places of one kind."""
+    """Return new paths of one kind."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
 
         def fresh() -> Place:
@@ -66,7 +66,7 @@ def tab() -> Iterator[ChromiumPage]:
 
 @pytest.fixture(scope="module", params=BROWSERS)
 def page(request: pytest.FixtureRequest) -> Iterator[Page]:
-    """Give a page of each browser."""
+    """Return a page of each browser."""
     if request.param == "firefox":
         yield request.getfixturevalue("firefox_page")
     else:

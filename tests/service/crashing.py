@@ -36,13 +36,13 @@ def a_survey(name: str = "crash", **fields: Any) -> Survey:
 
 
 def numbered(number: int) -> Bundle:
-    """Give the response of this number, always the same."""
+    """Return the response of this number, always the same."""
     nonce = hashlib.blake2b(number.to_bytes(8), digest_size=16).digest()
     return Bundle(nonce, None, ((number % 2,), (number % 3,)))
 
 
 def expected(numbers: Iterable[int]) -> list[NDArray[Any]]:
-    """Give the counters of these responses."""
+    """Return the counters of these responses."""
     array = np.fromiter(numbers, dtype=np.int64)
     return [np.bincount(array % 2, minlength=2), np.bincount(array % 3, minlength=3)]
 
@@ -65,7 +65,7 @@ async def sent(writer: Writer, numbers: Iterable[int], acknowledge: Callable[[in
 
 
 def collect_until_killed(place: str, again: list[int], first: int, told: Connection) -> None:
-    """Take responses, those of earlier clients again and then new ones; tell the number of each acknowledged one."""
+    """Send responses, those of earlier clients again and then new ones; print the number of each acknowledged one."""
 
     async def work() -> None:
         writer = Writer(opened(place, a_survey()))
@@ -76,7 +76,7 @@ def collect_until_killed(place: str, again: list[int], first: int, told: Connect
 
 
 def collect_one_by_one(place: str, people: int) -> None:
-    """Take responses of one client, and write a line for each that is acknowledged."""
+    """Accept responses of one client, and write a line for each acknowledged one."""
 
     async def work() -> None:
         store = opened(place, a_survey())

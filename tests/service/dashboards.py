@@ -29,18 +29,18 @@ SHARES = {2: [0.3, 0.7], 5: [0.5, 0.2, 0.15, 0.1, 0.05]}
 
 
 def example() -> Survey:
-    """Give the example of a survey."""
+    """Return the example of a survey."""
     return load_survey(EXAMPLE)
 
 
 def nothing(survey: Survey) -> Collected:
-    """Give a survey that nobody has answered."""
+    """Return a survey that nobody has answered."""
     cells = tuple(np.zeros((survey.strata, layout.width), dtype=np.int64) for layout in survey.layouts)
     return Collected(survey, "open", 0, cells, {})
 
 
 def filled(survey: Survey, n: int, state: str = "open", seed: int = 1) -> Collected:
-    """Give a survey that so many people have answered; each question counts its reports once."""
+    """Return a survey that so many people have answered; each question counts its reports once."""
     rng = np.random.default_rng(seed)
     people = rng.multinomial(n, np.full(survey.strata, 1 / survey.strata))
     cells = []

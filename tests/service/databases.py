@@ -63,7 +63,7 @@ class PostgresServer:
         self._run("pg_ctl", "-D", self._data, "-m", "immediate", "stop")
 
     def database(self) -> str:
-        """Give the URL of a new, empty database."""
+        """Return the URL of a new, empty database."""
         name = f"test{next(NUMBERS)}"
         self._run("createdb", "-h", str(self.folder), "-U", "warner", name)
         return self.url(name)
@@ -92,7 +92,7 @@ class PostgresServer:
 
 
 def postgres() -> PostgresServer:
-    """Give the server of this process of tests, or skip the test that asks for it."""
+    """Return the server of this process of tests, or skip the test that asks for it."""
     if importlib.util.find_spec("psycopg") is None:
         pytest.skip("psycopg is not installed")
     found = sorted(
@@ -148,5 +148,5 @@ class Place:
 
 
 def response(*cells: int, token: bytes | None = None) -> Bundle:
-    """Give a response that adds one to a counter of each question."""
+    """Return a response that adds one to a counter of each question."""
     return Bundle(os.urandom(16), token, tuple((cell,) for cell in cells))

@@ -1,4 +1,4 @@
-"""What a thief reads in an SQLite file beside its rows: where each row lies in its page, and what the log still holds.
+"""Content of an SQLite file besides its rows: the position of each row in its page, and the remains of the log.
 
 New cells of a page are put before the older ones, so a page shows the order in which its rows were written, whatever
 their keys are. The log has an image of each page after each transaction: two images differ by what one transaction did.
@@ -25,14 +25,14 @@ class Cell(NamedTuple):
 
 
 def cells(image: bytes) -> list[Cell]:
-    """Give the rows of all tables, in the order in which they were written as far as the file shows it."""
+    """Return the rows of all tables, in the order in which they were written as far as the file shows it."""
     size = int.from_bytes(image[16:18]) if image[16:18] != b"\0\1" else 65536
     pages = [image[start : start + size] for start in range(0, len(image), size)]
     return [cell for number, page in enumerate(pages[1:], start=2) for cell in rows(page, number)]
 
 
 def rows(page: bytes, number: int = 0) -> list[Cell]:
-    """Give the rows of a page; the one that was written last lies first, and is given last."""
+    """Return the rows of a page; the one that was written last lies first, and is given last."""
     kind = page[0]
     if kind not in {LEAF, INTERIOR}:
         return []
@@ -69,7 +69,7 @@ def _varint(page: bytes, at: int) -> tuple[int, int]:
 
 
 def transactions(log: bytes) -> Iterator[dict[int, bytes]]:
-    """Give the pages that each transaction of a write-ahead log has written."""
+    """Return the pages that each transaction of a write-ahead log has written."""
     if len(log) < 32:
         return
     size = int.from_bytes(log[8:12])
@@ -85,7 +85,7 @@ def transactions(log: bytes) -> Iterator[dict[int, bytes]]:
 
 
 def changes(before: dict[int, bytes], log: bytes) -> Iterator[list[tuple[Any, ...]]]:
-    """Give the rows that each transaction of a log has changed."""
+    """Return the rows that each transaction of a log has changed."""
     pages = dict(before)
     for written in transactions(log):
         old = {cell.row for number in written for cell in rows(pages.get(number, b"\0"), number)}

@@ -19,7 +19,7 @@ OLDEST = 20  # the first Node with `crypto` for everybody, and `isWellFormed`
 
 @cache
 def node() -> str:
-    """Give the path of a Node that is new enough, or skip the test."""
+    """Return the path of a Node that is new enough, or skip the test."""
     path = shutil.which("node")
     if path is None:
         pytest.skip("there is no Node here, which runs the browser's modules; on Debian: apt install nodejs")

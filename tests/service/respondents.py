@@ -31,7 +31,7 @@ WORDS = "[...document.querySelectorAll('h1')].map((heading) => heading.innerText
 
 
 def driving(**fields: Any) -> Survey:
-    """Give a survey with a group, a question for the browser, one for the person, and an optional one."""
+    """Return a survey with a group, a question for the browser, one for the person, and an optional one."""
     response = RandomizedResponse(LABELS, odds=(3, 1)).to_dict()
     text = {"often": "How often?", "both": "Are both answers the same?", "maybe": "And how often before?"}
     labels = {"same": "Both the same", "differ": "One yes, one no"}
@@ -47,7 +47,7 @@ def driving(**fields: Any) -> Survey:
 
 @dataclass
 class Book:
-    """Takes responses as the writer does, and can be read."""
+    """Stand-in for the writer that accepts responses and can be read."""
 
     kept: dict[bytes, Bundle] = field(default_factory=dict)  # by nonce
     tokens: dict[bytes, bytes] = field(default_factory=dict)  # invitations, and the nonces that spent them
@@ -115,5 +115,5 @@ def heading(page: Page, *words: str) -> None:
 
 
 def posts(page: Page, door: str = "report") -> list[Any]:
-    """Give the requests by which responses were sent, or what was asked before (`standing`)."""
+    """Return the requests by which responses were sent, or what was asked before (`standing`)."""
     return [request for request in page.requests if request.method == "POST" and request.url.endswith(f"/{door}")]

@@ -76,7 +76,7 @@ NONCES = {
 
 
 def body_of(survey: Survey, nonce: bytes | None = None, token: str | None = None) -> bytes:
-    """Give the body of a made-up response."""
+    """Return the body of a made-up response."""
     bodies = Bodies(survey)
     reports = [question.design.draw(np.array([0]), os.urandom)[0] for question in survey.questions]
     kept = nonce or b"\0" + os.urandom(15)  # the stand-in keeps it
@@ -84,7 +84,7 @@ def body_of(survey: Survey, nonce: bytes | None = None, token: str | None = None
 
 
 def survey_of(**fields: Any) -> Survey:
-    """Give a survey of two questions, and other fields as given."""
+    """Return a survey of two questions, and other fields as given."""
     designs = (RandomizedResponse(["never", "once", "often"], odds=(3, 1)), UnaryEncoding(9, odds=(3, 1)))
     return survey_from_json(json.dumps(open_survey(designs, **fields)))
 
@@ -92,7 +92,7 @@ def survey_of(**fields: Any) -> Survey:
 async def asked(
     app: ASGIApp, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b""
 ) -> tuple[int, dict[str, str], bytes]:
-    """Ask a web application without a server: status, headers and body of its reply."""
+    """Call a web application without a server: status, headers and body of its reply."""
     sent: list[Any] = []
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 

@@ -163,7 +163,7 @@ INVITED = survey_of(access="invited")
 
 
 def standing(survey: Survey, place: int) -> bytes:
-    """Ask about an invitation, of which the stand-in knows what to say by its first byte."""
+    """Request the state of an invitation; the stand-in chooses its reply by the first byte."""
     token = base64.urlsafe_b64encode(bytes([place]) + bytes(15))[:22].decode()
     body = json.dumps({"survey": survey.fingerprint, "token": token}).encode()
     return posted(survey, body).replace(b"/report ", b"/standing ", 1)

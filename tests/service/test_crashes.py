@@ -1,4 +1,4 @@
-"""What was acknowledged is kept, and counted once: killed processes and servers, a full disk, the order of writes."""
+"""Acknowledged responses are kept and counted once: killed processes and servers, a full disk, the order of writes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ APART = 10**6  # between the numbers of the responses of two rounds
 
 
 def received(told: Connection) -> Iterator[bytes]:
-    """Give what a process has told until it was killed."""
+    """Return what a process has told until it was killed."""
     while True:
         try:
             yield told.recv_bytes()
@@ -70,7 +70,7 @@ def killed_at_random(place: str, rounds: int, rng: np.random.Generator) -> tuple
 
 
 def in_file(path: Path, issued: set[int]) -> tuple[set[int], list[list[int]]]:
-    """Give the responses whose receipts stand in a file, and the counters of both questions."""
+    """Return the responses whose receipts stand in a file, and the counters of both questions."""
     with sqlite3.connect(path) as connection:
         assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
         seen = {row[0] for row in connection.execute("select nonce from seen")}

@@ -69,7 +69,7 @@ class Stream:
         self.answer = self.connection.getresponse()
 
     def event(self) -> dict[str, str]:
-        """Give the next event that carries something; empty at the end of the stream."""
+        """Return the next event that carries something; empty at the end of the stream."""
         fields: dict[str, str] = {}
         while True:
             line = self.answer.readline().decode()
@@ -84,7 +84,7 @@ class Stream:
                 fields = {name: value for name, value in fields.items() if name == "retry"}
 
     def reading(self) -> dict[str, Any]:
-        """Give what the next event shows."""
+        """Return what the next event shows."""
         shown: dict[str, Any] = json.loads(self.event()["data"])
         return shown
 
@@ -123,7 +123,7 @@ DOORS = [
 
 
 def refused(reply: Reply) -> bool:
-    """Tell whether a reply is a refusal that gives nothing away."""
+    """Return whether a reply is a refusal that gives nothing away."""
     shown = reply.body.decode() + repr(reply.headers)
     return reply.status == 403 and not reply.cookie and not any(secret in shown for secret in SECRETS)
 

@@ -1,4 +1,4 @@
-"""What the dashboard shows and gives away is what the library says of the published tally.
+"""Dashboard and exports agree with the library's results for the published tally.
 
 It tests service/dashboard_data.py and service/exports.py as well.
 """
@@ -37,7 +37,7 @@ EARLY = replace(CLOSED, survey=replace(SURVEY, stop=1010))  # closed by hand, be
 
 
 def asking(design: Design, **fields: Any) -> Survey:
-    """Give a survey of one question."""
+    """Return a survey of one question."""
     question = Question("q", "Do you?", "device", design, **fields)
     return Survey("one", "One question", "en", "", "", "", "counts", 10, "open", (), (question,))
 
@@ -48,7 +48,7 @@ def collected(survey: Survey, cells: Any, state: str = "open") -> Collected:
 
 
 def misfit() -> Collected:
-    """Give a closed survey in which an answer was never reported."""
+    """Return a closed survey in which an answer was never reported."""
     counts = CLOSED.cells[0].copy()
     counts[:, 0] += counts[:, -1]
     counts[:, -1] = 0
@@ -354,7 +354,7 @@ AGES = warner.CutoffResponse(range(18, 100), epsilon=1)
 
 
 def of_numbers(state: str = "open", **fields: Any) -> Collected:
-    """Give a survey that asks for an income and an age, by region, with 600 responses."""
+    """Return a survey that asks for an income and an age, by region, with 600 responses."""
     questions = tuple(Question(name, f"{name}?", "device", design) for name, design in (("a", INCOMES), ("b", AGES)))
     survey = replace(SURVEY, questions=questions, **fields)
     return filled(survey, 600, state)

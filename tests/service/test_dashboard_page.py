@@ -53,7 +53,7 @@ def opened(page: Page, board: Dashboard) -> None:
 
 
 def spoken(page: Page) -> list[str]:
-    """Give what the console holds, but that a browser could not connect to a server that a test has stopped."""
+    """Return what the console holds, but that a browser could not connect to a server that a test has stopped."""
     return [line for line in page.console if "ERR_CONNECTION_REFUSED" not in line and "can’t establish" not in line]
 
 

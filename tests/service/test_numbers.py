@@ -36,7 +36,7 @@ TYPED = "73219.8642"  # a number that stands nowhere else
 
 
 def asked(cases: list[dict[str, Any]]) -> list[Any]:
-    """Ask the page's own modules, in Node."""
+    """Call the page's own modules in Node."""
     lines = "".join(json.dumps(case) + "\n" for case in cases)
     command = [node(), str(HERE / "numbers.mjs"), str(WEB)]
     done = subprocess.run(command, check=True, input=lines, capture_output=True, text=True)
@@ -73,7 +73,7 @@ READINGS: list[tuple[str, str, str | None]] = [
 
 @cache
 def readings() -> dict[tuple[str, str], str | None]:
-    """Let the page's modules read all numbers, in one process."""
+    """Read all numbers with the page's modules, in one process."""
     cases = [{"what": "read", "text": written, "languages": [language, "en"]} for language, written, _ in READINGS]
     return dict(zip(((language, written) for language, written, _ in READINGS), asked(cases), strict=True))
 
@@ -123,7 +123,7 @@ def test_what_a_design_tells_in_javascript_is_its_law() -> None:
 
 
 def numbers(**fields: Any) -> Survey:
-    """Give a survey that asks for an income and an age, of which the age may be skipped."""
+    """Return a survey that asks for an income and an age, of which the age may be skipped."""
     document = open_survey([INCOMES, AGES])
     document["questions"][1]["optional"] = True
     return survey_from_json(json.dumps(document | fields))

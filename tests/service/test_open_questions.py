@@ -56,14 +56,14 @@ LEFT = """async () => [sessionStorage.length, localStorage.length, document.cook
 
 
 def asking(designs: Any = (WORDS, COIN), **fields: Any) -> Survey:
-    """Give a survey whose first question is answered in people's own words, and may be skipped."""
+    """Return a survey whose first question is answered in people's own words, and may be skipped."""
     document = open_survey(designs) | fields
     document["questions"][0]["optional"] = True
     return survey_from_json(json.dumps(document))
 
 
 def people(survey: Survey, words: Sequence[str | None], groups: Any = None) -> list[Bundle]:
-    """Give the responses of people who hold these words, or skip the question."""
+    """Return the responses of people who hold these words, or skip the question."""
     bodies, design = Bodies(survey), survey.questions[0].open
     assert design is not None
     responses = []
@@ -133,7 +133,7 @@ def test_what_is_no_report_is_refused(damage: str) -> None:
 
 
 def hostile(right: bytes, kind: int, chance: random.Random) -> bytes:
-    """Give a body that no page sends, of one of many kinds, by changing one that a page might send."""
+    """Return a body that no page sends, of one of many kinds, by changing one that a page might send."""
     fields = json.loads(right)
     fields["nonce"] = base64.urlsafe_b64encode(chance.randbytes(16))[:22].decode()
     report, length = fields["reports"][0], len(fields["reports"][0])
@@ -287,7 +287,7 @@ def test_a_survey_without_texts_has_no_table_of_reports(tmp_path: Path) -> None:
 
 
 def rows_shown(path: Path) -> list[Any]:
-    """Give the reports in the order in which the file shows them to be written."""
+    """Return the reports in the order in which the file shows them to be written."""
     return [
         row[2]
         for _, _, row in cells(path.read_bytes())
@@ -335,7 +335,7 @@ def test_the_file_is_sorted_when_it_is_opened_after_a_crash(tmp_path: Path) -> N
 
 
 def finished(words: Sequence[str | None], **fields: Any) -> Any:
-    """Give what a closed survey has published."""
+    """Return what a closed survey has published."""
     survey = asking(**fields)
     sent = people(survey, words)
     answered = sum(word is not None for word in words)
@@ -364,7 +364,7 @@ def test_the_dashboard_names_what_discover_finds_once_the_survey_is_closed() -> 
 
 
 def finished_in_groups() -> Collected:
-    """Give what a closed survey has published whose people say other words in the north than in the south."""
+    """Return what a closed survey has published whose people say other words in the north than in the south."""
     survey = asking(groups=[REGION])
     sent = people(survey, ["quokka"] * 400 + ["yurt"] * 300 + ["igloo"] * 20, [[0]] * 400 + [[1]] * 320)
     kept = Counter(report for bundle in sent for report in bundle.reports)

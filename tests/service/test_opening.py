@@ -1,4 +1,4 @@
-"""What the operator is told at the start: what is to be expected, what will not work, and whether it is over."""
+"""Lines at the start of a server: expected precision, problems of the survey file, and its state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def survey_of(designs: Any = (COIN,), **fields: Any) -> Survey:
 
 
 def told(survey: Survey, limit: int | None = None, **published: Any) -> list[str]:
-    """Give the lines, without the addresses and the last one."""
+    """Return the lines, without the addresses and the last one."""
     with closing(Address("127.0.0.1", 0).bound()) as here, closing(Address("127.0.0.1", 0).bound()) as there:
         places = Places("x.db", _Door("127.0.0.1", here, None), _Door("127.0.0.1", there, None))
         return opening(replace(nothing(survey), **published), places, "key", limit)[4:-1]

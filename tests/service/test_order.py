@@ -72,7 +72,7 @@ def right(guesses: dict[bytes, int], truth: dict[bytes, int]) -> int:
 
 
 def people(rng: np.random.Generator) -> tuple[list[bytes], list[Bundle], dict[bytes, int]]:
-    """Give invitations, responses in the order in which they come, each with another report, and who sent which."""
+    """Return invitations, responses in the order in which they come, each with another report, and who sent which."""
     tokens = [rng.bytes(16) for _ in range(PEOPLE)]
     reports = rng.permutation(PEOPLE).tolist()
     sent = [Bundle(rng.bytes(16), token, ((report,),)) for token, report in zip(tokens, reports, strict=True)]

@@ -52,7 +52,7 @@ def test_every_exported_name_has_its_type() -> None:
 
 
 def blocks(language: str) -> list[str]:
-    """Give the examples of the package's own page."""
+    """Return the examples of the package's own page."""
     readme = (WEB / "README.md").read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", readme, re.DOTALL)
 

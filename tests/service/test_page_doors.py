@@ -1,4 +1,4 @@
-"""What the page says before it asks: that an invitation was used, when the survey is open; one epsilon everywhere."""
+"""Messages of the page before its questions: used invitations, opening times; the same epsilon everywhere."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_epsilon_is_one_number_on_page_dashboard_and_screen(page: Page, epsilons
 
 
 def _said(survey: Survey) -> str:
-    """Give the epsilon that the operator is told at the start."""
+    """Return the epsilon that the operator is told at the start."""
     from warner.service.server import Address
 
     doors = [_Door("127.0.0.1", Address("127.0.0.1", 0).bound(), None) for _ in range(2)]

@@ -30,7 +30,7 @@ WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWi
 
 
 def long_survey(**fields: Any) -> Any:
-    """Give a survey with all kinds of controls and explanations."""
+    """Return a survey with all kinds of controls and explanations."""
     wide = [[8, 1, 1], [1, 8, 1], [1, 1, 8]]
     outputs = [f"a rather long report number {place}" for place in range(3)]
     designs = [RandomizedResponse([f"town {place}" for place in range(300)], epsilon=5)]

@@ -1,4 +1,4 @@
-"""What a browser writes to its profile while somebody answers: nothing of the answers, before or after sending.
+"""Files of the browser's profile during and after a response: no trace of the answers.
 
 Chromium saves the state of every control of a page unless it has ``autocomplete="off"``; Firefox saves it all the same
 wherever it differs from the default. So the whole folder is searched, once a browser has written what was typed last,

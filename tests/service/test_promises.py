@@ -1,4 +1,4 @@
-"""What a closed survey promises: enumerated over everything that somebody may do who watches it step by step."""
+"""Guarantees of a closed survey, enumerated over all strategies of an observer who watches every step."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def survey(stop: int | None) -> Survey:
 
 
 def one_sided(n: int, promised: Confidence) -> Mask:
-    """Tell for each number of yes among n reports whether the interval of the share of yes lies above one half."""
+    """Return for each number of yes among n reports whether the interval of the share of yes lies above one half."""
     return np.asarray(low_ends(np.arange(n + 1.0), n, promised) > 0.5)
 
 
 def two_sided(n: int, promised: Confidence) -> Mask:
-    """Tell for each number of yes whether the interval lies on either side of one half."""
+    """Return for each number of yes whether the interval lies on either side of one half."""
     return one_sided(n, promised) | one_sided(n, promised)[::-1]  # two answers are mirror images
 
 
 def low_ends(x: Array, n: int, promised: Confidence) -> Array:
-    """Give the lower end of the share of yes: of the reports that say yes, by the interval; then (f - 1/4) / (1/2)."""
+    """Return the lower end of the share of yes: that of the share f of yes reports, then (f - 1/4) / (1/2)."""
     if promised.anytime:
         low = anytime_limits(x, n, 1 - promised.level)[0]
     else:
@@ -60,7 +60,7 @@ def missed(
     stop: int = STOP,
     batch: int = BATCH,
 ) -> float:
-    """Give the probability that the interval of the closed survey misses a share of one half, to the last path.
+    """Return the probability that the interval of the closed survey misses a share of one half, to the last path.
 
     Whoever watches closes the survey at the first step whose interval lies where it is `wanted`, by what is seen while
     it is open; nobody knows the truth, and one half is what they want to see excluded. If no step is so, it goes on to
@@ -80,7 +80,7 @@ def missed(
 
 
 def shown(stop: int | None, responses: int, state: str) -> Confidence:
-    """Give the promise of the dashboard, the exports and the command: they all ask this."""
+    """Return the promise of the dashboard, the exports and the command: they all ask this."""
     return confidence(Collected(survey(stop), state, responses, (), {}))
 
 

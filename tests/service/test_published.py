@@ -94,7 +94,7 @@ FIRST = slice(60)  # those who are published, in steps of 10, when they come in 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Give a running survey: 60 responses are published, and 5 are waiting."""
+    """Return a running survey: 60 responses are published, and 5 are waiting."""
     survey = survey_of()
     running = opened(str(tmp_path / "collected.db"), survey)
     bundles = PEOPLE.bundles(survey)
@@ -106,7 +106,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def file(store: Store, tmp_path: Path) -> str:
-    """Give the database of a survey that is running."""
+    """Return the database of a survey that is running."""
     assert store.published == 60
     return str(tmp_path / "collected.db")
 
@@ -329,7 +329,7 @@ def test_what_postgresql_needs_is_said_without_the_password(monkeypatch: pytest.
 
 @pytest.fixture
 def prompt(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prompt:
-    """Give a shell in the folder of the running survey."""
+    """Return a shell in the folder of the running survey."""
     assert file
     return Prompt(tmp_path, monkeypatch, capsys)
 

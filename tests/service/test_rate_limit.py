@@ -1,4 +1,4 @@
-"""How many reports from one address: buckets that refill, forget, and hold no address."""
+"""Rate limit by address: buckets refill, expire, and store no address."""
 
 from __future__ import annotations
 

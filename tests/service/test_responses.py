@@ -1,4 +1,4 @@
-"""What a browser sends: bodies of one length, read strictly, and the counters that they add to.
+"""Bodies of responses: equal length, strict parsing, and the counters that they increment.
 
 It tests service/survey.py as well.
 """

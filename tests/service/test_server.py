@@ -150,7 +150,7 @@ MARKER = "MARKERmarkerMARKERmark"  # 22 characters that are a nonce or a token a
 
 
 def marked() -> list[bytes]:
-    """Give requests that carry the marker in every place that a request has."""
+    """Return requests that carry the marker in every place that a request has."""
     whole = json.loads(body_of(SURVEY))
     bodies = [
         json.dumps(whole | {"nonce": MARKER[:-1] + "w"}).encode(),  # 16 bytes in their one spelling: it is kept

@@ -28,7 +28,7 @@ EARLY, CLOSED = Outcome.EARLY, Outcome.CLOSED
 
 
 def people(place: Place) -> list[int]:
-    """Give the number of people that each question counts, in all groups together."""
+    """Return the number of people that each question counts, in all groups together."""
     found = collected(place.place)
     layouts = found.survey.layouts
     return [int(layout.responses(cells).sum()) for layout, cells in zip(layouts, found.cells, strict=True)]
@@ -144,7 +144,7 @@ def test_many_threads_and_processes_count_exactly_the_number_that_is_fixed(place
 
 
 def at(monkeypatch: pytest.MonkeyPatch, hour: int) -> None:
-    """Let it be this hour of a day."""
+    """Set the clock to this hour of a day."""
     monkeypatch.setattr("warner.service.stores.contract.now", lambda: datetime(2026, 12, 1, hour, tzinfo=UTC))
 
 

@@ -1,4 +1,4 @@
-"""What a tab keeps until it is sent: each response for its own respondent and its own version of the survey."""
+"""Unsent responses in a tab: each is kept for its own respondent and its own version of the survey."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EARLY = "This survey is not open yet"
 
 
 def one_question(truth: int = 3, **fields: Any) -> dict[str, Any]:
-    """Give a survey whose answers are a thousand numbers, so that two draws of one answer hardly ever agree."""
+    """Return a survey whose answers are a thousand numbers, so that two draws of one answer hardly ever agree."""
     return survey_from_json(json.dumps(open_survey([RandomizedResponse(1000, odds=(truth, 1))], **fields))).to_dict()
 
 
@@ -62,7 +62,7 @@ def submitted(*steps: dict[str, Any], storage: str = "free") -> list[dict[str, A
 
 
 def step(*replies: Any, token: str = OPEN, survey: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Give a response that gets these replies; at the one that is lost, the page is left."""
+    """Return a response that gets these replies; at the one that is lost, the page is left."""
     options = {} if token == OPEN else {"token": token}
     return {"replies": list(replies), "options": options} | ({} if survey is None else {"survey": survey})
 

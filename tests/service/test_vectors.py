@@ -125,7 +125,7 @@ def test_the_module_is_small_and_stands_alone() -> None:
 
 
 def fingerprints() -> list[dict[str, str]]:
-    """Give JSON, and its SHA-256 in one spelling, as `Survey.fingerprint` has it."""
+    """Return JSON, and its SHA-256 in one spelling, as `Survey.fingerprint` has it."""
     values: list[Any] = [
         {"b": 1, "a": [True, None, -3], "\uffff": 0, "\U00010000": 1, "": "", "a\ud7ff": {}, "ab": []},
         {"text": "\x00\x1f\x7f\u2028\u2029\b\f\n\r\t\"\\/<>&'\u00e9\U0001f4a9"},

@@ -1,4 +1,4 @@
-"""What the figures show: the right numbers in the right unit, over the whole domain."""
+"""Figures show the right numbers in the right unit, over the whole domain."""
 
 from __future__ import annotations
 

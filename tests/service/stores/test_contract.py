@@ -1,4 +1,4 @@
-"""What every store must do: the same tests for an SQLite file and for a PostgreSQL database.
+"""Contract of every store: the same tests for an SQLite file and for a PostgreSQL database.
 
 It tests service/stores/contract.py as well.
 """

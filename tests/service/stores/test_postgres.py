@@ -1,4 +1,4 @@
-"""What only a PostgreSQL database does: several processes at once, xmin, the server's log, several surveys.
+"""Behaviour of the PostgreSQL store: several processes, xmin, the server's log, several surveys.
 
 It tests service/stores/sessions.py as well.
 """

@@ -1,4 +1,4 @@
-"""What only an SQLite file does: one process holds it, files of others are left alone, it is one file at rest.
+"""Behaviour of the SQLite store: one owner process, foreign files left alone, one file at rest.
 
 It tests service/stores/contract.py as well.
 """
