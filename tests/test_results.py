@@ -27,6 +27,7 @@ from warner.results import (
     plain,
     rows,
 )
+from warner.typesetting import plain_table
 
 
 def test_rows_are_dictionaries_in_the_order_of_the_columns() -> None:
@@ -247,6 +248,41 @@ def test_one_declaration_is_every_form() -> None:
     assert result._repr_html_().startswith("<table><caption")
     assert result._repr_html_().endswith("<p>N = 200.</p>")
     assert result.to_frame("polars").columns == list(result.table())
+
+
+class Grid(TableResult):
+    """A table whose options can be given by their places, and which is not in the JSON document."""
+
+    rows_key = ""
+
+    def columns(self, people: int = 2) -> list[Column]:
+        return [Column("people", np.arange(people), "people"), Column("level", np.full(people, 0.95), "level")]
+
+    def title(self, people: int = 2) -> str:
+        return f"Grid of {people} rows"
+
+    def facts(self) -> dict[str, Any]:
+        return {"design": "coin"}
+
+
+def test_options_of_a_table_can_be_given_by_their_places() -> None:
+    assert_array_equal(Grid().table(3)["people"], [0, 1, 2])
+    assert Grid().printed(3) == Grid().printed(people=3)
+    assert Grid().printed(3).title == "Grid of 3 rows"
+    with pytest.raises(TypeError, match="positional"):
+        Shares().table(True)
+
+
+def test_a_table_can_be_left_out_of_the_json_document() -> None:
+    assert Grid().to_dict() == {"design": "coin"}
+    assert json.loads(Grid().to_json()) == {"design": "coin"}
+
+
+def test_a_terminal_shows_at_most_so_many_rows() -> None:
+    table = Grid().printed(5)
+    assert plain_table(table, 2).splitlines() == ["Grid of 5 rows", "people  level", "     0   0.95", "     1   0.95",
+                                                  "... and 3 rows more"]  # fmt: skip
+    assert plain_table(table, 5) == plain_table(table) == Grid().text(5)
 
 
 def test_texts_are_written_only_when_they_are_shown() -> None:

@@ -142,10 +142,11 @@ class TableResult(Result):
     """A result that is one table.
 
     A subclass declares its columns, title and notes once; arrays, JSON, data frames, text, HTML and tables for papers
-    follow. Options, such as ``level=``, are keywords of `columns`; title, notes and facts accept the same ones.
+    follow. Options, such as ``level=``, are parameters of `columns`; title, notes and facts accept the same ones.
     """
 
-    rows_key: ClassVar[str | None] = "rows"  # of the rows in JSON; None: each column is a field of the document
+    # Name of the rows in JSON; None: each column is a field of the document; empty: JSON has the facts only
+    rows_key: ClassVar[str | None] = "rows"
 
     @abstractmethod
     def columns(self, *_: Any, **options: Any) -> Sequence[Column]:
@@ -163,30 +164,33 @@ class TableResult(Result):
         """Return the fields of the JSON document besides the columns."""
         return {}
 
-    def table(self, *_: Any, **options: Any) -> dict[str, Counts]:
+    def table(self, *given: Any, **options: Any) -> dict[str, Counts]:
         """Return the columns as arrays, by name."""
-        return {column.name: column.values for column in self.columns(**options) if column.values is not None}
+        return {column.name: column.values for column in self.columns(*given, **options) if column.values is not None}
 
-    def json_fields(self, *_: Any, **options: Any) -> Document:
+    def json_fields(self, *given: Any, **options: Any) -> Document:
         """Return the facts and the columns; a large table as `TableRows`."""
-        table, facts = self.table(**options), plain(self.facts(**options))
+        facts = plain(self.facts(*given, **options))
+        if self.rows_key == "":
+            return facts
+        table = self.table(*given, **options)
         if self.rows_key is not None:
             return {**facts, self.rows_key: TableRows(table)}
         grouped = bool(getattr(self, "groups", ()))
         return {**facts, **{name: plain(column if grouped else column[0]) for name, column in table.items()}}
 
-    def to_dict(self, *_: Any, **options: Any) -> Document:
+    def to_dict(self, *given: Any, **options: Any) -> Document:
         """Return what JSON can hold; numbers that are not finite as None."""
-        return listed(self.json_fields(**options))
+        return listed(self.json_fields(*given, **options))
 
-    def printed(self, *_: Any, **options: Any) -> Printed:
+    def printed(self, *given: Any, **options: Any) -> Printed:
         """Return the table for a paper: headings and texts, a title and notes."""
-        texts = {column.heading: column.shown() for column in self.columns(**options) if column.heading}
-        return Printed(texts, self.title(**options), tuple(map(sentence, self.notes(**options))))
+        texts = {column.heading: column.shown() for column in self.columns(*given, **options) if column.heading}
+        return Printed(texts, self.title(*given, **options), tuple(map(sentence, self.notes(*given, **options))))
 
-    def text(self, *_: Any, **options: Any) -> str:
+    def text(self, *given: Any, **options: Any) -> str:
         """Return the table for a terminal."""
-        return plain_table(self.printed(**options))
+        return plain_table(self.printed(*given, **options))
 
 
 @dataclass(frozen=True, eq=False)

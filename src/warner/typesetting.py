@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.words import LABEL_CHARACTERS, aligned, amount, amount_of, printable, told_apart, wrapped
+from warner.words import LABEL_CHARACTERS, aligned, amount, amount_of, counted, printable, told_apart, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ TEX = {c: f"\\{c}" for c in "&%$#_{}"}
 TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # other signs in the fonts of old documents
 SIGNED = re.compile(r"(?<![\w.])-(?=[\d.]|inf)")  # the minus of a number
-NUMBER_PATTERN = r"(?:<0\.\d+|[-+]?(?:[\d,.]+|inf)\*?)"
+NUMBER_PATTERN = r"(?:<0\.\d+|> 2\^53|[-+]?(?:[\d,.]+|inf)\*?)"
 NUMERIC_CELL = re.compile(rf"(?:{NUMBER_PATTERN}|any|\?)(?: (?:to|of) (?:{NUMBER_PATTERN}|any|\?))?|-|")
 MARKDOWN_SYNTAX = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")  # what Markdown would take for its own
 MOST_DECIMALS = 12
@@ -305,8 +305,8 @@ def html(table: Printed) -> str:
     return "\n".join([head, f"<table>{caption}" + "\n".join(rows) + "</table>", *notes, "</body></html>"])
 
 
-def plain_table(table: Printed) -> str:
-    """Write a table for a terminal: numbers to the right, long names cut, sentences below.
+def plain_table(table: Printed, most: int | None = None) -> str:
+    """Write a table for a terminal: numbers to the right, long names cut, sentences below; at `most` so many rows.
 
     >>> print(plain_table(Printed({"value": ["yes"], "share (%)": ["9.50"]}, "Estimated shares", ("N = 200.",))))
     Estimated shares
@@ -316,12 +316,14 @@ def plain_table(table: Printed) -> str:
     """
     right = _to_the_right(table.columns)
     shown = [
-        [printable(name), *(texts if number else told_apart(list(map(printable, texts)), LABEL_CHARACTERS))]
+        [printable(name), *(texts if number else told_apart(list(map(printable, texts)), LABEL_CHARACTERS))[:most]]
         for number, (name, texts) in zip(right, table.columns.items(), strict=True)
     ]
     left = {place for place, number in enumerate(right) if not number}
     lines = aligned(zip(*shown, strict=True), left) if shown else []
-    return "\n".join(_nonempty([printable(table.title), *lines, wrapped(table.notes)]))
+    rows = max(map(len, table.columns.values()), default=0)
+    more = f"... and {counted(rows - most, 'row', 'rows')} more" if most is not None and most < rows else ""
+    return "\n".join(_nonempty([wrapped([printable(table.title)]), *lines, more, wrapped(table.notes)]))
 
 
 def fragment(table: Printed) -> str:
