@@ -285,6 +285,41 @@ def test_a_terminal_shows_at_most_so_many_rows() -> None:
     assert plain_table(table, 5) == plain_table(table) == Grid().text(5)
 
 
+def test_changes_have_the_digits_of_their_own_row() -> None:
+    # Half a point per unit of one variable, and a millionth of a point per unit of another
+    changes = Estimates(np.array([0.005, 1e-8]), np.array([0.003, -1e-8]), np.array([0.007, 3e-8]), unit="change")
+    texts = [["+0.50", "+0.0000010"], ["+0.30 to +0.70", "-0.0000010 to +0.0000030"]]
+    assert [column.shown() for column in changes.shown("change", "95 % interval")] == texts
+
+
+def test_estimates_of_some_rows_of_a_table() -> None:
+    table = {"estimate": np.array([1.0, 2.0]), "se": np.array([0.5, 0.5]), "p": np.array([0.1, 0.2])}
+    table |= {"low": np.array([0.0, 1.0]), "high": np.array([2.0, np.nan])}
+    shown = Estimates.of_table(table, rows=np.array([False, True])).shown("x", "interval", likely=np.array([1.9]))
+    assert {column.heading: column.shown() for column in shown} == {
+        "x": ["2.00"],
+        "likely": ["1.90"],
+        "se": ["0.50"],
+        "interval": ["1.00 to ?"],
+        "p": ["0.200"],
+    }
+
+
+class Noted(Grid):
+    """A table whose notes are an attribute."""
+
+    notes = ("weights count as 10 reports",)
+
+
+def test_notes_may_be_an_attribute() -> None:
+    assert Noted().printed().notes == ("Weights count as 10 reports.",)
+    assert Noted().text().endswith("Weights count as 10 reports.")
+
+
+def test_a_table_without_rows_is_its_title_and_sentences() -> None:
+    assert plain_table(Noted().printed(0)) == "Grid of 0 rows\nWeights count as 10 reports."
+
+
 def test_texts_are_written_only_when_they_are_shown() -> None:
     def never() -> list[str]:
         raise AssertionError
@@ -300,7 +335,8 @@ def test_texts_are_written_only_when_they_are_shown() -> None:
     [
         ("number", (["1,234.5"], ["2.3"], ["1,230.0 to 1,239.0"], ["<0.001"])),
         ("share", (["123450.0"], ["230.0"], ["123000.0 to 123900.0"], ["<0.001"])),
-        ("points", (["+123450.0"], ["+230.0"], ["+123000.0 to +123900.0"], ["<0.001"])),
+        ("points", (["+123450.0"], ["230.0"], ["+123000.0 to +123900.0"], ["<0.001"])),
+        ("change", (["+123,450"], ["230"], ["+123,000 to +123,900"], ["<0.001"])),
         ("value", (["1,234.5"], ["2.3"], ["1,230 to 1,239"], ["<0.001"])),
     ],
 )

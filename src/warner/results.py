@@ -16,10 +16,10 @@ import math
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -142,7 +142,7 @@ class TableResult(Result):
     """A result that is one table.
 
     A subclass declares its columns, title and notes once; arrays, JSON, data frames, text, HTML and tables for papers
-    follow. Options, such as ``level=``, are parameters of `columns`; title, notes and facts accept the same ones.
+    follow. Options, such as ``level=``, are parameters of `columns`; title, sentences and facts accept the same ones.
     """
 
     # Name of the rows in JSON; None: each column is a field of the document; empty: JSON has the facts only
@@ -156,9 +156,10 @@ class TableResult(Result):
     def title(self, *_: Any, **options: Any) -> str:
         """Return the line above the table, without a full stop."""
 
-    def notes(self, *_: Any, **options: Any) -> Sequence[str]:
-        """Return the sentences below the table."""
-        return ()
+    def sentences(self, *given: Any, **options: Any) -> Sequence[str]:
+        """Return the sentences below the table: those of `notes`, a method or an attribute, if the result has it."""
+        notes = getattr(self, "notes", ())
+        return notes(*given, **options) if callable(notes) else notes  # type: ignore[no-any-return]
 
     def facts(self, *_: Any, **options: Any) -> Document:
         """Return the fields of the JSON document besides the columns."""
@@ -186,7 +187,7 @@ class TableResult(Result):
     def printed(self, *given: Any, **options: Any) -> Printed:
         """Return the table for a paper: headings and texts, a title and notes."""
         texts = {column.heading: column.shown() for column in self.columns(*given, **options) if column.heading}
-        return Printed(texts, self.title(*given, **options), tuple(map(sentence, self.notes(*given, **options))))
+        return Printed(texts, self.title(*given, **options), tuple(map(sentence, self.sentences(*given, **options))))
 
     def text(self, *given: Any, **options: Any) -> str:
         """Return the table for a terminal."""
@@ -203,10 +204,11 @@ class Estimates:
         Estimates and ends of their confidence intervals.
     se, p : float or ndarray, optional
         Standard errors, and p-values of the test against zero.
-    unit : {"number", "share", "points", "value"}
+    unit : {"number", "share", "points", "change", "value"}
         Rule for the digits. Numbers: each row to two digits of its standard error, or of a quarter of its interval.
         Shares in percent, and differences of shares in percentage points with their sign: all rows with the same
-        decimals, which follow from the shortest interval. Values of answers: all digits.
+        decimals, which follow from the shortest interval. Changes of shares, per unit of different variables: in
+        percentage points with their sign, with the digits of numbers. Values of answers: all digits.
     """
 
     value: PerGroup
@@ -215,6 +217,14 @@ class Estimates:
     se: PerGroup | None = None
     p: PerGroup | None = None
     unit: str = "number"
+
+    @classmethod
+    def of_table(
+        cls, table: Mapping[str, Counts], name: str = "estimate", rows: Any = ..., unit: str = "number"
+    ) -> Self:
+        """Return some rows of a table with the columns `name`, low, high, and where it has them se and p."""
+        errors, tests = (None if column is None else column[rows] for column in (table.get("se"), table.get("p")))
+        return cls(table[name][rows], table["low"][rows], table["high"][rows], errors, tests, unit)
 
     def numbers(self, name: str = "value") -> dict[str, Counts]:
         """Return the arrays by name, in the order of a table."""
@@ -232,9 +242,15 @@ class Estimates:
         value, low, high = (np.ravel(part).astype(np.float64) for part in (self.value, self.low, self.high))
         error = np.full(value.shape, np.nan) if self.se is None else np.ravel(self.se).astype(np.float64)
         write = self._writer(error, low, high)
+
+        def signed(numbers: Array, unknown: str = "") -> list[str]:
+            plus = "+" if self.unit in {"points", "change"} else ""
+            written = zip(numbers.tolist(), write(numbers, unknown), strict=True)
+            return [f"{plus if number > 0 else ''}{text}" for number, text in written]
+
         percent = " %" if sign and self.unit == "share" else ""
-        ends = interval_cells(write(low, ""), write(high, ""))
-        shown = [write(value, unknown), [] if self.se is None else write(error, ""), ends]
+        ends = interval_cells(signed(low), signed(high))
+        shown = [signed(value, unknown), [] if self.se is None else write(error, ""), ends]
         written = ([f"{text}{percent}" if text else "" for text in column] for column in shown)
         return *written, [] if self.p is None else p_value_cells(np.ravel(self.p))
 
@@ -242,39 +258,60 @@ class Estimates:
         """Return the function that writes one of the arrays, with a text for NaN."""
         if self.unit == "value":
             return lambda numbers, unknown: [unknown if math.isnan(x) else number_text(x) for x in numbers.tolist()]
-        if self.unit == "number":
-            places = [decimals_of(*row) for row in zip(error.tolist(), low.tolist(), high.tolist(), strict=True)]
+        if self.unit in {"number", "change"}:
+            scale = 100 if self.unit == "change" else 1
+            sizes = zip(*((scale * part).tolist() for part in (error, low, high)), strict=True)
+            places = [decimals_of(*row) for row in sizes]
             known = (low == high).tolist()  # written with all its digits
             return lambda numbers, unknown: [
                 number_text(x) if exact and not math.isnan(x) else rounded(x, decimals, unknown)
-                for x, decimals, exact in zip(numbers.tolist(), places, known, strict=True)
+                for x, decimals, exact in zip((scale * numbers).tolist(), places, known, strict=True)
             ]
         decimals = share_decimals(low, high)
-        plus = "+" if self.unit == "points" else ""
-        return lambda numbers, unknown: [
-            f"{plus if x > 0 else ''}{text}" or unknown
-            for x, text in zip(numbers.tolist(), percent_cells(numbers, decimals), strict=True)
-        ]
-
-    @cached_property
-    def _texts(self) -> tuple[list[str], ...]:
-        return self.texts()
+        return lambda numbers, unknown: [text or unknown for text in percent_cells(numbers, decimals)]
 
     def columns(self, heading: str, interval: str, name: str = "value", marked: Sequence[bool] = ()) -> list[Column]:
         """Return the columns of a table, for programs and for readers; `marked` estimates have a star."""
-        unit = {"share": " (%)", "points": " (points)"}.get(self.unit, "")
-        known = {f"{heading}{unit}": True, "se": self.se is not None, interval: True, "p": self.p is not None}
+        return [*starmap(Column, self.numbers(name).items()), *self.shown(heading, interval, marked)]
 
-        def column(place: int) -> list[str]:
-            texts = self._texts[place]
-            return (
-                texts
-                if place or not len(marked)
-                else [f"{text}{'*' * one}" for text, one in zip(texts, marked, strict=True)]
-            )
+    def shown(
+        self, heading: str, interval: str, marked: Sequence[bool] = (), unknown: str = "", **further: PerGroup
+    ) -> list[Column]:
+        """Return the columns for readers: estimates, errors, intervals and p-values.
 
-        shown = [Column(heading=head, texts=partial(column, place)) for place, head in enumerate(known) if known[head]]
-        return [*starmap(Column, self.numbers(name).items()), *shown]
+        Parameters
+        ----------
+        heading, interval : str
+            Headings of the estimates, without their unit, and of the intervals.
+        marked : sequence of bool
+            Estimates that have a star.
+        unknown : str
+            Text for an estimate that is NaN.
+        **further : ndarray
+            Other estimates with the same digits, after the first ones and under their names.
+
+        >>> shares = Estimates(0.365, 0.2913, 0.441, unit="share").shown("share", "95 % interval", likely=0.36)
+        >>> [(column.heading, column.shown()) for column in shares]
+        [('share (%)', ['36.50']), ('likely (%)', ['36.00']), ('95 % interval', ['29.13 to 44.10'])]
+        """
+        unit = {"share": " (%)", "points": " (points)", "change": " (points)"}.get(self.unit, "")
+
+        @cache
+        def texts() -> tuple[list[str], ...]:
+            return self.texts(unknown)
+
+        def estimates() -> list[str]:
+            stars = ["*" * one for one in marked] or [""] * len(texts()[0])
+            return [f"{text}{star}" for text, star in zip(texts()[0], stars, strict=True)]
+
+        def other(values: PerGroup) -> list[str]:
+            return replace(self, value=values).texts()[0]
+
+        others = {f"{name.replace('_', ' ')}{unit}": partial(other, values) for name, values in further.items()}
+        errors = {} if self.se is None else {"se": lambda: texts()[1]}
+        tests = {} if self.p is None else {"p": lambda: texts()[3]}
+        columns = {f"{heading}{unit}": estimates, **others, **errors, interval: lambda: texts()[2], **tests}
+        return [Column(heading=head, texts=written) for head, written in columns.items()]
 
 
 class TableRows:
