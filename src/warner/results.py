@@ -305,7 +305,7 @@ class Estimates:
             return [f"{text}{star}" for text, star in zip(texts()[0], stars, strict=True)]
 
         def other(values: PerGroup) -> list[str]:
-            return replace(self, value=values).texts()[0]
+            return replace(self, value=values).texts(unknown)[0]
 
         others = {f"{name.replace('_', ' ')}{unit}": partial(other, values) for name, values in further.items()}
         errors = {} if self.se is None else {"se": lambda: texts()[1]}

@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -38,14 +39,14 @@ from warner.reports.dialects import PLAIN
 from warner.reports.loading import Wanted, column_names, load, opened, refuse_rule
 from warner.reports.queries import INSIDE
 from warner.reports.samples import RESPONDENT, Sampling
-from warner.results import Result, StandardErrors, coefficients, plain, rows
-from warner.typesetting import Printed, estimate_columns, labels
-from warner.words import aligned, conjoined, counted, level_text, quoted, wrapped
+from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients
+from warner.typesetting import labels
+from warner.words import conjoined, counted, level_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.arrays import Array, Counts, Integers, Label, Mask
+    from warner.arrays import Array, Integers, Label, Mask
     from warner.designs import Design
     from warner.documents import Document
     from warner.regression.formulas import Columns, Terms
@@ -317,7 +318,7 @@ MOST_SHARE_COEFFICIENTS = 500  # of the model of the answers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Result):
+class Explanation(TableResult):
     """How an outcome depends on a randomized answer and on what else is known: the result of `explain`.
 
     Attributes
@@ -404,17 +405,19 @@ class Explanation(Result):
         """The standard errors."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
-    def table(self, level: float = 0.95) -> dict[str, Counts]:
-        """Give a row for each coefficient.
+    rows_key = "coefficients"
+
+    def columns(self, level: float = 0.95) -> list[Column]:
+        """Return the columns, a row for each coefficient.
 
         Parameters
         ----------
         level : float
-            Of the confidence intervals.
+            Confidence level of the intervals.
 
         Returns
         -------
-        dict of ndarray
+        list of Column
             ``term``, ``estimate``, ``se``, ``statistic`` (estimate / se), ``p`` (two-sided), ``low``, ``high``, and
             ``freedom``, the degrees of freedom of Student's t; infinite for the normal distribution.
         """
@@ -422,16 +425,26 @@ class Explanation(Result):
         accuracy = StandardErrors(self.errors, self.freedom, floor)
         statistic, freedom, low, high = accuracy.wald(self.coefficients, level)
         named = {"term": self.names}
-        return coefficients(named, self.coefficients, self.errors, statistic, low, high, freedom=freedom)
+        table = coefficients(named, self.coefficients, self.errors, statistic, low, high, freedom=freedom)
+        scale = {"linear": "estimate", "logit": "log-odds"}[self.family]
+        return [
+            *starmap(Column, table.items()),
+            Column(heading="term", texts=labels(table["term"])),
+            *Estimates.of_table(table).shown(scale, f"{level_text(level)} interval"),
+        ]
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold: the table by rows, the covariance, and how it was found."""
+    def title(self, level: float = 0.95) -> str:
+        kind = {"linear": "Linear regression", "logit": "Logistic regression"}[self.family]
+        how = {"corrected": "corrected for the randomization", "ml": "by maximum likelihood"}[self.method]
+        return f"{kind} of {self.outcome}, {how}: {self.formula}"
+
+    def facts(self, level: float = 0.95) -> Document:
         found = {
-            "corrected": {"strength": plain(self.strength)},
+            "corrected": {"strength": self.strength},
             "ml": {
-                "log_likelihood": plain(self.log_likelihood),
-                "deviation": plain(self.deviation),
-                "gap": plain(self.gap),
+                "log_likelihood": self.log_likelihood,
+                "deviation": self.deviation,
+                "gap": self.gap,
                 "shares": self.shares,
                 "optima": [{"log_likelihood": value, "starts": starts} for value, starts in self.optima],
             },
@@ -443,59 +456,34 @@ class Explanation(Result):
             "formula": self.formula,
             "family": self.family,
             "method": self.method,
-            "level": 0.95,
-            "coefficients": rows(self.table()),
-            "covariance": plain(self.covariance),
-            "answers": {name: list(domain) for name, domain in self.answers.items()},
-            "values": {name: numbers.tolist() for name, numbers in self.values.items()},
+            "level": level,
+            "covariance": self.covariance,
+            "answers": self.answers,
+            "values": self.values,
             "designs": {name: [design.to_dict() for design in used] for name, used in self.designs.items()},
             "people": self.people,
             "dropped": self.dropped,
             "weighted": self.weighted,
             "clusters": self.clusters,
-            "notes": list(self.notes),
+            "notes": self.notes,
             "stratified": self.stratified,
             **found[self.method],
         }
 
-    def printed(self, level: float = 0.95, **options: Any) -> Printed:
-        """Give a table for a paper: coefficients, and what they rest on; `level` is that of the intervals."""
-        table = self.table(level, **options)
-        scale = {"linear": "estimate", "logit": "log-odds"}[self.family]
-        columns = {"term": labels(table["term"])} | estimate_columns(table, scale, f"{level_text(level)} interval")
-        return Printed(columns, f"{self._heading()}: {self.formula}", tuple(self._sentences()))
-
-    def _heading(self) -> str:
-        kind = {"linear": "Linear regression", "logit": "Logistic regression"}[self.family]
-        how = {"corrected": "corrected for the randomization", "ml": "by maximum likelihood"}[self.method]
-        return f"{kind} of {self.outcome}, {how}"
-
-    def text(self, level: float = 0.95) -> str:
-        """Write the coefficients as a table, and say what they mean and rest on."""
-        table = self.table(level)
-        rows = [["term", "estimate", "se", "statistic", "p", f"{level_text(level)} interval"]]
-        for place, name in enumerate(self.names):
-            _, estimate, error, statistic, p, low, high, _ = (values[place] for values in table.values())
-            if np.isnan(error):  # it rests on one cluster alone
-                rows.append([name, f"{estimate:.4g}", "-", "-", "-", "-"])
-                continue
-            numbers = [f"{estimate:.4g}", f"{error:.4g}", f"{statistic:.2f}", f"{p:.2g}" if p > 0 else "<1e-300"]
-            rows.append([name, *numbers, f"{low:.4g} to {high:.4g}"])
-        lines = aligned(rows, left={0, 5}, least=(0, 9, 9, 9, 8))
-        return "\n".join([self._heading(), *lines, wrapped(self._sentences())])
-
-    def _sentences(self) -> list[str]:
+    def sentences(self, level: float = 0.95) -> list[str]:
+        """Return what the estimates rest on, what they mean, and what is assumed."""
         left_out = f", {self.dropped:,} left out because something is missing or no report" if self.dropped else ""
         sampled = ["weighted"] if self.weighted else []
         sampled += [f"in {self.clusters:,} clusters"] if self.clusters is not None else []
         sampled += ["in strata"] if self.stratified else []
-        people = f"{counted(self.people, 'person', 'people')}{left_out}" + "".join(f", {word}" for word in sampled)
+        number = counted(self.people, "respondent", "respondents")
+        respondents = ", ".join([f"{number}{left_out}", *sampled])
         unit = {"linear": "the expected outcome", "logit": "the log-odds of the outcome"}[self.family]
         compared = [f"{domain[-1]!r} ({name})" for name, domain in self.answers.items() if name not in self.values]
         meaning = [f"Effects of an answer are differences of {unit} against the answer {', '.join(compared)}."]
         numbers = [f"Effects of {conjoined(list(self.values))} are changes of {unit} per unit of the true number."]
         sentences = [
-            " ".join([f"{people}.", *(meaning if compared else []), *(numbers if self.values else [])]),
+            " ".join([f"{respondents}.", *(meaning if compared else []), *(numbers if self.values else [])]),
             "Assumed: given the true answer, the report depends on nothing else, and in particular not on the outcome.",
         ]
         method = self._of_score() if self.method == "corrected" else self._of_likelihood()
@@ -506,7 +494,7 @@ class Explanation(Result):
 
     def _of_score(self) -> list[str]:
         sentences = [
-            "No law of the errors and no model of who holds which answer is assumed; standard errors are robust."
+            "No distribution of the errors and no model of the answers is assumed; standard errors are robust."
         ]
         if self.strength is not None and self.strength < WEAK_INFORMATION:
             sentences.append(
@@ -516,7 +504,10 @@ class Explanation(Result):
         return sentences
 
     def _of_likelihood(self) -> list[str]:
-        depends = {"covariates": "follow a logit model in the other terms", "constant": "are the same for everybody"}
+        depends = {
+            "covariates": "follow a logit model in the other terms",
+            "constant": "are the same for all respondents",
+        }
         sentences = [f"Also assumed: the shares of the answers {depends[self.shares or 'covariates']}."]
         if self.family == "linear":
             sentences.append(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import starmap
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,19 +18,19 @@ from warner.estimators import inv, mle
 from warner.inference.comparisons import answers_of_interest, remainder
 from warner.inference.intervals import Confidence, limits
 from warner.reports.tallies import Tally
-from warner.results import Result, check_level, rows
-from warner.typesetting import Printed, cells, labels, share_columns
-from warner.words import aligned, enumerated, reports_counted, sentence
+from warner.results import Column, Estimates, TableResult, check_level
+from warner.typesetting import cells, labels
+from warner.words import enumerated, level_text, reports_counted
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts
+    from warner.arrays import Array
     from warner.designs import Channel
     from warner.designs.exact import Number
     from warner.documents import Document
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sensitivity(Result):
+class Sensitivity(TableResult):
     """How the shares depend on the share of people who gave the safe report regardless of the design.
 
     Attributes
@@ -63,16 +64,18 @@ class Sensitivity(Result):
     level: float
     approximate: bool
 
-    def table(self) -> dict[str, Counts]:
-        """Give columns as arrays, a row for each assumed share and answer.
+    rows_key = "values"
+
+    def columns(self) -> list[Column]:
+        """Return the columns, a row for each assumed share and answer; of two answers, readers see the first alone.
 
         Returns
         -------
-        dict of ndarray
+        list of Column
             ``cheating``, ``value`` (the answer), ``share``, ``most_likely``, ``low`` and ``high``.
         """
         rows, k = self.shares.shape
-        return {
+        table = {
             "cheating": np.repeat(self.cheating, k),
             "value": np.array(list(self.tally.domain) * rows),
             "share": self.shares.ravel(),
@@ -80,50 +83,31 @@ class Sensitivity(Result):
             "low": self.low.ravel(),
             "high": self.high.ravel(),
         }
+        kept = np.isin(np.arange(rows * k) % k, answers_of_interest(k))
+        about = f"{'approximate ' if self.approximate else ''}{level_text(self.level)} interval (population, %)"
+        shown = Estimates.of_table(table, "share", kept, "share")
+        return [
+            *starmap(Column, table.items()),
+            Column(heading="cheating (%)", texts=cells(100 * table["cheating"][kept])),
+            Column(heading="value", texts=labels(table["value"][kept])),
+            *shown.shown("share", about, most_likely=table["most_likely"][kept]),
+        ]
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold: the design, what was assumed, and a list of values."""
-        return {
-            "design": self.tally.design.to_dict(),
-            "safe": self.safe,
-            "level": self.level,
-            "approximate": self.approximate,
-            "values": rows(self.table()),
-        }
+    def title(self) -> str:
+        return f"Shares, if some respondents reported {self.safe!r} regardless of the design"
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: shares in percent, of two answers the first alone."""
-        table = self.table(**options)
-        kept = np.isin(np.arange(self.shares.size) % self.tally.k, answers_of_interest(self.tally.k))
-        table = {name: column[kept] for name, column in table.items()}
-        columns = {"cheating (%)": cells(100 * table["cheating"]), "value": labels(table["value"])}
-        about = f"{'approximate ' if self.approximate else ''}{Confidence(self.level)}"
-        columns |= share_columns(table, about, {"most_likely": "most likely (%)"})
-        people = f"N = {reports_counted(self.tally.n, weighted=self.tally.weighted)}."
-        return Printed(columns, self._title(), (people, *self._notes()))
+    def sentences(self) -> list[str]:
+        """Return the number of reports, the share of a second answer, and the assumption."""
+        number = reports_counted(self.tally.n, weighted=self.tally.weighted)
+        rest = [remainder(self.tally.domain)] if self.tally.k == 2 else []
+        outside = bool(((self.shares < 0) | (self.shares > 1)).any())
+        speaks = ["shares outside 0 to 100 % are due to sampling error, or speak against that much cheating"] * outside
+        assumed = "Cheating is assumed to be independent of the trait. No count can confirm that."
+        return [f"N = {number}", *rest, assumed, *speaks]
 
-    def _title(self) -> str:
-        return f"Shares, if this part of the people reported {self.safe!r} regardless of the design"
-
-    def _notes(self) -> list[str]:
-        said = [sentence(remainder(self.tally.domain))] if self.tally.k == 2 else []
-        said += ["Cheating is assumed to be independent of the trait. No count can confirm that."]
-        if ((self.shares < 0) | (self.shares > 1)).any():
-            said.append("Shares outside 0 to 100 % are due to sampling error, or speak against that much cheating.")
-        return said
-
-    def text(self) -> str:
-        domain = [str(label) for label in self.tally.domain]
-        about = f" {'approximate ' if self.approximate else ''}{Confidence(self.level)}"
-        rows = [["cheating", " value", "share", "most likely", about]]
-        for cheating, shares, likely, low, high in zip(
-            self.cheating, self.shares, self.most_likely, self.low, self.high, strict=True
-        ):
-            for i in answers_of_interest(self.tally.k):
-                interval = f" {100 * low[i]:6.2f} to {100 * high[i]:6.2f} %"
-                numbers = [f"{100 * number:.2f}%" for number in (shares[i], likely[i])]
-                rows.append([f"{100 * cheating:.2f}%" if i == 0 else "", f" {domain[i]}", *numbers, interval])
-        return "\n".join([self._title(), *aligned(rows, left={1, 4}, least=(0, 0, 8)), *self._notes()])
+    def facts(self) -> Document:
+        about = {"design": self.tally.design.to_dict(), "safe": self.safe}
+        return {**about, "level": self.level, "approximate": self.approximate}
 
 
 def sensitivity(

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,12 +31,12 @@ from warner.regression.families import Coefficient, Softmax, Specification, mult
 from warner.regression.formulas import INTERCEPT
 from warner.regression.regressions import fitted
 from warner.regression.variance_floors import floor_notes
-from warner.results import Result, coefficients, rows
-from warner.typesetting import Printed, estimate_columns, labels
-from warner.words import aligned, counted, enumerated, level_text
+from warner.results import Column, Estimates, TableResult, coefficients
+from warner.typesetting import labels
+from warner.words import counted, enumerated, level_text
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Label
+    from warner.arrays import Array, Label
     from warner.designs.contract import Design
     from warner.designs.exact import Number
     from warner.documents import Document
@@ -255,7 +256,7 @@ def _unrelated(b: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TraitRegression(Result):
+class TraitRegression(TableResult):
     """Coefficients of the trait's log-odds, and one share besides: of honest carriers, or of an unrelated trait.
 
     Attributes
@@ -317,25 +318,45 @@ class TraitRegression(Result):
         assert self.fit.log_likelihood is not None
         return self.fit.log_likelihood
 
-    def table(self, level: float = 0.95) -> dict[str, Counts]:
-        """Give the coefficients with standard errors and Wald's intervals, a row for each; the share has the last."""
+    rows_key = "coefficients"
+
+    def columns(self, level: float = 0.95) -> list[Column]:
+        """Return the columns: a row for each coefficient with its standard error and Wald's interval, then the share.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals.
+        """
         estimate, se = self.coefficients, np.sqrt(np.diag(self.covariance))
         statistic, freedom, low, high = self._accuracy._replace(errors=se).wald(estimate, level)
         statistic[-1], low[-1], high[-1] = np.nan, max(low[-1], 0.0), min(high[-1], 1.0)
-        return coefficients({"term": self.terms}, estimate, se, statistic, low, high, freedom=freedom)
+        table = coefficients({"term": self.terms}, estimate, se, statistic, low, high, freedom=freedom)
+        return [
+            *starmap(Column, table.items()),
+            Column(heading="term", texts=labels(table["term"])),
+            *Estimates.of_table(table).shown("estimate", f"approximate {level_text(level)} interval", unknown="any"),
+        ]
 
-    def printed(self, level: float = 0.95, **options: Any) -> Printed:
-        """Give a table for a paper: the coefficients, the share in the last row; `level` is that of the intervals."""
-        table = self.table(level, **options)
-        columns = {"term": labels(table["term"])}
-        columns |= estimate_columns(table, "estimate", f"approximate {level_text(level)} interval")
-        best = f"N = {counted(self.fit.people, 'person', 'people')}; log-likelihood {self.log_likelihood:.3f}."
-        share = f"{self.name} is a share, all others are log-odds: {self.meaning}"
-        against = enumerated([f"{name} = {level}" for name, level in self.fit.model_data.terms.references], 8)
-        notes = [best, *([f"Levels are compared with {against}."] if against else []), share]
-        return Printed(columns, f"Log-odds of the trait: {self.fit.model_data.formula}", (*notes, *self.notes))
+    def title(self, level: float = 0.95) -> str:
+        return f"Log-odds of the trait: {self.fit.model_data.formula}"
 
-    def to_dict(self, level: float = 0.95) -> Document:
+    def sentences(self, level: float = 0.95) -> list[str]:
+        """Return what the coefficients rest on and mean, the search for the maximum, and the notes."""
+        best, *others = self.fit.optima
+        search = f"{best.starts} of {self.fit.tried} starts ended at this maximum"
+        if others:
+            search += f"; the next best is {best.log_likelihood - others[0].log_likelihood:.3g} below it"
+        against = enumerated([f"{name} = {value}" for name, value in self.fit.model_data.terms.references], 8)
+        return [
+            f"N = {counted(self.fit.people, 'respondent', 'respondents')}",
+            *([f"levels are compared with {against}"] if against else []),
+            f"the row {self.name} is a share, all others are log-odds: {self.meaning}",
+            f"log-likelihood {self.log_likelihood:,.2f}; {search}",
+            *self.notes,
+        ]
+
+    def facts(self, level: float = 0.95) -> Document:
         return {
             "format": "warner trait regression",
             "version": 1,
@@ -350,21 +371,4 @@ class TraitRegression(Result):
             "share": {"name": self.name, "meaning": self.meaning},
             "level": level,
             "notes": self.notes,
-            "coefficients": rows(self.table(level)),
         }
-
-    def text(self, level: float = 0.95) -> str:
-        columns = self.table(level)
-        about = f"Log-odds of the trait, from {self.fit.people:,} people; log-likelihood {self.log_likelihood:.4f}"
-        rows = [["term", "estimate", "se", "p", f"approximate {level_text(level)} interval"]]
-        for i, term in enumerate(self.terms):
-            estimate, se, p, low, high = (columns[name][i] for name in ("estimate", "se", "p", "low", "high"))
-            shown = "" if np.isnan(p) else f"{p:.4f}"
-            rows.append([term, f"{estimate:.4f}", f"{se:.4f}", shown, f"{low:9.4f} to {high:9.4f}"])
-        lines = [about, *aligned(rows, left={0, 4}, least=(0, 9, 7, 6))]
-        best, *others = self.fit.optima
-        lines.append(f"{self.name}: {self.meaning}")
-        lines.append(f"{best.starts} of {self.fit.tried} starts ended at this maximum")
-        if others:
-            lines[-1] += f"; the next best is {best.log_likelihood - others[0].log_likelihood:.4g} below it"
-        return "\n".join([*lines, *self.notes])

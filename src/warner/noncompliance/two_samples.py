@@ -33,7 +33,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from itertools import starmap
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import ndtri, xlog1py, xlogy
@@ -43,10 +44,9 @@ from warner.designs.exact import probability
 from warner.estimators import channel_mle
 from warner.inference.binomial import Binomial, wilson_limit
 from warner.inference.normal import never_empty
-from warner.results import Result, check_level, plain
+from warner.results import Column, Estimates, TableResult, check_level
 from warner.searching import bisected_each
-from warner.typesetting import Printed, labels, share_columns
-from warner.words import aligned, level_text, sentence
+from warner.words import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +96,7 @@ class Share:
 
 
 @dataclass(frozen=True, repr=False)
-class TwoSamples(Result):
+class TwoSamples(TableResult):
     """What two samples tell: how common the trait is, and a second share that one sample could not have told.
 
     Each model has a class of its own that names the second share.
@@ -116,44 +116,40 @@ class TwoSamples(Result):
         """Give both shares by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each of the two shares.
+    rows_key = ""
+
+    def columns(self) -> list[Column]:
+        """Return the columns, a row for each of the two shares.
 
         Returns
         -------
-        dict of ndarray
+        list of Column
             ``quantity`` (the name of the share), ``share``, ``se``, ``low``, ``high`` and ``most_likely``.
         """
         shares = self.shares()
         numbers = {name: np.array([getattr(share, name) for share in shares.values()]) for name in PREVALENCE_COLUMNS}
-        return {"quantity": np.array(list(shares)), "share": numbers.pop("value"), **numbers}
+        table = {"share": numbers.pop("value"), **numbers}
+        about = f"approximate {level_text(self.prevalence.level)} interval (%)"
+        shown = Estimates.of_table(table, "share", unit="share")
+        return [
+            Column("quantity", np.array(list(shares)), "quantity"),
+            *starmap(Column, table.items()),
+            *shown.shown("share", about, unknown="undefined", most_likely=table["most_likely"]),
+        ]
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: both shares in percent."""
-        table = self.table(**options)
-        further = {"se": "se (points)", "most_likely": "most likely (%)"}
-        about = f"approximate {level_text(self.prevalence.level)} interval"
-        columns = {"quantity": labels(table["quantity"])} | share_columns(table, about, further)
-        return Printed(columns, f"{self.model.capitalize()}, from two samples", (sentence(self.note),))
+    def title(self) -> str:
+        return f"{self.model.capitalize()}, from two samples"
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold: the model, and both shares by name."""
+    def sentences(self) -> tuple[str]:
+        """Return the meaning of the second share."""
+        return (self.note,)
+
+    def facts(self) -> Document:
         shares = {
-            name: plain({key: value for key, value in asdict(share).items() if key != "level"})
+            name: {key: value for key, value in asdict(share).items() if key != "level"}
             for name, share in self.shares().items()
         }
         return {"model": self.model, "level": self.prevalence.level, "approximate": True, **shares}
-
-    def text(self) -> str:
-        shares = self.shares()
-        rows = [["", "share", "se", "most likely", f" approximate {level_text(self.prevalence.level)} interval"]]
-        for name, share in shares.items():
-            likely = f"{100 * share.most_likely:.2f}%" if np.isfinite(share.most_likely) else "undefined"
-            known = np.isfinite(share.value)
-            value = [f"{100 * number:.2f}%" if known else "" for number in (share.value, share.se)]
-            rows.append([name, *value, likely, f" {100 * share.low:6.2f} to {100 * share.high:6.2f} %"])
-        lines = aligned(rows, left={0, 4}, least=(0, 7, 6))
-        return "\n".join([f"{self.model.capitalize()}, from two samples", *lines, self.note])
 
 
 PREVALENCE_COLUMNS = ("value", "se", "low", "high", "most_likely")
@@ -174,7 +170,7 @@ class UnrelatedQuestion(TwoSamples):
     unrelated: Share
 
     model = "unrelated question"
-    note = "unrelated: the share of people who would answer the unrelated question with yes"
+    note = "unrelated: the share of respondents who would answer the unrelated question with yes"
 
 
 @dataclass(frozen=True, repr=False)
@@ -210,7 +206,7 @@ class LieDetector(TwoSamples):
     honest: Share
 
     model = "stochastic lie detector"
-    note = "honest: of the people with the trait, the share who affirm it"
+    note = "honest: of the respondents with the trait, the share who affirm it"
 
 
 @dataclass(frozen=True, repr=False)
@@ -228,7 +224,7 @@ class AnchoredCrosswise(TwoSamples):
     attentive: Share
 
     model = "anchored crosswise model"
-    note = "attentive: the share of people who follow the instructions; the others are taken to answer at random"
+    note = "attentive: the share of respondents who follow the instructions; the others are assumed to answer at random"
 
 
 Model = TypeVar("Model", bound=TwoSamples)

@@ -31,6 +31,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,15 +45,15 @@ from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.profiles import Combination, ConstrainedLikelihood
 from warner.regression.standard_errors import covariance
 from warner.regression.starts import Start
-from warner.results import Result, critical_value, plain, rows
+from warner.results import Column, Estimates, TableResult, critical_value
 from warner.searching import rising_roots
-from warner.typesetting import Printed, estimate_columns, p_value_cells
-from warner.words import counted, level_text, p_value, printable, quoted, tabulated
+from warner.typesetting import in_digits, labels
+from warner.words import counted, level_text, p_value, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from warner.arrays import Array, Counts, Integers, Mask
+    from warner.arrays import Array, Integers, Mask
     from warner.documents import Document
     from warner.regression.data import Groups, ModelData
     from warner.regression.families import Specification
@@ -267,7 +268,7 @@ HOLDS_ON = "on average"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Spread(Result):
+class Spread(TableResult):
     """How much groups differ: the standard deviation of their effects, on the scale of the coefficients.
 
     Attributes
@@ -298,41 +299,44 @@ class Spread(Result):
     level: float
     people: int
 
-    def table(self) -> dict[str, Counts]:
-        """Give columns as arrays, one row.
+    rows_key = ""
 
-        ``groups`` is the name of their column, ``number`` how many there are; ``spread``, ``low``, ``high``,
-        ``statistic`` and ``p``.
+    def columns(self) -> list[Column]:
+        """Return the columns of one row.
+
+        ``groups`` is the name of their column, ``number`` their number; ``spread``, ``low``, ``high``, ``statistic``
+        and ``p``.
         """
-        numbers = {"spread": self.value, "low": self.low, "high": self.high}
-        tested = {"statistic": self.statistic, "p": self.p_value}
-        return {
-            "groups": objects([self.column]),
-            "number": np.array([self.groups]),
-            **{name: np.array([number]) for name, number in (numbers | tested).items()},
-        }
+        name, number = objects([self.column]), np.array([self.groups])
+        found = {"spread": self.value, "low": self.low, "high": self.high}
+        found |= {"statistic": self.statistic, "p": self.p_value}
+        table = {name: np.array([value]) for name, value in found.items()}
+        return [
+            Column("groups", name, "groups", [self.column]),
+            Column("number", number, "number"),
+            *starmap(Column, table.items()),
+            *Estimates.of_table(table, "spread").shown("spread", f"{level_text(self.level)} interval"),
+        ]
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold."""
+    def title(self) -> str:
+        return "Standard deviation of the effects of groups"
+
+    def sentences(self) -> list[str]:
+        """Return the number of respondents and the hypothesis that is tested."""
+        return [f"N = {self.people:,} respondents", "p is that of the test that groups are alike"]
+
+    def facts(self) -> Document:
         numbers = {"spread": self.value, "low": self.low, "high": self.high, "level": self.level}
-        tested = {"statistic": self.statistic, "p": self.p_value}
-        return {"column": self.column, "groups": self.groups, **plain(numbers | tested)}
-
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper."""
-        del options  # the table has none
-        between = f"{self.low:.3g} to {self.high:.3g}"
-        columns = {"groups": [printable(self.column)], "number": [f"{self.groups:,}"], "spread": [f"{self.value:.3g}"]}
-        columns |= {f"{level_text(self.level)} interval": [between], "p": p_value_cells(np.array([self.p_value]))}
-        return Printed(columns, "Standard deviation of the effects of groups", (f"N = {self.people:,} people.",))
+        return {"column": self.column, "groups": self.groups, **numbers, "statistic": self.statistic, "p": self.p_value}
 
     def text(self) -> str:
-        """Say it in plain words."""
-        of = f"the {self.groups:,} groups of {quoted(self.column)}"
-        between = f"{level_text(self.level)} interval {self.low:.3g} to {self.high:.3g}, profile likelihood"
+        """Return the spread as a sentence."""
+        estimates = Estimates(self.value, self.low, self.high)
+        (value,), _, (interval,), _ = estimates.texts()
+        between = f"{level_text(self.level)} interval {interval}, profile likelihood"
         return (
-            f"Spread between {of}: a standard deviation of {self.value:.3g} ({between}); that they are alike: "
-            f"{p_value(self.p_value)}."
+            f"Spread between the {self.groups:,} groups of {quoted(self.column)}: a standard deviation of {value} "
+            f"({between}); that groups are alike: {p_value(self.p_value)}."
         )
 
 
@@ -391,7 +395,7 @@ def _last(fit: Regression) -> Combination:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RandomEffects(Result):
+class RandomEffects(TableResult):
     """The effects of groups, on the scale of the coefficients.
 
     Attributes
@@ -420,54 +424,30 @@ class RandomEffects(Result):
     spread: float
     level: float
 
-    def table(self) -> dict[str, Counts]:
-        """Give columns as arrays, a row for each group: its name, ``people``, ``effect``, ``se``, ``low``, ``high``."""
-        return {
-            self.column: objects(self.groups),
-            "people": self.people,
-            "effect": self.effects,
-            "se": self.errors,
-            "low": self.low,
-            "high": self.high,
-        }
+    rows_key = "effects"
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold."""
-        return {
-            "column": self.column,
-            "spread": plain(self.spread),
-            "level": self.level,
-            "holds": HOLDS_ON,
-            "effects": rows(self.table()),
-        }
+    def columns(self) -> list[Column]:
+        """Return the columns, a row for each group: its name, ``people``, ``effect``, ``se``, ``low``, ``high``."""
+        names = objects(self.groups)
+        numbers = {"effect": self.effects, "se": self.errors, "low": self.low, "high": self.high}
+        return [
+            Column(self.column, names, self.column, labels(names)),
+            Column("people", self.people, "respondents"),
+            *starmap(Column, numbers.items()),
+            *Estimates.of_table(numbers, "effect").shown("effect", f"{level_text(self.level)} interval"),
+        ]
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper."""
-        del options  # the table has none
-        columns = {self.column: [printable(str(name)) for name in self.groups]}
-        columns["people"] = [f"{number:,}" for number in self.people.tolist()]
-        columns |= estimate_columns(self.table(), "effect", f"{level_text(self.level)} interval", of="effect")
-        people = f"N = {int(self.people.sum()):,} people."
-        return Printed(columns, f"Effects of the groups of {quoted(self.column)}", (people, self._holds()))
-
-    def _holds(self) -> str:
-        hold = f"Over all groups, {level_text(self.level)} of these intervals hold"
-        return f"{hold}; a group that is unlike the others is drawn to them."
-
-    def text(self) -> str:
-        """Write the effects as a table for people."""
-        columns = {
-            self.column: [printable(str(name)) for name in self.groups],
-            "people": [f"{number:,}" for number in self.people.tolist()],
-            "effect": [f"{effect:+.3f}" for effect in self.effects],
-            "se": [f"{error:.3f}" for error in self.errors],
-            f"{level_text(self.level)} interval, on average over the groups": [
-                f"{low:+.3f} to {high:+.3f}" for low, high in zip(self.low, self.high, strict=True)
-            ],
-        }
+    def title(self) -> str:
         number = counted(len(self.groups), "group", "groups")
-        head = f"Effects of {number} of {quoted(self.column)}, with a spread of {self.spread:.3g}"
-        return "\n".join([head, *tabulated(columns), self._holds()])
+        return f"Effects of {number} of {quoted(self.column)}, with a spread of {in_digits(self.spread)}"
+
+    def sentences(self) -> list[str]:
+        """Return the number of respondents and the coverage of the intervals."""
+        about = f"over all groups, intervals have coverage {self.level:g}; a group unlike the others is shrunk to them"
+        return [f"N = {int(self.people.sum()):,} respondents", about]
+
+    def facts(self) -> Document:
+        return {"column": self.column, "spread": self.spread, "level": self.level, "holds": HOLDS_ON}
 
 
 class _AtSpread(NamedTuple):

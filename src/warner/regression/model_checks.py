@@ -14,7 +14,7 @@ squared differences of observed and expected reports, over expected ones, are ab
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc
@@ -22,9 +22,9 @@ from scipy.special import chdtrc
 from warner.arrays import objects
 from warner.regression.families import BOUNDARY_SHARE
 from warner.regression.model_tests import most_likely
-from warner.results import Result, plain, rows
-from warner.typesetting import Printed, p_value_cells
-from warner.words import counted, enumerated, p_value, shortened, tabulated
+from warner.results import Column, TableResult
+from warner.typesetting import Printed, cells, p_value_cells, percent_cells, plain_table, rounded
+from warner.words import counted, enumerated, shortened
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Label
@@ -100,7 +100,7 @@ class CalibrationGroups(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelCheck(Result):
+class ModelCheck(TableResult):
     """Whether a model fits, and where few people are in a cell.
 
     Attributes
@@ -129,108 +129,97 @@ class ModelCheck(Result):
     groups: CalibrationGroups | None
     reason: str
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each group of like predictions and report: observed and expected number of reports.
+    rows_key = "groups"
+
+    def columns(self) -> list[Column]:
+        """Return the columns: for programs a row for each group of like predictions and report, for readers the tests.
 
         Returns
         -------
-        dict of ndarray
+        list of Column
             ``group``, ``people``, ``predicted`` (the mean share of all answers but the reference), ``report``,
-            ``observed``, ``expected``; empty where there are no groups.
+            ``observed``, ``expected``: numbers of reports; empty where there are no groups.
         """
         names = ("group", "people", "predicted", "report", "observed", "expected")
-        if self.groups is None:
-            return {name: np.empty(0) for name in names}
-        count, reports = self.groups.observed.shape
-        columns = (
-            np.repeat(np.arange(1, count + 1), reports),
-            np.repeat(self.groups.people, reports),
-            np.repeat(self.groups.predicted, reports),
-            objects(list(self.groups.reports) * count),
-            self.groups.observed.ravel(),
-            self.groups.expected.ravel(),
-        )
-        return dict(zip(names, columns, strict=True))
-
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: a row for each test."""
-        del options  # the table for programs has the groups, and no tests
-        tests = [] if self.deviance is None else [("deviance", *self.deviance[1:4])]
+        columns: tuple[Counts, ...] = (np.empty(0),) * len(names)
         if self.groups is not None:
-            tests.append(("chi-square", self.groups.statistic, self.groups.freedom, self.groups.p))
-        of = {"deviance": "deviance from the cells", "chi-square": "chi-square of groups of like predictions"}
-        columns = {
-            "test": [of[name] for name, *_ in tests],
-            "statistic": [f"{statistic:,.2f}" for _, statistic, *_ in tests],
-            "df": ["" if freedom is None else f"{freedom:,}" for *_, freedom, _ in tests],
-            "p": p_value_cells(np.array([np.nan if p is None else p for *_, p in tests])),
-        }
-        head, *lines = self.text().splitlines()
-        said = [f"Groups of like predictions: {self.reason}."] * bool(self.reason)
+            count, reports = self.groups.observed.shape
+            columns = (
+                np.repeat(np.arange(1, count + 1), reports),
+                np.repeat(self.groups.people, reports),
+                np.repeat(self.groups.predicted, reports),
+                objects(list(self.groups.reports) * count),
+                self.groups.observed.ravel(),
+                self.groups.expected.ravel(),
+            )
+        tests = [] if self.deviance is None else [("deviance from the cells", *self.deviance[1:4])]
+        if self.groups is not None:
+            tests.append(("chi-square of groups of like predictions", *self.groups[-3:]))
+        p = np.array([np.nan if p is None else p for *_, p in tests])
+        return [
+            *map(Column, names, columns),
+            Column(heading="test", texts=[name for name, *_ in tests]),
+            Column(heading="statistic", texts=[rounded(statistic, 2) for _, statistic, *_ in tests]),
+            Column(heading="df", texts=["" if freedom is None else f"{freedom:,}" for *_, freedom, _ in tests]),
+            Column(heading="p", texts=p_value_cells(p)),
+        ]
+
+    def title(self) -> str:
+        respondents = counted(self.people, "respondent", "respondents")
+        return f"Fit of {self.formula}: {respondents} in {counted(self.cells, 'cell', 'cells')} of covariates"
+
+    def sentences(self) -> list[str]:
+        """Return the limits of the tests, the reasons why there is none, and the cells of few respondents."""
+        found = []
         if self.deviance is not None and self.deviance.reason:
-            said.insert(0, f"Deviance from the cells: {self.deviance.reason}.")
-        privacy = (line for line in lines if line.startswith("Privacy"))
-        return Printed(columns, head, (*self._bounds(), *said, *privacy))
+            found.append(f"deviance from the cells: {self.deviance.reason}")
+        elif self.deviance is not None:
+            most = f"{self.deviance.saturated:,.2f}"
+            found.append(f"no coefficients can reach a log-likelihood above {most}, that of the cells")
+        found += [*self._bounds(), *([f"groups of like predictions: {self.reason}"] if self.reason else [])]
+        if self.small:
+            named = f" ({'; '.join(self.small)})" if len(self.small) <= SMALL_CELLS_NAMED else ""
+            found.append(
+                f"privacy: {counted(len(self.small), 'cell has', 'cells have')} fewer than {PEOPLE_IN_SMALL_CELL} "
+                f"respondents{named}: predictions for such a cell are nearly statements about single respondents"
+            )
+        return found
 
     def _bounds(self) -> list[str]:
-        """Say where the p-value is an upper bound."""
+        """Return a sentence where the p-value is an upper bound."""
         if self.deviance is None or self.deviance.p is None or not self.deviance.boundary:
             return []
         where = counted(self.deviance.boundary, "cell", "cells")
         said = f"In {where} the most likely share of an answer is 0 %: the p-value against the cells is an upper bound."
         return [said]
 
-    def to_dict(self) -> Document:
+    def facts(self) -> Document:
         tested = None
         if self.groups is not None:
-            tested = {name: plain(getattr(self.groups, name)) for name in ("statistic", "freedom", "p")}
+            tested = {name: getattr(self.groups, name) for name in ("statistic", "freedom", "p")}
         return {
             "formula": self.formula,
             "people": self.people,
             "cells": self.cells,
-            "small_cells": list(self.small),
+            "small_cells": self.small,
             "notes": self._bounds(),
-            "deviance": None if self.deviance is None else plain(self.deviance._asdict()),
+            "deviance": None if self.deviance is None else self.deviance._asdict(),
             "groups_test": tested,
             "reason": self.reason,
-            "groups": rows(self.table()),
         }
 
     def text(self) -> str:
-        """Say whether the model fits."""
-        where = f"{counted(self.people, 'person', 'people')} in {counted(self.cells, 'cell', 'cells')} of covariates"
-        lines = [f"Fit of {self.formula}: {where}"]
-        if self.deviance is not None and self.deviance.p is not None:
-            lines.append(
-                f"Against the cells: deviance {self.deviance.deviance:.3f} with {self.deviance.freedom} degrees of "
-                f"freedom, {p_value(self.deviance.p)}. No coefficients can reach more than a log-likelihood of "
-                f"{self.deviance.saturated:.3f}."
-            )
-            lines += self._bounds()
-        elif self.deviance is not None:
-            lines.append(f"Against the cells: deviance {self.deviance.deviance:.3f}; {self.deviance.reason}.")
-        lines += self._groups_in_words()
-        if self.small:
-            named = f" ({'; '.join(self.small)})" if len(self.small) <= SMALL_CELLS_NAMED else ""
-            lines.append(
-                f"Privacy: {counted(len(self.small), 'cell has', 'cells have')} fewer than {PEOPLE_IN_SMALL_CELL} "
-                f"people{named}: what a model says there comes near to single people."
-            )
-        return "\n".join(lines)
-
-    def _groups_in_words(self) -> list[str]:
+        """Return the tests, and the groups of like predictions, as tables for a terminal."""
         if self.groups is None:
-            return [f"Groups of like predictions: {self.reason}."]
-        groups = self.groups
-        report = groups.reports[0]
+            return super().text()
+        groups, report = self.groups, shortened(repr(self.groups.reports[0]))
         columns = {
-            "people": [f"{number:,.0f}" for number in groups.people],
-            "predicted": [f"{100 * share:.1f} %" for share in groups.predicted],
-            f"reports of {shortened(repr(report))}": [f"{number:,.0f}" for number in groups.observed[:, 0]],
+            "respondents": cells(groups.people.astype(np.int64)),
+            "predicted (%)": percent_cells(groups.predicted, 1),
+            f"reports of {report}": cells(groups.observed[:, 0].astype(np.int64)),
             "expected": [f"{number:,.1f}" for number in groups.expected[:, 0]],
         }
-        said = f"chi-square {groups.statistic:.2f} with {groups.freedom} degrees of freedom, {p_value(groups.p)}"
-        return [f"Groups of like predictions: {said}.", *tabulated(columns, left=0)]
+        return f"{super().text()}\n\n{plain_table(Printed(columns, 'Groups of like predictions'))}"
 
 
 def check_model(fit: Regression) -> ModelCheck:

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import starmap
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, fdtrc
@@ -30,7 +31,6 @@ from warner.designs.exact import probability
 from warner.designs.facts import ChannelOperator
 from warner.designs.labels import positions
 from warner.estimators import channel_mle
-from warner.inference.means import with_limits
 from warner.regression.formulas import INTERCEPT
 from warner.regression.maxima import global_maximum, maximise
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
@@ -39,9 +39,9 @@ from warner.regression.standard_errors import NORMAL_FREEDOM, ROUGH_FREEDOM, coe
 from warner.regression.starts import Start
 from warner.regression.variance_floors import floor_notes
 from warner.reports.queries import INSIDE
-from warner.results import Result, plain, rows
-from warner.typesetting import Printed, cells, estimate_columns, in_digits, labels, p_value_cells
-from warner.words import counted, enumerated, level_text, tabulated
+from warner.results import Column, Estimates, TableResult
+from warner.typesetting import labels, p_value_cells, rounded
+from warner.words import counted, enumerated, level_text
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -80,7 +80,7 @@ class ModelTest(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelTests(Result):
+class ModelTests(TableResult):
     """Tests of parts of a model.
 
     Attributes
@@ -118,52 +118,39 @@ class ModelTests(Result):
         """The p-value of the first test."""
         return self.tests[0].p
 
-    def table(self) -> dict[str, Counts]:
-        """Give columns as arrays: ``term``, ``statistic``, ``freedom``, ``p``, ``test``, ``denominator``.
+    rows_key = ""  # in JSON, "tests", which have their notes
 
-        The last are the second degrees of freedom where p is that of an F distribution, else infinite.
+    def columns(self) -> list[Column]:
+        """Return the columns ``term``, ``statistic``, ``freedom``, ``p``, ``test``, ``denominator``.
+
+        The last one has the second degrees of freedom where p is that of an F distribution, else infinity.
         """
-        return {
-            "term": objects(self.names),
-            "statistic": np.array([test.statistic for test in self.tests]),
-            "freedom": np.array([test.freedom for test in self.tests]),
-            "p": np.array([test.p for test in self.tests]),
-            "test": objects(test.test for test in self.tests),
-            "denominator": np.array([test.denominator or np.inf for test in self.tests]),
-        }
+        names, tests, freedom = objects(self.names), objects(test.test for test in self.tests), self._column("freedom")
+        statistics, p = self._column("statistic"), self._column("p")
+        return [
+            Column("term", names, "left out", labels(names)),
+            Column(heading="test", texts=labels(tests)),
+            Column("statistic", statistics, "statistic", [rounded(value, 2) for value in statistics.tolist()]),
+            Column("freedom", freedom, "df"),
+            Column("p", p, "p", p_value_cells(p)),
+            Column("test", tests),
+            Column("denominator", np.array([test.denominator or np.inf for test in self.tests])),
+        ]
 
-    def to_dict(self) -> Document:
-        return {
-            "formula": self.formula,
-            "people": self.people,
-            "notes": list(self.notes),
-            "tests": [
-                {"term": name, **plain(test._asdict())} for name, test in zip(self.names, self.tests, strict=True)
-            ],
-        }
+    def _column(self, name: str) -> Counts:
+        return np.array([getattr(test, name) for test in self.tests])
 
-    def printed(self, **options: Any) -> Printed:
-        table = self.table(**options)
-        statistics = ["" if np.isnan(value) else f"{value:.2f}" for value in table["statistic"]]
-        columns = {"left out": labels(table["term"]), "test": labels(table["test"]), "statistic": statistics}
-        columns |= {"df": cells(table["freedom"]), "p": p_value_cells(table["p"])}
-        people = f"N = {counted(self.people, 'person', 'people')}."
-        return Printed(columns, f"Tests in {self.formula}", (people, *self._said()))
+    def title(self) -> str:
+        return f"Tests in {self.formula}"
 
-    def text(self) -> str:
-        """Write the tests as a table for people."""
-        columns = {
-            "left out": list(self.names),
-            "test": [test.test for test in self.tests],
-            "statistic": ["-" if np.isnan(test.statistic) else f"{test.statistic:.3f}" for test in self.tests],
-            "freedom": [str(test.freedom) for test in self.tests],
-            "p": ["-" if np.isnan(test.p) else f"{test.p:.3g}" for test in self.tests],
-        }
-        return "\n".join([f"Tests in {self.formula}", *tabulated(columns, left=2), *self._said()])
+    def sentences(self) -> list[str]:
+        """Return the number of respondents and the notes of the tests, each once."""
+        notes = [*(test.note for test in self.tests if test.note), *self.notes]
+        return [f"N = {counted(self.people, 'respondent', 'respondents')}", *dict.fromkeys(notes)]
 
-    def _said(self) -> list[str]:
-        """Give all that must be said, once."""
-        return list(dict.fromkeys([*(test.note for test in self.tests if test.note), *self.notes]))
+    def facts(self) -> Document:
+        tests = [{"term": name, **test._asdict()} for name, test in zip(self.names, self.tests, strict=True)]
+        return {"formula": self.formula, "people": self.people, "notes": self.notes, "tests": tests}
 
 
 def term_tests(fit: Regression) -> ModelTests:
@@ -441,7 +428,7 @@ INDEPENDENCE_ASSUMED = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RegressionSensitivity(Result):
+class RegressionSensitivity(TableResult):
     """A regression under several shares of people who give the safe report regardless of the design.
 
     Attributes
@@ -461,18 +448,31 @@ class RegressionSensitivity(Result):
     fits: tuple[Regression, ...]
     level: float
 
-    def table(self) -> dict[str, Counts]:
-        """Give columns as arrays: a row for each assumed share and coefficient, then means of shares or numbers.
+    rows_key = "values"
+
+    def columns(self) -> list[Column]:
+        """Return the columns: a row for each assumed share and coefficient, then means of shares or numbers.
+
+        Of two answers, readers see the mean share of the first alone.
 
         Returns
         -------
-        dict of ndarray
+        list of Column
             ``cheating``, ``term`` ("mean share", or "mean" of a number, for those), ``answer``, ``estimate``, ``se``,
             ``low``, ``high``.
         """
-        parts = [self._of(fit) for fit in self.fits]
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return {"cheating": np.repeat(self.cheating, [len(part["term"]) for part in parts]), **columns}
+        parts, domain = [self._of(fit) for fit in self.fits], self.fits[0].specification.domain
+        table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        table = {"cheating": np.repeat(self.cheating, [len(part["term"]) for part in parts]), **table}
+        kept = (table["term"] != MEAN_SHARE) | (table["answer"] != domain[1]) | (len(domain) != 2)
+        interval, estimates = f"{level_text(self.level)} interval", Estimates.of_table(table, rows=kept)
+        return [
+            *starmap(Column, table.items()),
+            Column(heading="cheating (%)", texts=cells(100 * table["cheating"][kept])),
+            Column(heading="answer", texts=cells(table["answer"][kept])),
+            Column(heading="term", texts=labels(table["term"][kept])),
+            *estimates.shown("estimate", interval, unknown="any"),
+        ]
 
     def _of(self, fit: Regression) -> dict[str, Counts]:
         ends, shares = fit.limits(self.level), fit.predict(level=self.level)
@@ -487,12 +487,6 @@ class RegressionSensitivity(Result):
             "high": np.append(ends.high, shares.high[0]),
         }
 
-    def _of_interest(self) -> dict[str, Counts]:
-        """Give the table as people read it: of two answers, the mean share of the first alone."""
-        table, domain = self.table(), self.fits[0].specification.domain
-        kept = (table["term"] != MEAN_SHARE) | (table["answer"] != domain[1]) | (len(domain) != 2)
-        return {name: column[kept] for name, column in table.items()}
-
     @property
     def notes(self) -> tuple[str, ...]:
         """What must be said wherever these numbers are used, of each assumed share."""
@@ -505,49 +499,18 @@ class RegressionSensitivity(Result):
         ]
         return (*always, *sometimes)
 
-    def to_dict(self) -> Document:
-        return {
-            "formula": self.fits[0].model_data.formula,
-            "safe": self.safe,
-            "level": self.level,
-            "notes": list(self.notes),
-            "values": rows(self.table()),
-        }
+    def title(self) -> str:
+        formula = self.fits[0].model_data.formula
+        return f"{formula}, if some respondents reported {self.safe!r} regardless of the design"
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: a row for each assumed share and coefficient, then the mean shares."""
-        del options  # the table has none
-        table = self._of_interest()
-        assumed = [in_digits(100 * share) for share in table["cheating"].tolist()]
-        answers = ["" if answer is None else str(answer) for answer in table["answer"].tolist()]
-        columns = {"cheating (%)": assumed, "answer": answers, "term": labels(table["term"])}
-        columns |= estimate_columns(table, "estimate", f"{level_text(self.level)} interval")
-        head = f"{self.fits[0].model_data.formula}, if some people reported {self.safe!r} regardless of the design"
-        people = f"N = {counted(self.fits[0].people, 'person', 'people')}."
-        return Printed(columns, head, (people, INDEPENDENCE_ASSUMED, *self.notes))
+    def sentences(self) -> list[str]:
+        """Return the number of respondents, the assumption and the notes."""
+        number = counted(self.fits[0].people, "respondent", "respondents")
+        return [f"N = {number}", INDEPENDENCE_ASSUMED, *self.notes]
 
-    def _shown(self, estimate: float, low: float, high: float, error: float) -> str:
-        """Write a number with its interval: in the unit of the answers to two digits of its error."""
-        if not self.fits[0].specification.of_number:
-            return f"{estimate:.3f} ({low:.3f} to {high:.3f})"
-        number, _, ends = with_limits(estimate, low, high, error).partition(", ")
-        return f"{number} ({ends})"
-
-    def text(self) -> str:
-        """Write the table for people: a column for each assumed share."""
-        table = self._of_interest()
-        rows = len(table["term"]) // len(self.fits)
-        columns = {
-            "answer": ["" if answer is None else str(answer) for answer in table["answer"][:rows]],
-            "term": [str(term) for term in table["term"][:rows]],
-        }
-        for place, share in enumerate(self.cheating.tolist()):
-            part = slice(place * rows, (place + 1) * rows)
-            numbers = zip(*(table[name][part].tolist() for name in ("estimate", "low", "high", "se")), strict=True)
-            columns[f"{100 * share:g} %"] = [self._shown(*row) for row in numbers]
-        about = f"regardless of the design, with {level_text(self.level)} intervals"
-        head = f"{self.fits[0].model_data.formula}, if this part of the people reported {self.safe!r} {about}"
-        return "\n".join([head, *tabulated(columns, left=2), INDEPENDENCE_ASSUMED, *self.notes])
+    def facts(self) -> Document:
+        about = {"formula": self.fits[0].model_data.formula, "safe": self.safe, "level": self.level}
+        return {**about, "notes": self.notes}
 
 
 def sensitivity_to_cheating(

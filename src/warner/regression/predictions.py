@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -53,9 +54,18 @@ from warner.regression.profiles import (
 )
 from warner.regression.standard_errors import small_sample_notes
 from warner.regression.variance_floors import floor_notes
-from warner.results import Result, StandardErrors, coefficients, critical_value, freedom_column, rows
-from warner.typesetting import Printed, estimate_columns, in_digits, labels, share_columns
-from warner.words import counted, enumerated, level_text, percent, quoted, sentence, tabulated
+from warner.results import (
+    Column,
+    Estimates,
+    StandardErrors,
+    TableResult,
+    TableRows,
+    coefficients,
+    critical_value,
+    freedom_column,
+)
+from warner.typesetting import in_digits, labels
+from warner.words import enumerated, level_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -72,8 +82,11 @@ if TYPE_CHECKING:
 # Predictions
 
 
+TARGETS = {"realised": "these respondents", "population": "the population that they are a sample of"}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Prediction(Result):
+class Prediction(TableResult):
     """Shares, or means of a number, with their intervals, a row for each profile.
 
     Attributes
@@ -121,19 +134,23 @@ class Prediction(Result):
         """What is predicted: "share", or "mean" of a number."""
         return "share" if len(self.domain) else "mean"
 
-    def table(self) -> dict[str, Counts]:
-        """Give columns as arrays, a row for each profile and answer.
+    rows_key = ""  # in JSON, "shares" or "means"
+
+    def columns(self) -> list[Column]:
+        """Return the columns, a row for each profile and answer; of two answers, readers see the first alone.
 
         Returns
         -------
-        dict of ndarray
+        list of Column
             The columns of the profile; ``answer``, ``share``, ``se``, ``low``, ``high``, ``interval`` and ``freedom``,
             the degrees of freedom of Student's t with clusters, else infinite. For means, ``mean`` in the place of
             ``answer`` and ``share``.
         """
         rows, k = self.shares.shape
         answers = {"answer": objects(list(self.domain) * rows)} if len(self.domain) else {}
-        return {name: np.repeat(np.asarray(column), k) for name, column in self.profiles.items()} | {
+        profiles = {name: np.repeat(np.asarray(column), k) for name, column in self.profiles.items()}
+        table: dict[str, Counts] = {
+            **profiles,
             **answers,
             self.quantity: self.shares.ravel(),
             "se": self.errors.ravel(),
@@ -142,70 +159,38 @@ class Prediction(Result):
             "interval": objects(method for row in self.methods for method in row),
             "freedom": freedom_column(self.freedom, rows * k),
         }
-
-    def to_dict(self) -> Document:
-        return {
-            "level": self.level,
-            "target": self.target,
-            "averaged": list(self.averaged),
-            "people": self.people,
-            "notes": list(self.notes),
-            f"{self.quantity}s": rows(self.table()),
-        }
-
-    def of_interest(self) -> dict[str, Counts]:
-        """Give the table as people read it: of two answers the first alone, since the other has the rest."""
-        k = self.shares.shape[1]
-        kept = np.isin(np.arange(self.shares.size) % k, answers_of_interest(k))
-        return {name: column[kept] for name, column in self.table().items()}
-
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: shares in percent, means in the unit of the numbers."""
-        del options  # the table has none
-        table = self.of_interest()
-        columns = {name: [_shown(value) for value in table[name].tolist()] for name in self.profiles}
-        interval = f"{level_text(self.level)} interval"
-        if self.quantity == "mean":
-            columns |= estimate_columns(table, "mean", interval, of="mean")
-        else:
-            columns["answer"] = labels(table["answer"])
-            columns |= share_columns(table, interval, {"se": "se (points)"})
-        people = [f"N = {counted(self.people, 'person', 'people')}"] * (not self._remarks())
-        notes = [*people, *self._remarks(), *self._rest(), *self.notes]
-        return Printed(columns, f"Predicted {self.quantity}s", tuple(map(sentence, notes)))
-
-    def _rest(self) -> list[str]:
-        return [remainder(self.domain)] if len(self.domain) == 2 else []
-
-    def text(self) -> str:
-        """Write the shares, or the means, as a table for people."""
-        if self.quantity == "mean":
-            columns = self.printed().columns
-            return "\n".join([*tabulated(columns, left=len(self.profiles)), *self._remarks(), *self.notes])
-        table = self.of_interest()
-        columns = {name: [_shown(value) for value in table[name].tolist()] for name in self.profiles}
-        columns["answer"] = [str(answer) for answer in table["answer"]]
-        columns["share"] = [percent(share) for share in table["share"]]
-        columns["se"] = ["-" if np.isnan(error) else percent(error) for error in table["se"]]
-        columns[f"{level_text(self.level)} interval"] = [
-            "-" if np.isnan(low) and np.isnan(high) else f"{_end(low)} to {_end(high)}"
-            for low, high in zip(table["low"], table["high"], strict=True)
+        kept = np.isin(np.arange(rows * k) % k, answers_of_interest(k))
+        unit, heading = ("share", "interval (%)") if answers else ("number", "interval")
+        return [
+            *starmap(Column, table.items()),
+            *(Column(heading=name, texts=partial(_values, column[kept])) for name, column in profiles.items()),
+            *(Column(heading=name, texts=partial(labels, column[kept])) for name, column in answers.items()),
+            *Estimates.of_table(table, self.quantity, kept, unit).shown(
+                self.quantity, f"{level_text(self.level)} {heading}"
+            ),
         ]
-        return "\n".join(
-            [*tabulated(columns, left=len(self.profiles) + 1), *self._rest(), *self._remarks(), *self.notes]
-        )
 
-    def _remarks(self) -> list[str]:
-        """Say whom means are over."""
-        if not self.averaged and self.profiles:
-            return []
+    def title(self) -> str:
+        return f"Predicted {self.quantity}s"
+
+    def sentences(self) -> list[str]:
+        """Return which respondents means are over, and the notes."""
         over = f", with {enumerated(list(self.averaged))} as they are" if self.profiles else ""
-        whom = "these people" if self.target == "realised" else "the population that they are a sample of"
-        return [f"Means over {counted(self.people, 'person', 'people')}{over}; intervals are for {whom}."]
+        respondents = f"{self.people:,} respondents"
+        if self.averaged or not self.profiles:
+            about = f"means over {respondents}{over}; intervals are for {TARGETS[self.target]}"
+        else:
+            about = f"N = {respondents}"
+        rest = [remainder(self.domain)] if len(self.domain) == 2 else []
+        return [about, *rest, *self.notes]
+
+    def facts(self) -> Document:
+        about = {"level": self.level, "target": self.target, "averaged": list(self.averaged), "people": self.people}
+        return {**about, "notes": list(self.notes), f"{self.quantity}s": TableRows(self.table())}
 
 
-def _end(share: float) -> str:
-    return "?" if np.isnan(share) else percent(share)
+def _values(column: Counts) -> list[str]:
+    return list(map(_shown, column.tolist()))
 
 
 def _shown(value: object) -> str:
@@ -456,7 +441,7 @@ DIFFERENCE_WEIGHTS = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Margins(Result):
+class Margins(TableResult):
     """Average marginal effects, a row for each effect.
 
     Attributes
@@ -498,12 +483,14 @@ class Margins(Result):
     methods: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
 
-    def table(self) -> dict[str, Counts]:
-        """Give columns as arrays, a row for each effect and answer.
+    rows_key = "effects"
+
+    def columns(self) -> list[Column]:
+        """Return the columns, a row for each effect and answer; of two answers, readers see the first alone.
 
         Returns
         -------
-        dict of ndarray
+        list of Column
             ``term``, ``answer``, ``estimate``, ``se``, ``statistic``, ``p``, ``low``, ``high``, and ``interval``: how
             these were found. The standard error is NaN where some of the shares are estimated as 0 or 1. Of the mean of
             a number there is no ``answer``.
@@ -514,63 +501,29 @@ class Margins(Result):
         numbers = (self.changes, self.errors, self.statistic, self.low, self.high)
         freedom = None if self.freedom is None else self.freedom.ravel()
         methods = (method for row in self.methods for method in row)
-        return coefficients(names, *map(np.ravel, numbers), freedom=freedom, methods=methods)
-
-    def to_dict(self) -> Document:
-        return {
-            "level": self.level,
-            "target": self.target,
-            "people": self.people,
-            "notes": list(self.notes),
-            "effects": rows(self.table()),
-        }
-
-    def of_interest(self) -> dict[str, Counts]:
-        """Give the table as people read it: of two answers the first alone, since the other changes by the opposite."""
-        k = self.changes.shape[1]
-        kept = np.isin(np.arange(self.changes.size) % k, answers_of_interest(k))
-        return {name: column[kept] for name, column in self.table().items()}
-
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: changes in percentage points, or in the unit of the numbers."""
-        del options  # the table has none
-        table, interval = self.of_interest(), f"{level_text(self.level)} interval"
-        columns = {"term": labels(table["term"])}
-        if len(self.domain):
-            columns["answer"] = labels(table["answer"])
-            columns |= estimate_columns(table, "change (points)", interval, times=100)
-        else:
-            columns |= estimate_columns(table, "change of the mean", interval)
-        return Printed(
-            columns, f"Average marginal effects, {self._whom()}", tuple(map(sentence, [*self._opposite(), *self.notes]))
-        )
-
-    def _whom(self) -> str:
-        whom = "these people" if self.target == "realised" else "the population that they are a sample of"
-        return f"average over {counted(self.people, 'person', 'people')}, for {whom}"
-
-    def _opposite(self) -> list[str]:
-        if len(self.domain) != 2:
-            return []
-        first, second = map(quoted, self.domain)
-        return [f"the share of {second} changes by the opposite of that of {first}"]
-
-    def text(self) -> str:
-        """Write the effects as a table for people, in percentage points or in the unit of the numbers."""
-        if not len(self.domain):
-            head = f"Change of the mean, {self._whom()}"
-            return "\n".join([head, *tabulated(self.printed().columns, left=1), *self.notes])
-        table = self.of_interest()
-        columns = {"term": [str(term) for term in table["term"]], "answer": [str(answer) for answer in table["answer"]]}
-        columns["change"] = [f"{100 * change:+.3f}" for change in table["estimate"]]
-        columns["se"] = ["-" if np.isnan(error) else f"{100 * error:.3f}" for error in table["se"]]
-        columns["p"] = ["-" if np.isnan(p) else f"{p:.2g}" for p in table["p"]]
-        columns[f"{level_text(self.level)} interval"] = [
-            "-" if np.isnan(low) else f"{100 * low:+.3f} to {100 * high:+.3f}"
-            for low, high in zip(table["low"], table["high"], strict=True)
+        table = coefficients(names, *map(np.ravel, numbers), freedom=freedom, methods=methods)
+        kept = np.isin(np.arange(rows * k) % k, answers_of_interest(k))
+        unit = "change" if answers else "number"
+        interval = f"{level_text(self.level)} interval{' (points)' if answers else ''}"
+        return [
+            *starmap(Column, table.items()),
+            *(Column(heading=name, texts=partial(labels, table[name][kept])) for name in names),
+            *Estimates.of_table(table, rows=kept, unit=unit).shown("change", interval),
         ]
-        head = f"Change of shares in percentage points, {self._whom()}"
-        return "\n".join([head, *tabulated(columns, left=2), *self._opposite(), *self.notes])
+
+    def title(self) -> str:
+        return f"Average marginal effects on {'shares' if len(self.domain) else 'the mean'}"
+
+    def sentences(self) -> list[str]:
+        """Return which respondents effects are averages over, the change of a second answer, and the notes."""
+        about = f"averages over {self.people:,} respondents; intervals are for {TARGETS[self.target]}"
+        if len(self.domain) != 2:
+            return [about, *self.notes]
+        first, second = map(quoted, self.domain)
+        return [about, f"the share of {second} changes by the opposite of that of {first}", *self.notes]
+
+    def facts(self) -> Document:
+        return {"level": self.level, "target": self.target, "people": self.people, "notes": list(self.notes)}
 
 
 def marginal_effects(
