@@ -26,9 +26,11 @@ counted.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import partial
+from itertools import combinations, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,31 +50,18 @@ from warner.reports.files import are_places
 from warner.reports.loading import Wanted, load, opened, refuse_rule, refuse_two_amounts
 from warner.reports.samples import effective_number
 from warner.reports.tallies import Tally
-from warner.results import Result, plain, rows
+from warner.results import Column, Estimates, TableResult
 from warner.simulate import seeded_by
-from warner.typesetting import Printed, labels, share_columns
-from warner.words import (
-    aligned,
-    amount,
-    conjoined,
-    counted,
-    enumerated,
-    level_text,
-    percent,
-    printable,
-    quoted,
-    rounded_up,
-    tabulated,
-    told_apart,
-    wrapped,
-)
+from warner.typesetting import Printed, in_digits, labels, p_value_cells, plain_table
+from warner.words import amount, conjoined, counted, enumerated, level_text, percent, quoted, rounded_up
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.association.independence import Correlation, Cost, Independence, QuestionPair
     from warner.designs.contract import Design
     from warner.documents import Document
-    from warner.reports.loading import Column, Loaded
+    from warner.reports.loading import Column as LoadedColumn
+    from warner.reports.loading import Loaded
 
 
 # Crosstables
@@ -228,7 +217,7 @@ def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool)
     )
 
 
-def _numbers(loaded: Loaded, name: str) -> Column:
+def _numbers(loaded: Loaded, name: str) -> LoadedColumn:
     """Read the column of numbers that answers are correlated with."""
     column = loaded.column(name)
     if column.values.dtype.kind not in "iufb":
@@ -257,7 +246,6 @@ def _read(loaded: Loaded, design: Product, number: Integers, *, drop: bool) -> t
 
 
 ROWS_SHOWN = 12  # joint answers, and pairs, in a text
-JOINT_CHARACTERS, LEAST_CHARACTERS = 60, 12  # characters of a joint answer, and of the answer to one question
 ASSOCIATION_COLUMNS = {"reports", "share", "se", "low", "high", "independent", "difference"}  # of the table
 NEGLIGIBLE_PROOF_GAP = 1e-6  # nats for the whole sample: a smaller gap is not told
 DOUBTFUL_GAP = 1e-3  # nats for the whole sample: a gap above it is worth a warning
@@ -266,7 +254,7 @@ ANSWERS_IN_SMALL_TABLE = 20  # joint answers of two questions, up to which all c
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Association(Result):
+class Association(TableResult):
     """Whether and how the answers to several questions go together.
 
     Attributes
@@ -331,12 +319,14 @@ class Association(Result):
         """Whether the test of independence, or without one every interval, is approximate."""
         return self.tested is None or not self.tested.exact
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each joint answer.
+    rows_key = "joint"
+
+    def columns(self) -> list[Column]:
+        """Return the columns, a row for each joint answer.
 
         Returns
         -------
-        dict of str to ndarray
+        list of Column
             A column for each question, with its answers; ``reports``, where reports are named like answers; ``share``
             (the most likely one), ``se`` (of the unbiased estimate), ``low`` and ``high`` (the interval of the share,
             approximate), and with several questions ``independent`` (the product of the marginal shares) and
@@ -347,25 +337,35 @@ class Association(Result):
         answers: dict[str, Counts] = {name: all_labels(part.domain)[codes] for name, part, codes in questions}
         rows = self.joint.table(self.level)
         known = {name: column for name, column in rows.items() if name in ASSOCIATION_COLUMNS}
-        if self.tested is None:
-            return {**answers, **known}
-        independent = self._independent.ravel()
-        return {**answers, **known, "independent": independent, "difference": rows["share"] - independent}
+        further = {}
+        if self.tested is not None:
+            independent = self._independent.ravel()
+            known |= {"independent": independent, "difference": rows["share"] - independent}
+            further["if_independent"] = independent
+        about = f"approximate {level_text(self.level)} interval (%)"
+        return [
+            *(Column(name, column, name, partial(labels, column)) for name, column in answers.items()),
+            *starmap(Column, known.items()),
+            *Estimates.of_table(known, "share", unit="share").shown("share", about, **further),
+        ]
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: the joint shares, beside those of independent answers, and the test below."""
-        table = self.table(**options)
-        further = {"se": "se (points)", "independent": "if independent (%)", "difference": "difference (points)"}
-        columns = {name: labels(table[name]) for name in self.design.questions}
-        further = {name: head for name, head in further.items() if name in table}
-        columns |= share_columns(table, f"approximate {level_text(self.level)} interval", further)
-        names = [quoted(name) for name in self.design.questions]
-        people = f"N = {amount(self.crosstable.n)} {'weighted ' * self.joint.tally.weighted}people."
-        sizes = [] if len(self.pairs) > 1 else self._sizes()
-        doubts = (f"Warning: {doubt}." for doubt in self.doubts())
+    def title(self) -> str:
         joint = "Shares" if self.tested is None else "Joint shares"
-        title = f"{joint} of the answers to {conjoined(names)}"
-        return Printed(columns, title, (people, *self._test_sentence(), *sizes, *doubts))
+        return f"{joint} of the answers to {conjoined([quoted(name) for name in self.design.questions])}"
+
+    def sentences(self) -> list[str]:
+        """Return the number of respondents, the test, the size of the association, and what all of it rests on."""
+        effective, about = self.crosstable.effective, "intervals" if self.tested is None else "tests and intervals"
+        weights = f"all {about} are approximate: weights count as {effective or 0:,.1f} respondents"
+        return [
+            self._respondents(),
+            *self._test_sentence(),
+            *([] if effective is None else [weights]),
+            self._proof(),
+            *self._sizes(),
+            self._privacy(),
+            *(f"warning: {doubt}" for doubt in self.doubts()),
+        ]
 
     def _test_sentence(self) -> list[str]:
         return [] if self.tested is None else [f"Independence of the true answers: {self.tested.text()}."]
@@ -402,57 +402,32 @@ class Association(Result):
         return [*(each for pair in self.pairs for each in pair.correlations), *self.numeric]
 
     def text(self) -> str:
-        """Say it in plain words: the test, the table, the sizes, and what so many questions cost."""
-        paragraphs = [self._heading(), *self._test_sentence()]
-        if self.crosstable.effective is not None:
-            effective = f"{self.crosstable.effective:,.1f}"
-            about = "intervals" if self.tested is None else "tests and intervals"
-            paragraphs.append(f"All {about} are approximate: weights count as {effective} people.")
-        sizes = self._sizes()
-        closing = [self._privacy(), *(f"Warning: {doubt}." for doubt in self.doubts())]
-        pairs = ["", *self._lines_of_pairs()] if len(self.pairs) > 1 else []
-        strength = ["", wrapped(sizes)] if sizes else []
-        cost = ["", *self._cost()] if self.costs else []
-        return "\n".join([wrapped(paragraphs), "", *self._rows(), *pairs, *strength, *cost, "", wrapped(closing)])
+        """Return the table, the largest shares first, then the pairs of questions, and what so many questions cost."""
+        table = self.printed()
+        order = np.argsort(-self.joint.shares, kind="stable").tolist()
+        columns = {name: [texts[place] for place in order] for name, texts in table.columns.items()}
+        first = plain_table(table._replace(columns=columns), ROWS_SHOWN)
+        pairs = [plain_table(self._table_of_pairs(), ROWS_SHOWN)] if len(self.pairs) > 1 else []
+        costs = [plain_table(self._table_of_costs())] if self.costs else []
+        return "\n\n".join([first, *pairs, *costs])
 
-    def _heading(self) -> str:
-        questions = [quoted(name) for name in self.design.questions]
-        names = conjoined(questions)
+    def _respondents(self) -> str:
         table = self.crosstable
-        people = f"{amount(table.n)} {'weighted people' if table.squares is not None else 'people'}"
+        number = f"N = {amount(table.n)} {'weighted ' * self.joint.tally.weighted}respondents"
         left_out = [
             f"{counted(number, 'row', 'rows')} with {what} left out"
             for number, what in ((table.missing, "something missing"), (table.unknown, "an unknown report"))
             if number
         ]
-        beside = f" with {quoted(table.measured.name)}" if self.tested is None and table.measured is not None else ""
-        return ", ".join([f"Do the answers to {names} go together{beside}? {people}", *left_out]) + "."
+        return ", ".join([number, *left_out])
 
-    def _rows(self) -> list[str]:
-        """Give the table of joint shares as lines, the largest first, with a column for each question."""
-        table = self.table()
-        order = np.argsort(-table["share"], kind="stable")[:ROWS_SHOWN]
-        widest = max(JOINT_CHARACTERS // len(self.design.questions), LEAST_CHARACTERS)
-        heads = told_apart([printable(name) for name in self.design.questions], widest)
-        columns = {
-            head: told_apart([printable(str(answer)) for answer in table[name][order]], widest)
-            for head, name in zip(heads, self.design.questions, strict=True)
-        }
-        columns["share"] = [percent(share) for share in table["share"][order]]
-        columns[f"approximate {level_text(self.level)} interval"] = [
-            f"{100 * low:.2f} to {100 * high:.2f} %"
-            for low, high in zip(table["low"][order], table["high"][order], strict=True)
-        ]
-        if "independent" in table:
-            columns["if independent"] = [percent(share) for share in table["independent"][order]]
-        lines = tabulated(columns, left=len(heads))
-        more = len(table["share"]) - len(order)
+    def _proof(self) -> str:
+        """Return what is known of the search for the most likely shares."""
         proof = self.joint.certificate
-        only = "the only most likely shares" if self.unique else "most likely shares"
         gap = 0.0 if proof is None else float(proof.gap)
         gained = "1e-6" if gap <= NEGLIGIBLE_PROOF_GAP else rounded_up(gap, 2)
-        known = f"{only}: by proof, no others gain more than {gained} nats of log-likelihood"
-        return [*lines, *([f"... and {more:,} more"] if more else []), known]
+        only = "the only most likely ones" if self.unique else "most likely ones"
+        return f"shares are {only}: by proof, no others gain more than {gained} nats of log-likelihood"
 
     def _sizes(self) -> list[str]:
         """Say how strongly two questions go together, and how answers do with the numeric column."""
@@ -470,32 +445,39 @@ class Association(Result):
             ]
         return [*lines, *(_correlation_sentence(each) for each in self.numeric)]
 
-    def _lines_of_pairs(self) -> list[str]:
-        """Give a line for each pair of questions, the smallest p-value first."""
-        order = sorted(self.pairs, key=lambda pair: pair.test.p_value)[:ROWS_SHOWN]
-        names = told_apart([printable(f"{pair.first} and {pair.second}") for pair in order], JOINT_CHARACTERS)
-        rows = [["pair of questions", "p-value", "test", "Cramér's V", "odds ratio", "correlation"]]
-        for name, pair in zip(names, order, strict=True):
-            kind = "exact" if pair.test.exact else "approximate"
-            odds = "" if pair.odds_ratio is None else f"{pair.odds_ratio:.3g}"
-            told = pair.correlations[0] if pair.odds_ratio is not None and pair.correlations else None
-            shown = "" if told is None else f"{told.value:.3g} (se {told.se:.2g})"
-            rows.append([name, f"{pair.test.p_value:.2g}", kind, f"{pair.cramers_v:.2g}", odds, shown])
-        more = len(self.pairs) - len(order)
-        note = f"each pair by itself: p-values are for one pair, not for all {len(self.pairs)} at once"
-        lines = aligned(rows, left={0, 2, 5}, least=(0, 8, 11))
-        return [*lines, *([f"... and {more:,} more"] if more else []), note]
+    def _table_of_pairs(self) -> Printed:
+        """Return a row for each pair of questions, the smallest p-value first."""
+        pairs = sorted(self.pairs, key=lambda pair: pair.test.p_value)
+        odds = [pair.odds_ratio for pair in pairs]
+        told = [pair.correlations[0] if pair.odds_ratio is not None and pair.correlations else None for pair in pairs]
+        value, low, high, se = (
+            np.array([math.nan if one is None else getattr(one, name) for one in told])
+            for name in ("value", "low", "high", "se")
+        )
+        correlations, errors, *_ = Estimates(value, low, high, se).texts()
+        columns = {
+            "pair of questions": [f"{pair.first} and {pair.second}" for pair in pairs],
+            "p": p_value_cells(np.array([pair.test.p_value for pair in pairs])),
+            "test": ["exact" if pair.test.exact else "approximate" for pair in pairs],
+            "Cramér's V": [in_digits(pair.cramers_v, 2) for pair in pairs],
+            "odds ratio": ["" if ratio is None else in_digits(ratio) for ratio in odds],
+            "correlation": correlations,
+            "se": errors,
+        }
+        note = f"Each pair by itself: p-values are for one pair, not for all {len(pairs):,} at once."
+        return Printed(columns, "Pairs of questions", (note,))
 
-    def _cost(self) -> list[str]:
-        """Say what asking one question, two and so on costs, a line each."""
-        about = "What several questions cost: the share of the first answer to all of them, if answers were independent"
-        rows = [["questions", "share", "relative error", "standard error against a direct survey"]]
-        for cost in self.costs:
-            relative = f"{100 * cost.relative:.3g} %"
-            rows.append([str(cost.questions), percent(cost.share), relative, f"{cost.times:.2f} times"])
-        many = len(self.costs) > QUESTIONS_FOR_JOINT_TABLE
-        lines = aligned(rows, left={0, 3}, least=(0, 7))
-        return [about, *lines, *(["so pairs of questions tell more than the whole table"] if many else [])]
+    def _table_of_costs(self) -> Printed:
+        """Return a row for what asking one question, two and so on costs."""
+        title = "Cost of several questions: the share of the first answer to all of them, if answers were independent"
+        columns = {
+            "questions": [str(cost.questions) for cost in self.costs],
+            "share (%)": [f"{100 * cost.share:.2f}" for cost in self.costs],
+            "relative error (%)": [in_digits(100 * cost.relative) for cost in self.costs],
+            "standard error, times that of direct answers": [f"{cost.times:.2f}" for cost in self.costs],
+        }
+        many = ("Pairs of questions tell more than the whole table.",) * (len(self.costs) > QUESTIONS_FOR_JOINT_TABLE)
+        return Printed(columns, title, many)
 
     def _privacy(self) -> str:
         if self.tested is None:
@@ -510,29 +492,28 @@ class Association(Result):
             f"({spent}), and anybody who holds all reports of a person can combine them."
         )
 
-    def to_dict(self) -> Document:
+    def facts(self) -> Document:
         table, proof = self.crosstable, self.joint.certificate
         about = {"effective": table.effective} if table.effective is not None else {}
         return {
             "format": "warner association",
             "version": 1,
-            "questions": list(self.design.questions),
+            "questions": self.design.questions,
             "design": (self.design if self.tested is not None else self.design.designs[0]).to_dict(),
             "people": table.n,
             **about,
             "missing": table.missing,
             "unknown": table.unknown,
             "level": self.level,
-            "epsilon": plain(self.design.epsilon),
+            "epsilon": self.design.epsilon,
             "test": None if self.tested is None else self.tested.to_dict(),
-            "log_likelihood": plain(self.joint.log_likelihood),
-            "gap": None if proof is None else plain(proof.gap),
+            "log_likelihood": self.joint.log_likelihood,
+            "gap": None if proof is None else proof.gap,
             "unique": self.unique,
-            "marginals": {name: shares.tolist() for name, shares in self.marginals.items()},
-            "joint": rows(self.table()),
+            "marginals": self.marginals,
             "pairs": [pair.to_dict() for pair in self.pairs],
             "numeric": [each.to_dict() for each in self.numeric],
-            "costs": [plain(cost._asdict()) for cost in self.costs],
+            "costs": [cost._asdict() for cost in self.costs],
             "warnings": self.doubts(),
         }
 

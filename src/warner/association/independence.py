@@ -73,7 +73,7 @@ from warner.estimators import MOST_LIKELY
 from warner.inference.binomial import MANY_REPORTS
 from warner.inference.comparisons import answers_of_interest
 from warner.regression.scores import column_scores
-from warner.results import plain
+from warner.results import Estimates, plain
 from warner.searching import first_true
 from warner.special import deviance
 from warner.words import level_text, p_value
@@ -390,9 +390,9 @@ class Correlation:
             return (
                 "undefined, because a variance is estimated to be 0 or less: of a share of 0 or 1, or of equal numbers"
             )
-        interval = f"approximate {level_text(self.level)} interval {self.low:.3g} to {self.high:.3g}"
+        (value,), (error,), (interval,), _ = Estimates(self.value, self.low, self.high, self.se).texts()
         beyond = "; outside -1 to 1, by sampling error" if self.outside else ""
-        return f"{self.value:.3g}, standard error {self.se:.2g}, {interval}{beyond}"
+        return f"{value}, standard error {error}, approximate {level_text(self.level)} interval {interval}{beyond}"
 
     def to_dict(self) -> Document:
         """Give what JSON can hold."""

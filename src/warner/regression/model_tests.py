@@ -40,7 +40,7 @@ from warner.regression.starts import Start
 from warner.regression.variance_floors import floor_notes
 from warner.reports.queries import INSIDE
 from warner.results import Column, Estimates, TableResult
-from warner.typesetting import labels, p_value_cells, rounded
+from warner.typesetting import cells, labels, p_value_cells, rounded
 from warner.words import counted, enumerated, level_text
 
 if TYPE_CHECKING:
