@@ -142,6 +142,11 @@ def told_apart(texts: Sequence[str], width: int) -> list[str]:
     ['Meckle...town)', 'Meckle...ntry)', 'Meckle...town)']
     >>> told_apart(["Mecklenburg (rural area, 2026)", "Mecklenburg (urban area, 2026)"], 12)
     ['...rural ...', '...urban ...']
+
+    A term of a regression ends with its level, and is cut in the middle:
+
+    >>> told_apart(["education[T.school]"], 16)
+    ['educati...ool]']
     """
     if max(map(len, texts), default=0) <= width:
         return list(texts)
@@ -161,7 +166,8 @@ def told_apart(texts: Sequence[str], width: int) -> list[str]:
     def after(text: str) -> str:
         return text if len(text) <= width else shortened(f"...{text[common:]}", width)
 
-    ways = (lambda text: shortened(text, width), middle, start, after)
+    ends = () if all(text.endswith("]") for text in long) else (lambda text: shortened(text, width),)
+    ways = (*ends, middle, start, after)
     cut = next((way for way in ways if len(set(map(way, different))) == len(different)), middle)
     return [cut(text) for text in texts]
 

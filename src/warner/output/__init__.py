@@ -3,7 +3,6 @@
 Its files::
 
     tables             an estimate for a terminal and for a notebook
-    regression_tables  a regression in words: the table, and what it rests on
     group_tables       pooled groups for a terminal and for a paper
     group_plots        caterpillar plots, and trends that were pooled
     group_pages        one page for pooled groups

@@ -9,7 +9,7 @@ import numpy as np
 
 from warner.inference.comparisons import answers_of_interest
 from warner.output import canvas
-from warner.output.regression_tables import abridged, interval_heading, number_name, subject
+from warner.regression.descriptions import abridged, interval_heading, number_name, subject
 from warner.regression.formulas import INTERCEPT
 from warner.words import counted, enumerated, level_text, printable, quoted, shortened
 
@@ -140,7 +140,7 @@ def _draw_coefficients(
         _label_ratios(ax, least, most)
     ax.set_xlabel(_axis_label(fit, odds=odds))
     lines = "" if fit.penalty else "lines: "
-    notes = [counted(fit.people, "person", "people"), f"{lines}{interval_heading(table, level)}"]
+    notes = [counted(fit.people, "person", "people"), f"{lines}{interval_heading(table['interval'], level)}"]
     notes += ["arrows: to infinity"] * bool(np.isinf(np.concatenate([estimate, low, high])).any())
     notes += ["no finite estimate where there is no dot"] * bool((~np.isfinite(estimate)).any())
     total = len(fit.coefficients)

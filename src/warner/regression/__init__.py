@@ -3,6 +3,7 @@
 Its files::
 
     regressions        regress, Regression: coefficients with their evidence, as table, text and JSON
+    descriptions       a regression in words: its subject, headings, and what the coefficients rest on
     families           shares from linear predictors: multinomial logit, two answers, cumulative link
     likelihood          log-likelihood of coefficients; observed and expected information, outer products
     newton              Newton's method to a local maximum

@@ -10,7 +10,8 @@ A regression as a document: what JSON holds of the model, the people, the eviden
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from warner.inference.means import THEMSELVES, values_of
 from warner.regression.adaptive_quadrature import RandomIntercepts
 from warner.regression.data import model_data
+from warner.regression.descriptions import heading, interval_heading, quantity, sentences
 from warner.regression.families import check_options, linear_mean, specified, without_random_intercepts
 from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
 from warner.regression.infinite_estimates import infinite_estimates
@@ -52,7 +54,8 @@ from warner.regression.starts import Start
 from warner.regression.starts import starts as all_starts
 from warner.regression.variance_floors import floor_notes, refuse_drawn_alone
 from warner.reports.samples import effective_number
-from warner.results import Result, StandardErrors, coefficients, plain, rows
+from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients
+from warner.typesetting import labels
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +63,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from warner.arrays import Array, Counts, Label
+    from warner.arrays import Array, Label
     from warner.designs.contract import Design
     from warner.designs.exact import Number
     from warner.documents import Document
@@ -75,33 +78,12 @@ if TYPE_CHECKING:
     from warner.regression.profiles import CoefficientLimits
     from warner.regression.standard_errors import ClusterRobust
     from warner.regression.variance_floors import Floor
-    from warner.typesetting import Printed
 
 
-# Regression documents
+# Parts of regression documents
 
 
 FORMAT, VERSION = "warner regression", 1
-
-
-def regression_document(fit: Regression, level: float, interval: str, *, odds: bool) -> Document:
-    """Give what JSON can hold; see `Regression.to_dict`."""
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        **_model(fit),
-        **_people(fit),
-        **_evidence(fit),
-        "level": level,
-        "intercepts": None if fit.model_data.groups is None else {**fit.spread(level).to_dict(), "nodes": fit.nodes},
-        "empty": list(fit.specification.empty),
-        "infinite": [
-            {"answer": answer, "term": term, "sign": plain(np.sign(estimate)), "reason": why}
-            for answer, term, estimate, why in fit.infinite
-        ],
-        "odds": odds,
-        "coefficients": rows(fit.table(level, interval, odds=odds)),
-    }
 
 
 def _model(fit: Regression) -> Document:
@@ -129,21 +111,21 @@ def _people(fit: Regression) -> Document:
     """Give whom the estimates rest on, and who was left out."""
     data = fit.model_data
     left_out = {"missing": data.missing, "unknown": data.unknown, "weightless": data.weightless}
-    return {"people": fit.people, **left_out, "effective": plain(fit.effective)}
+    return {"people": fit.people, **left_out, "effective": fit.effective}
 
 
 def _evidence(fit: Regression) -> Document:
     """Give how the estimates and their errors were found."""
     return {
-        "log_likelihood": plain(fit.log_likelihood),
-        "gap": plain(fit.gap),
+        "log_likelihood": fit.log_likelihood,
+        "gap": fit.gap,
         "optima": [optimum._asdict() for optimum in fit.optima],
         "starts": fit.tried,
         "search": fit.search if fit.optima else None,
         "errors": fit.errors,
         "penalty": fit.penalty,
         "clusters": None if fit.clustered is None else fit.clustered.clusters.number,
-        "notes": list(fit.notes),
+        "notes": fit.notes,
     }
 
 
@@ -151,7 +133,7 @@ def _evidence(fit: Regression) -> Document:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Regression(Result):
+class Regression(TableResult):
     """Coefficients with their evidence.
 
     Attributes
@@ -320,9 +302,13 @@ class Regression(Result):
 
     def limits(self, level: float = 0.95, interval: str = "auto") -> CoefficientLimits:
         """Give the interval of each coefficient; warn if a better optimum was met on the way."""
+        limits = self._intervals(level, interval)
+        warn_of_better_optimum(self, limits)
+        return limits
+
+    def _intervals(self, level: float, interval: str) -> CoefficientLimits:
         if (level, interval) not in self._limits:
             self._limits[level, interval] = coefficient_limits(self, level, interval)
-        warn_of_better_optimum(self, self._limits[level, interval])
         return self._limits[level, interval]
 
     @cached_property
@@ -338,8 +324,10 @@ class Regression(Result):
         more = [Start("profile", limits.better)]
         return fitted(self.model_data, self.specification, errors=self.errors, more=more)
 
-    def table(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> dict[str, Counts]:
-        """Give columns as arrays, a row for each coefficient.
+    rows_key = "coefficients"
+
+    def columns(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[Column]:
+        """Return the columns, a row for each coefficient.
 
         Answers are in the order of the domain, without the reference; in each the intercept comes first, then the
         terms in the order of the formula.
@@ -353,13 +341,13 @@ class Regression(Result):
             with sampling weights, clusters, strata or robust errors; and where the reports tell more than 2,000 direct
             answers would, not for coefficients for which it confirms the other.
         odds : bool
-            Give odds ratios, ``odds_ratio`` in the place of ``estimate``: exponentials of the coefficients and of the
+            Odds ratios, ``odds_ratio`` in the place of ``estimate``: exponentials of the coefficients and of the
             ends of their intervals. ``se`` is then that of the ratio, by the delta method; ``statistic`` and ``p`` are
             those of the coefficient, whose distribution is nearer to normal. Of an intercept, the odds themselves.
 
         Returns
         -------
-        dict of ndarray
+        list of Column
             ``term``, ``answer`` (None where a coefficient is about all of them), ``estimate``, ``se``, ``statistic``
             and ``p`` (estimate over standard error; the signed root of the likelihood ratio where the interval is that
             of the profile, so that both agree), ``low``, ``high``, ``interval``: how these were found, and ``freedom``,
@@ -382,20 +370,45 @@ class Regression(Result):
             freedom=limits.freedom,
             methods=limits.method,
         )
-        return {"odds_ratio" if odds and name == "estimate" else name: column for name, column in table.items()}
+        name = "odds_ratio" if odds else "estimate"
+        table = {name if key == "estimate" else key: column for key, column in table.items()}
+        several = ["answer"] if len(set(table["answer"].tolist())) > 1 else []
+        estimates = Estimates.of_table(table, name)
+        return [
+            *starmap(Column, table.items()),
+            *(Column(heading=key, texts=partial(labels, table[key])) for key in (*several, "term")),
+            *estimates.shown(quantity(self, odds=odds), interval_heading(limits.method, level), unknown="any"),
+        ]
 
-    def printed(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False, **options: Any) -> Printed:
-        """Give a table for a paper: coefficients or odds ratios, and what they rest on; options as for `table`."""
-        from warner.output.regression_tables import regression_printed
+    def title(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
+        return heading(self, odds=odds)
 
-        return regression_printed(self, level=level, interval=interval, odds=odds, **options)
+    def sentences(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[str]:
+        """Return what coefficients mean, how they were found, and what is assumed."""
+        return sentences(self, level, self._intervals(level, interval).method, odds=odds)
 
     def _input_library(self) -> str | None:
         return self.model_data.backend
 
-    def to_dict(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
-        """Give what JSON can hold; numbers that are not finite as None, with reasons under "infinite"."""
-        return regression_document(self, level, interval, odds=odds)
+    def facts(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
+        groups = self.model_data.groups
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            **_model(self),
+            **_people(self),
+            **_evidence(self),
+            "level": level,
+            "intercepts": None
+            if self.model_data.groups is None
+            else {**self.spread(level).facts(), "nodes": self.nodes},
+            "empty": self.specification.empty,
+            "infinite": [
+                {"answer": answer, "term": term, "sign": np.sign(estimate), "reason": why}
+                for answer, term, estimate, why in self.infinite
+            ],
+            "odds": odds,
+        }
 
     def spread(self, level: float = 0.95) -> Spread:
         """Give the standard deviation between groups, with its profile interval and the test that they do not differ.
@@ -452,10 +465,12 @@ class Regression(Result):
         >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
         >>> reports = {"answer": ["yes", "no"] * 2, "old": [0, 0, 1, 1], "people": [400, 600, 550, 450]}
         >>> regress("answer", reports, survey, on=["old"], counts="people").predict({"old": [0, 1]})
-        old  answer    share      se       95 % interval
-        0    yes     30.00 %  3.10 %  23.98 % to 36.12 %
-        1    yes     60.00 %  3.15 %  53.81 % to 66.14 %
-        the share of 'no' is 100 % minus that of 'yes'
+        Predicted shares
+        old  answer  share (%)    se  95 % interval (%)
+          0  yes         30.00  3.10     23.98 to 36.12
+          1  yes         60.00  3.15     53.81 to 66.14
+        N = 2,000 respondents.
+        The share of 'no' is 100 % minus that of 'yes'.
         """
         fit = with_effects(self, effects, target)
         return predict_shares(fit, profiles, level=level, target=target, interval=interval)
@@ -530,17 +545,6 @@ class Regression(Result):
     def criteria(self) -> Criteria:
         """Measures of the whole model: AIC, BIC, McFadden's, and the log-likelihood of equal shares for everybody."""
         return criteria(self)
-
-    def text(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
-        """Say in plain words what was modelled, with the `table` of coefficients and what they rest on."""
-        from warner.output.regression_tables import regression_text
-
-        return regression_text(self, level=level, interval=interval, odds=odds)
-
-    def _repr_html_(self) -> str:
-        from warner.output.regression_tables import regression_html
-
-        return regression_html(self)
 
     def plot(
         self,

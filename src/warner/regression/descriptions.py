@@ -1,0 +1,306 @@
+"""What a regression says in words: its subject, headings, and the sentences on what the coefficients rest on."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.regression.formulas import INTERCEPT
+from warner.regression.standard_errors import ENOUGH_DIRECT_ANSWERS, coefficient_names
+from warner.typesetting import in_digits
+from warner.words import LABEL_CHARACTERS, counted, enumerated, level_text, printable, quoted, sentence, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from warner.regression.families import Specification
+    from warner.regression.regressions import Regression
+
+ERRORS_IN_WORDS = {
+    "observed": "from the observed information",
+    "expected": "from the expected information",
+    "opg": "from the outer products of the scores",
+    "robust": "robust: right also if the model is only an approximation",
+}
+INTERVALS_IN_WORDS = {
+    "profile": "interval (profile likelihood)",
+    "wald": "interval (Wald)",
+    "none": "interval: none for penalised estimates",
+}
+MIXED_INTERVALS = "interval (Wald or profile likelihood)"
+
+
+# Subject and headings
+
+
+def heading(fit: Regression, *, odds: bool = False) -> str:
+    """Return the model in one line."""
+    return f"{subject(fit, odds=odds)}: {printable(fit.model_data.formula)}"
+
+
+def subject(fit: Regression, *, odds: bool = False) -> str:
+    """Return what the coefficients are about."""
+    specification = fit.specification
+    answers = [quoted(answer) for answer in specification.domain if answer != specification.reference]
+    reference = quoted(specification.reference)
+    if specification.model == "ordered":
+        order = enumerated([quoted(answer) for answer in specification.domain])
+        ratios = "Odds ratios of later against earlier answers: ordered" if odds else "Ordered"
+        return f"{ratios} answers ({order}), {specification.link} link"
+    if specification.of_number:
+        return f"Mean of {number_name(fit)}"
+    if specification.model == "linear":
+        return f"Share of {answers[0]}" if len(answers) == 1 else "Shares of the answers"
+    if specification.link != "logit":
+        return f"Share of {answers[0]}, {specification.link} link"
+    scale, of = "Odds ratios" if odds else "Log-odds", answers[0] if len(answers) == 1 else "each answer"
+    return f"{scale} of {of} against {reference}"
+
+
+def number_name(fit: Regression) -> str:
+    """Name the number whose mean is modelled: by its column; a tally has none."""
+    return printable(fit.model_data.response) or "the answers"
+
+
+def quantity(fit: Regression, *, odds: bool) -> str:
+    """Return the heading of the coefficients."""
+    if odds:
+        return "odds ratio"
+    logit = fit.specification.link == "logit" and fit.specification.model != "ordered"
+    return "log-odds" if logit else "estimate"
+
+
+def interval_heading(methods: Iterable[str], level: float) -> str:
+    """Name the intervals by how they were found."""
+    found = list(dict.fromkeys(map(str, methods)))
+    return f"{level_text(level)} {INTERVALS_IN_WORDS[found[0]] if len(found) == 1 else MIXED_INTERVALS}"
+
+
+def abridged(term: str, width: int) -> str:
+    """Cut a term in its middle: its end is the level that it stands for.
+
+    >>> abridged("highest_level_of_education[T.school]", 30)
+    'highest_level_of_...[T.school]'
+    """
+    term = printable(term)
+    end = max(width // 3, len(term) - term.rfind("[") if "[" in term else 0)
+    if len(term) <= width or end > width - 6:
+        return shortened(term, width)
+    return f"{term[: width - 3 - end]}...{term[-end:]}"
+
+
+# What it rests on
+
+
+def sentences(fit: Regression, level: float, methods: Sequence[str], *, odds: bool) -> list[str]:
+    """Return what coefficients mean, which respondents they are from, how they were found, and what is assumed."""
+    return [
+        *_ratios(fit, odds=odds),
+        *_profiled(fit, methods),
+        *_between_groups(fit, level),
+        *_infinite(fit),
+        *_meaning(fit),
+        _respondents(fit),
+        *_information(fit),
+        *_optimum(fit),
+        _errors(fit),
+        *fit.notes,
+        *_penalty(fit),
+        _assumptions(fit),
+        _privacy(fit),
+    ]
+
+
+def _ratios(fit: Regression, *, odds: bool) -> list[str]:
+    """Return what odds ratios are, and which of them are odds."""
+    if not odds:
+        return []
+    said = "Standard errors are those of the odds ratios, by the delta method; tests are those of their logarithms."
+    if fit.specification.model == "ordered":
+        return [f"{said} Cutpoints are shown as the odds of the answers up to there, where all terms are zero."]
+    if INTERCEPT in fit.model_data.terms.names:
+        said += f" {INTERCEPT} is shown as the odds themselves, where all terms are zero."
+    return [said]
+
+
+def _profiled(fit: Regression, methods: Sequence[str]) -> list[str]:
+    """Name the intervals that are profiles, if not all of them are."""
+    named = zip(coefficient_names(fit), methods, strict=True)
+    chosen = [abridged(name, LABEL_CHARACTERS) for name, method in named if method == "profile"]
+    if len(chosen) in {0, len(methods)}:
+        return []
+    of = enumerated(chosen)
+    said = f"The intervals of {of} are those" if len(chosen) > 1 else f"The interval of {of} is that"
+    return [f"{said} of the profile likelihood, as p is: an interval by standard errors would differ."]
+
+
+def _between_groups(fit: Regression, level: float) -> list[str]:
+    """Return the spread between groups, and which respondents coefficients compare."""
+    if fit.model_data.groups is None:
+        return []
+    group = quoted(fit.model_data.groups.column)
+    whom = (
+        f"Coefficients compare respondents of the same {group}; predictions and marginal effects are averages over all."
+    )
+    return [f"{fit.spread(level).text()} {whom}"]
+
+
+def _infinite(fit: Regression) -> list[str]:
+    if fit.infinity is None:
+        return []
+    lost = zip(coefficient_names(fit), fit.infinity.mask, strict=True)
+    names = [abridged(name, LABEL_CHARACTERS) for name, infinite in lost if infinite]
+    plural = len(names) > 1
+    none, go = ("No finite estimates are", "they go") if plural else ("No finite estimate is", "it goes")
+    said = f"{none} the most likely for {enumerated(names)}: the likelihood still rises when {go} to infinity."
+    free = ["What is shown as any may take any value, along with the others."] * bool(
+        np.isnan(fit.infinity.signs).any()
+    )
+    last = "Predicted shares are not affected."
+    reasons = dict.fromkeys(sentence(one.reason) for one in fit.infinite)
+    return [" ".join([said, *free, *reasons, last])]
+
+
+def _meaning(fit: Regression) -> list[str]:
+    specification, terms = fit.specification, fit.model_data.terms
+    said = []
+    if specification.model == "ordered":
+        last = quoted(specification.domain[-1])
+        said.append(
+            f"A positive coefficient makes later answers, towards {last}, more likely; 'a | b' are the cutpoints."
+        )
+    elif specification.values is not None:
+        said.append(
+            "Coefficients are differences of means, in the unit of the answers. The fit is the best linear "
+            f"approximation; fitted means may leave {in_digits(float(specification.values.min()), 6)} to "
+            f"{in_digits(float(specification.values.max()), 6)}, the range of the answers."
+        )
+        said += _numbers_given(specification)
+    elif specification.model == "linear":
+        said.append(
+            "Coefficients are differences of shares: 0.1 is 10 percentage points. The fit is the best linear "
+            "approximation; fitted shares may leave 0 to 100 %."
+        )
+    compared = [f"{name} = {shortened(level)}" for name, level in terms.references]
+    if compared:
+        said.append(f"Levels are compared with {enumerated(compared)}.")
+    said += [
+        f"The most likely share of {quoted(answer)} is 0 % for all respondents: the cutpoints on its sides are equal."
+        for answer in fit.specification.empty
+    ]
+    return [" ".join(said)] if said else []
+
+
+def _numbers_given(specification: Specification) -> list[str]:
+    """Return the number that each answer stands for, unless it is the number itself."""
+    domain, values = specification.domain, specification.values
+    assert values is not None
+    if specification.of_answers_themselves:
+        return []
+    named = [f"{quoted(answer)} = {in_digits(value, 6)}" for answer, value in zip(domain, values.tolist(), strict=True)]
+    return [f"Answers stand for numbers: {enumerated(named, 8)}."]
+
+
+def _respondents(fit: Regression) -> str:
+    model_data = fit.model_data
+    left = [
+        f"{number:,} {why}"
+        for number, why in (
+            (model_data.missing, "with a missing value"),
+            (model_data.unknown, "with an invalid report"),
+            (model_data.weightless, "with a weight of zero"),
+        )
+        if number
+    ]
+    used = f"{counted(fit.people, 'respondent', 'respondents')} used"
+    return f"{used}; {fit.dropped:,} left out ({', '.join(left)})." if left else f"{used}; none left out."
+
+
+def _information(fit: Regression) -> list[str]:
+    if fit.effective is None or (fit.effective < ENOUGH_DIRECT_ANSWERS and fit.penalty is None):  # a note says it
+        return []
+    return [f"Their reports are as informative as {fit.effective:,.0f} direct answers."]
+
+
+def _optimum(fit: Regression) -> list[str]:
+    """Return the log-likelihood with the measures of the whole model, and how the maximum was searched for."""
+    if fit.log_likelihood is None:
+        return []
+    kind = "Weighted log-likelihood" if fit.model_data.observations.sampling.weighted else "Log-likelihood"
+    nodes = f" (by {fit.nodes} nodes of adaptive quadrature)" * (fit.nodes > 0)
+    found = fit.criteria
+    named = (("AIC", found.aic), ("BIC", found.bic))
+    measures = [f"{kind} {fit.log_likelihood:,.2f}{nodes}"]
+    measures += [f"{name} {value:,.2f}" for name, value in named if value is not None]
+    if found.mcfadden is not None:
+        measures.append(f"McFadden's pseudo R-squared {found.mcfadden:.3f}")
+    said = f"{', '.join(measures)}."
+    if not fit.optima:
+        return [said]
+    if fit.search == "proven":
+        return [f"{said} It is proven that no other coefficients have a higher one."]
+    best, *others = fit.optima
+    nowhere = fit.tried - sum(optimum.starts for optimum in fit.optima)
+    which = f"the best of {len(fit.optima)} that were found" if others else "the only one that was found"
+    starts = counted(fit.tried, "start", "starts")
+    said += (
+        f" {'All' if best.starts == fit.tried > 1 else f'{best.starts} of'} {starts} ended at this maximum, {which}."
+    )
+    if others:
+        below = best.log_likelihood - others[0].log_likelihood
+        ended = counted(others[0].starts, "start", "starts")
+        said += f" The next best, where {ended} ended, is {below:.3g} lower."
+    if nowhere:
+        said += f" {counted(nowhere, 'start', 'starts')} led to none."
+    return [said]
+
+
+def _errors(fit: Regression) -> str:
+    sampling = fit.model_data.observations.sampling
+    said = f"Standard errors: {ERRORS_IN_WORDS[fit.errors]}"
+    if sampling.cluster is not None:
+        said += f"; respondents of one cluster ({sampling.clusters.number:,} of them) may be alike"
+    if sampling.stratum is not None:
+        said += f"; {counted(sampling.strata, 'stratum', 'strata')}"
+    if sampling.sampled is not None:
+        low, high = (f"{100 * part:.3g}" for part in (sampling.sampled.min(), sampling.sampled.max()))
+        of = "clusters" if sampling.cluster is not None else "respondents"
+        said += f"; for a finite population, {low if low == high else f'{low} to {high}'} % of whose {of} were sampled"
+    if sampling.weighted:
+        said += "; respondents are weighted by their sampling weights, so likelihood ratios are not valid here"
+    return f"{said}."
+
+
+def _penalty(fit: Regression) -> list[str]:
+    if fit.penalty is None:
+        return []
+    said = "Jeffreys' penalty makes every estimate finite, and shrinks it toward equal shares: use it for estimates and"
+    return [f"{said} predictions, and take intervals from the fit without it."]
+
+
+def _assumptions(fit: Regression) -> str:
+    clusters, groups = fit.model_data.observations.sampling.cluster, fit.model_data.groups
+    independent = "clusters are" if clusters is not None else "respondents are"
+    others = "of each other"
+    if groups is not None:
+        others += f" but for {quoted(groups.column)}, whose effects are normal and do not go with the covariates"
+    return (
+        "Assumed: given the true answer, a report depends on nothing else, in particular not on these covariates; "
+        f"{independent} independent {others}."
+    )
+
+
+def _privacy(fit: Regression) -> str:
+    designs, labels = fit.model_data.observations.designs, fit.model_data.labels
+    if len(designs) == 1:
+        spent = designs[0].shown_epsilon()
+    else:
+        spent = enumerated([f"{name} {design.shown_epsilon()}" for name, design in zip(labels, designs, strict=True)])
+    direct = any(not math.isfinite(design.epsilon) for design in designs)
+    unprotected = " Where epsilon is inf, a report can reveal the answer." if direct else ""
+    return (
+        f"Privacy: covariates are stored in the clear; epsilon ({spent}) bounds only what a report reveals about the "
+        f"answer.{unprotected}"
+    )
