@@ -295,7 +295,7 @@ def test_changes_have_the_digits_of_their_own_row() -> None:
 def test_estimates_of_some_rows_of_a_table() -> None:
     table = {"estimate": np.array([1.0, 2.0]), "se": np.array([0.5, 0.5]), "p": np.array([0.1, 0.2])}
     table |= {"low": np.array([0.0, 1.0]), "high": np.array([2.0, np.nan])}
-    shown = Estimates.of_table(table, rows=np.array([False, True])).shown("x", "interval", likely=np.array([1.9]))
+    shown = Estimates.of_table(table, rows=np.array([False, True])).shown("x", "interval", further={"likely": 1.9})
     assert {column.heading: column.shown() for column in shown} == {
         "x": ["2.00"],
         "likely": ["1.90"],

@@ -165,13 +165,13 @@ def test_a_regression_has_people_references_and_criteria_below_its_table() -> No
     fit = warner.regress("answer ~ x + region", data, surveys.forced_response(truth="2/3", yes="1/6"), counts="people")
     criteria = fit.criteria
     for text in (fit.to_markdown(), fit.to_latex(), unescape(fit.to_html())):
-        assert f"{fit.people:,} people used" in text
+        assert f"{fit.people:,} respondents used" in text
         assert "Levels are compared with region = north." in text
         assert f"Log-likelihood {fit.log_likelihood:,.2f}, AIC {criteria.aic:,.2f}, BIC {criteria.bic:,.2f}" in text
         assert "against" in text
         assert "e-" not in text.replace("pre-", "")
     assert fit.printed().title == "Log-odds of 'yes' against 'no': answer ~ x + region"
-    assert list(fit.printed().columns) == ["term", "log-odds", "se", "p", "95 % interval (profile likelihood)"]
+    assert list(fit.printed().columns) == ["term", "log-odds", "se", "95 % interval (profile likelihood)", "p"]
 
 
 def test_a_coefficient_has_two_digits_of_its_error() -> None:
@@ -369,7 +369,8 @@ def test_every_result_has_a_table_with_meaningful_digits(name: str, form: str) -
 def test_every_result_says_how_many_people_it_rests_on(name: str) -> None:
     printed = result_of(name).printed()
     said = " ".join([printed.title, *printed.notes, *printed.columns])
-    assert re.search(r"N = [\d,]+|[\d,]+ (people|person|runs|reports)|two samples|reports|Tests in|against", said)
+    number = r"N = [\d,]+|[\d,]+ (people|person|respondents?|runs|reports)"
+    assert re.search(rf"{number}|two samples|reports|Tests in|against", said)
 
 
 def test_p_values_are_bounded_in_every_table() -> None:
@@ -387,6 +388,6 @@ def test_of_two_answers_one_share_is_shown_in_words_and_in_papers() -> None:
         assert "no" not in answers, name
         assert "yes" in answers, name
         assert not re.search(r"\bno\b  ", result.text()), name
-    assert "the share of 'no' is 100 % minus that of 'yes'" in result_of("prediction").text()
-    assert "the share of 'no' changes by the opposite of that of 'yes'" in result_of("margins").text()
+    assert "The share of 'no' is 100 % minus that of 'yes'." in result_of("prediction").text()
+    assert "The share of 'no' changes by the opposite of that of 'yes'." in result_of("margins").text()
     assert result_of("prediction").table()["answer"].tolist() == ["yes", "no"] * 2  # programs get both

@@ -159,7 +159,7 @@ class TableResult(Result):
     def sentences(self, *given: Any, **options: Any) -> Sequence[str]:
         """Return the sentences below the table: those of `notes`, a method or an attribute, if the result has it."""
         notes = getattr(self, "notes", ())
-        return notes(*given, **options) if callable(notes) else notes  # type: ignore[no-any-return]
+        return notes(*given, **options) if callable(notes) else notes
 
     def facts(self, *_: Any, **options: Any) -> Document:
         """Return the fields of the JSON document besides the columns."""
@@ -171,7 +171,7 @@ class TableResult(Result):
 
     def json_fields(self, *given: Any, **options: Any) -> Document:
         """Return the facts and the columns; a large table as `TableRows`."""
-        facts = plain(self.facts(*given, **options))
+        facts: Document = plain(self.facts(*given, **options))
         if self.rows_key == "":
             return facts
         table = self.table(*given, **options)
@@ -275,7 +275,12 @@ class Estimates:
         return [*starmap(Column, self.numbers(name).items()), *self.shown(heading, interval, marked)]
 
     def shown(
-        self, heading: str, interval: str, marked: Sequence[bool] = (), unknown: str = "", **further: PerGroup
+        self,
+        heading: str,
+        interval: str,
+        marked: Sequence[bool] = (),
+        unknown: str = "",
+        further: Mapping[str, PerGroup] | None = None,
     ) -> list[Column]:
         """Return the columns for readers: estimates, errors, intervals and p-values.
 
@@ -287,12 +292,13 @@ class Estimates:
             Estimates that have a star.
         unknown : str
             Text for an estimate that is NaN.
-        **further : ndarray
-            Other estimates with the same digits, after the first ones and under their names.
+        further : mapping of str to ndarray, optional
+            Other estimates with the same digits, by their headings; they follow the first ones.
 
-        >>> shares = Estimates(0.365, 0.2913, 0.441, unit="share").shown("share", "95 % interval", likely=0.36)
-        >>> [(column.heading, column.shown()) for column in shares]
-        [('share (%)', ['36.50']), ('likely (%)', ['36.00']), ('95 % interval', ['29.13 to 44.10'])]
+        >>> shares = Estimates(0.365, 0.2913, 0.441, unit="share")
+        >>> columns = shares.shown("share", "95 % interval", further={"most likely": 0.36})
+        >>> [(column.heading, column.shown()) for column in columns]
+        [('share (%)', ['36.50']), ('most likely (%)', ['36.00']), ('95 % interval', ['29.13 to 44.10'])]
         """
         unit = {"share": " (%)", "points": " (points)", "change": " (points)"}.get(self.unit, "")
 
@@ -307,10 +313,11 @@ class Estimates:
         def other(values: PerGroup) -> list[str]:
             return replace(self, value=values).texts(unknown)[0]
 
-        others = {f"{name.replace('_', ' ')}{unit}": partial(other, values) for name, values in further.items()}
-        errors = {} if self.se is None else {"se": lambda: texts()[1]}
-        tests = {} if self.p is None else {"p": lambda: texts()[3]}
-        columns = {f"{heading}{unit}": estimates, **others, **errors, interval: lambda: texts()[2], **tests}
+        columns: dict[str, Callable[[], list[str]]] = {f"{heading}{unit}": estimates}
+        columns |= {f"{name}{unit}": partial(other, values) for name, values in (further or {}).items()}
+        columns |= {} if self.se is None else {"se": lambda: texts()[1]}
+        columns[interval] = lambda: texts()[2]
+        columns |= {} if self.p is None else {"p": lambda: texts()[3]}
         return [Column(heading=head, texts=written) for head, written in columns.items()]
 
 

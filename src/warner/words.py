@@ -146,7 +146,7 @@ def told_apart(texts: Sequence[str], width: int) -> list[str]:
     A term of a regression ends with its level, and is cut in the middle:
 
     >>> told_apart(["education[T.school]"], 16)
-    ['educati...ool]']
+    ['educati...chool]']
     """
     if max(map(len, texts), default=0) <= width:
         return list(texts)

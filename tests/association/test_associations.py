@@ -341,7 +341,7 @@ def test_weights_of_one_are_no_weights_but_for_the_tests() -> None:
     assert_allclose(weighted.test.chi2, plain.test.chi2)
     assert plain.test.exact
     assert not weighted.test.exact
-    assert "weights count as 298.0 people" in weighted.text()
+    assert "weights count as 298.0 respondents" in weighted.text()
     assert weighted.to_dict()["effective"] == 298
     heavier = associate(table | {"two": [2.0] * 300}, {"cheated": DICE, "copied": COIN}, weights="two")
     assert_allclose(heavier.test.chi2, weighted.test.chi2)
@@ -405,7 +405,7 @@ def test_every_form_says_the_same() -> None:
     assert len(document["numeric"]) == 5
     text = " ".join(result.text().split())
     assert repr(result) == result.text()
-    assert "295 people, 5 rows with something missing left out" in text
+    assert "N = 295 respondents, 5 rows with something missing left out." in text
     assert "99 random tables" in text
     assert f"epsilon {Product(THREE).shown_epsilon()}" in text
     assert "cheated and copied" in text
@@ -422,8 +422,8 @@ def test_many_questions_are_told_to_be_looked_at_in_pairs() -> None:
     assert len(result.pairs) == 15
     assert result.joint.certificate is not None
     assert result.joint.certificate.gap <= 1e-6
-    assert "pairs of questions tell more than the whole table" in result.text()
-    assert "... and 3 more" in result.text()
+    assert "Pairs of questions tell more than the whole table." in result.text()
+    assert "... and 3 rows more" in result.text()
     assert [cost.questions for cost in result.costs] == list(range(1, 7))
 
 

@@ -179,10 +179,11 @@ def test_the_result_of_one_question_leaves_out_what_takes_several() -> None:
     reports = {"trait": COIN.randomize(data["trait"]), "y": data["y"]}
     found = associate(reports, {"trait": COIN}, numeric="y")
     text = " ".join(found.text().split())
-    assert text.startswith("Do the answers to 'trait' go together with 'y'? 300 people.")
-    assert f"Correlation of 'yes' to 'trait' and 'y': {found.numeric[0].value:.3g}" in text
+    assert text.startswith("Shares of the answers to 'trait' ")
+    assert "N = 300 respondents." in text
+    assert f"Correlation of 'yes' to 'trait' and 'y': {found.numeric[0].text()}." in text
     assert "does not cover the numeric column" in text
-    for left_out in ("ndependen", "What several questions cost", "answers all questions"):
+    for left_out in ("ndependen", "Cost of several questions", "answers all questions"):
         assert left_out not in text
         assert left_out not in found.to_markdown()
     assert list(found.table()) == ["trait", "reports", "share", "se", "low", "high"]

@@ -174,7 +174,7 @@ def test_shares_may_depend_on_all_that_is_in_the_terms_or_on_nothing() -> None:
     assert_allclose(together.log_likelihood, apart.log_likelihood, rtol=1e-10)
     constant = fit("age * q0", "constant")
     assert constant.log_likelihood < apart.log_likelihood - 10
-    assert "the same for everybody" in constant.text()
+    assert "the same for all respondents" in constant.text()
     assert "follow a logit model in the other terms" in apart.text()
     assert_allclose(fit("q0", "constant").coefficients, fit("q0", "covariates").coefficients, rtol=1e-9)
 
@@ -263,7 +263,7 @@ def test_rows_with_something_missing_are_left_out_and_counted() -> None:
     frame["unused"] = np.nan
     fit = explain("score ~ age + q0", frame, {"q0": DICE})
     assert (fit.people, fit.dropped) == (196, 4)
-    assert "196 people, 4 left out because something is missing" in fit.text()
+    assert "196 respondents, 4 left out because something is missing" in fit.text()
     rest = {name: values[4:] for name, values in data.items()}
     assert_allclose(fit.coefficients, explain("score ~ age + q0", rest, {"q0": DICE}).coefficients, rtol=1e-9)
     frame.loc[4, "w"] = 0.0  # nobody, and nothing missing
@@ -309,9 +309,10 @@ def test_table_text_and_json_say_the_same() -> None:
     assert written["designs"] == {"q0": [DICE.to_dict()]}
     text = fit.text()
     assert repr(fit) == text
-    assert text.startswith("Linear regression of score, corrected for the randomization")
+    assert text.startswith("Linear regression of score, corrected for the randomization: age + q0\n")
+    assert list(fit.printed(0.9).columns) == ["term", "estimate", "se", "90 % interval", "p"]
     assert "not on the outcome" in text
-    assert "No law of the errors" in text
+    assert "No distribution of the errors" in text
     assert "against the answer 'no' (q0)" in text
     assert fit.to_frame("polars").shape == (3, 8)
     likely = explain("score ~ age + q0", data, {"q0": DICE}, method="ml")

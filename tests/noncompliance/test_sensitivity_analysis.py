@@ -41,7 +41,8 @@ def test_sensitivity_by_hand() -> None:
     assert list(table) == ["cheating", "value", "share", "most_likely", "low", "high"]
     assert table["cheating"].tolist() == [0, 0, 0.2, 0.2]
     assert table["value"].tolist() == ["yes", "no", "yes", "no"]
-    assert "  20.00%   yes      44.44%" in found.text()
+    assert found.printed().columns["share (%)"] == ["31.1", "44.4"]
+    assert found.printed().columns["cheating (%)"] == ["0", "20"]
     assert repr(found) == found.text()
     assert sensitivity(tally, "no").cheating.tolist() == [0, 0.05, 0.1, 0.2, 0.3]
     document = json.loads(found.to_json())
@@ -80,7 +81,7 @@ def test_sensitivity_says_where_intervals_are_approximate() -> None:
     rows = 0.9 * design.channel() + [0.1, 0, 0]
     assert_allclose(found.most_likely[1], mle([40, 38, 22], Channel(rows, ["yes", "no"], 3)), atol=1e-9)
     assert found.approximate
-    assert "approximate 95 % interval (population)" in found.text()
+    assert "approximate 95 % interval (population, %)" in found.text()
     plain = estimate(Tally(design, [40, 38, 22])).interval()
     assert_allclose(found.low[0], plain.low)
 

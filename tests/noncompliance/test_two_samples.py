@@ -396,8 +396,9 @@ def test_two_samples_say_the_same_in_every_form(result: TwoSamples, model: str, 
     text = result.text()
     assert repr(result) == text
     assert text.startswith(model.capitalize())
-    assert f"{100 * share.value:.2f}%" in text
-    assert f"{100 * share.low:6.2f} to {100 * share.high:6.2f} %" in text
+    columns = result.printed().columns
+    assert columns["share (%)"][1] == f"{100 * share.value:.2f}"
+    assert columns["approximate 95 % interval (%)"][1] == f"{100 * share.low:.2f} to {100 * share.high:.2f}"
     assert ("undefined" in text) == math.isnan(share.most_likely)
     assert len(result.to_frame("polars")) == 2
 

@@ -271,7 +271,7 @@ def test_what_rests_on_one_cluster_alone_has_no_standard_error() -> None:
     fit = regress("answer", people, WARNER, on=["x", "pilot"], clusters="cluster")
     assert np.isnan(fit.standard_errors).tolist() == [False, False, True]
     assert np.isfinite(fit.table()["low"][:2]).all()
-    alone = "pilot rests on one cluster alone: it has no standard error."
+    alone = "The estimate of pilot rests on one cluster alone: it has no standard error."
     assert alone in flat(fit.text())
     assert alone in json.loads(fit.to_json())["notes"]
     assert np.isnan(fit.terms().tests[1].p)

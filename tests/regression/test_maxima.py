@@ -43,7 +43,7 @@ def test_without_covariates_it_is_the_most_likely_distribution() -> None:
     assert fit.coefficients[0] == pytest.approx(np.log(shares[0] / shares[2]), abs=1e-7)
     np.testing.assert_allclose(fit.predict().shares[0], shares, atol=1e-8)
     assert fit.specification.empty == ("mid",)
-    assert "share of 'mid' is 0 % for everybody" in " ".join(fit.text().split())
+    assert "share of 'mid' is 0 % for all respondents" in " ".join(fit.text().split())
     assert fit.to_dict()["empty"] == ["mid"]
     # The two other answers are all that is told, by a part of the people: less than all could say directly.
     assert fit.effective is not None

@@ -389,7 +389,9 @@ def test_sensitivity_refits_with_effects(fit: Regression) -> None:
 
 def test_every_door_says_the_spread(fit: Regression) -> None:
     spread = fit.spread()
-    said = f"a standard deviation of {spread.value:.3g} (95 % interval {spread.low:.3g} to {spread.high:.3g}"
+    said = f"a standard deviation of {spread.value:.2f} (95 % interval {spread.low:.2f} to {spread.high:.2f}"
+    assert said in spread.text()
+    assert spread.printed().columns["spread"] == [f"{spread.value:.2f}"]
     for text in (fit.text(), fit.to_markdown(), fit.to_html(), fit._repr_html_()):
         assert said in text.replace("\n", " ")
     document = json.loads(fit.to_json())

@@ -184,7 +184,11 @@ def test_the_fit_against_cells_to_the_reference() -> None:
     assert check.small == ()
     assert check.groups is None
     assert json.loads(check.to_json())["deviance"]["saturated"] == check.deviance.saturated
-    assert "degrees of freedom" in repr(check)
+    printed = check.printed()
+    assert printed.columns["test"] == ["deviance from the cells"]
+    assert printed.columns["statistic"] == [f"{CASE['deviance']:.2f}"]
+    assert printed.columns["df"] == ["5"]
+    assert f"a log-likelihood above {check.deviance.saturated:,.2f}, that of the cells." in repr(check)
 
 
 def test_cells_of_several_designs() -> None:
@@ -204,7 +208,10 @@ def test_small_cells_are_named() -> None:
     }
     check = regress("answer", people, DICE, on=["age", "region"]).check()
     assert "age = 99, region = s" in check.small
-    assert "fewer than 5 people" in check.text()
+    assert "fewer than 5 respondents" in check.text()
+    groups = check.text().split("\n\n")[1].splitlines()
+    assert groups[0] == "Groups of like predictions"
+    assert [int(line.split()[0]) for line in groups[2:]] == check.groups.people.tolist()
 
 
 def test_groups_of_like_predictions_by_hand() -> None:

@@ -215,7 +215,11 @@ def test_the_table_text_and_json_of_a_prediction() -> None:
     assert table["answer"].tolist() == ["never", "once", "often"] * 2
     assert table["x"].tolist() == [0, 0, 0, 1, 1, 1]
     assert json.loads(prediction.to_json())["shares"][4]["share"] == table["share"][4]
-    assert len(prediction.text().splitlines()) == 7
+    lines = prediction.text().splitlines()
+    assert len(lines) == 9
+    assert (lines[0], lines[-1]) == ("Predicted shares", "N = 1,200 respondents.")
+    with pytest.raises(TypeError, match="level"):
+        prediction.table(level=0.9)
     assert prediction.to_frame("pandas").shape == (6, 9)
 
 
@@ -257,7 +261,7 @@ def test_marginal_effects_of_levels_and_of_linear_shares() -> None:
     table = linear.margins().table()
     assert list(table) == ["term", "answer", "estimate", "se", "statistic", "p", "low", "high", "interval", "freedom"]
     assert json.loads(linear.margins().to_json())["effects"][0]["term"] == "x"
-    assert "percentage points" in repr(linear.margins())
+    assert list(linear.margins().printed().columns)[2] == "change (points)"
     with pytest.raises(ValueError, match=r"variables must be some that the model uses \('x', 'd'\), but got 'age'"):
         linear.margins(["age"])
     with pytest.raises(TypeError, match="a list of names"):

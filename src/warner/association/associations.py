@@ -341,12 +341,12 @@ class Association(TableResult):
         if self.tested is not None:
             independent = self._independent.ravel()
             known |= {"independent": independent, "difference": rows["share"] - independent}
-            further["if_independent"] = independent
+            further["if independent"] = independent
         about = f"approximate {level_text(self.level)} interval (%)"
         return [
             *(Column(name, column, name, partial(labels, column)) for name, column in answers.items()),
             *starmap(Column, known.items()),
-            *Estimates.of_table(known, "share", unit="share").shown("share", about, **further),
+            *Estimates.of_table(known, "share", unit="share").shown("share", about, further=further),
         ]
 
     def title(self) -> str:
@@ -580,7 +580,7 @@ def associate(
     array([[0.115, 0.085],
            [0.055, 0.745]])
     >>> result.pairs[0].correlations[0].text()
-    '0.539, standard error 0.14, approximate 95 % interval 0.256 to 0.841'
+    '0.54, standard error 0.14, approximate 95 % interval 0.26 to 0.84'
     """
     given: Any = designs
     if not isinstance(given, Mapping):

@@ -439,7 +439,7 @@ class Explanation(TableResult):
         return f"{kind} of {self.outcome}, {how}: {self.formula}"
 
     def facts(self, level: float = 0.95) -> Document:
-        found = {
+        found: dict[str, Document] = {
             "corrected": {"strength": self.strength},
             "ml": {
                 "log_likelihood": self.log_likelihood,

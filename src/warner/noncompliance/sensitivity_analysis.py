@@ -90,7 +90,7 @@ class Sensitivity(TableResult):
             *starmap(Column, table.items()),
             Column(heading="cheating (%)", texts=cells(100 * table["cheating"][kept])),
             Column(heading="value", texts=labels(table["value"][kept])),
-            *shown.shown("share", about, most_likely=table["most_likely"][kept]),
+            *shown.shown("share", about, further={"most likely": table["most_likely"][kept]}),
         ]
 
     def title(self) -> str:
@@ -148,10 +148,11 @@ def sensitivity(
     >>> from warner import Tally
     >>> from warner.surveys import warner
     >>> sensitivity(Tally(warner("3/4"), [40, 60]), "no", (0, 0.2))
-    Shares, if this part of the people reported 'no' regardless of the design
-    cheating   value     share  most likely   95 % interval (population)
-       0.00%   yes      30.00%       30.00%    10.66 to  50.56 %
-      20.00%   yes      50.00%       50.00%    25.82 to  75.70 %
+    Shares, if some respondents reported 'no' regardless of the design
+    cheating (%)  value  share (%)  most likely (%)  95 % interval (population, %)
+               0  yes         30.0             30.0                   10.7 to 50.6
+              20  yes         50.0             50.0                   25.8 to 75.7
+    N = 100 reports.
     The share of 'no' is 100 % minus that of 'yes'.
     Cheating is assumed to be independent of the trait. No count can confirm that.
     """

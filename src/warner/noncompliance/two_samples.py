@@ -134,7 +134,7 @@ class TwoSamples(TableResult):
         return [
             Column("quantity", np.array(list(shares)), "quantity"),
             *starmap(Column, table.items()),
-            *shown.shown("share", about, unknown="undefined", most_likely=table["most_likely"]),
+            *shown.shown("share", about, unknown="undefined", further={"most likely": table["most_likely"]}),
         ]
 
     def title(self) -> str:
@@ -317,10 +317,10 @@ def cheating_detection(
 
     >>> cheating_detection((300, 600), (1000, 1000), ("1/4", "3/4"))
     Cheating detection, from two samples
-                  share      se  most likely   approximate 95 % interval
-    prevalence   15.00%   2.31%       15.00%    10.60 to  19.63 %
-    cheaters     25.00%   2.43%       25.00%    20.30 to  29.83 %
-    cheaters: they say no regardless of the device; how many of them have the trait as well is unknown
+    quantity    share (%)  most likely (%)    se  approximate 95 % interval (%)
+    prevalence      15.00            15.00  2.31                 10.60 to 19.63
+    cheaters        25.00            25.00  2.43                 20.30 to 29.83
+    Cheaters: they say no regardless of the device; how many of them have the trait as well is unknown.
     """
     first, second = _different("forced", forced)
 

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 # Predictions
 
 
-TARGETS = {"realised": "these respondents", "population": "the population that they are a sample of"}
+TARGETS_IN_WORDS = {"realised": "these respondents", "population": "the population that they are a sample of"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,7 +178,7 @@ class Prediction(TableResult):
         over = f", with {enumerated(list(self.averaged))} as they are" if self.profiles else ""
         respondents = f"{self.people:,} respondents"
         if self.averaged or not self.profiles:
-            about = f"means over {respondents}{over}; intervals are for {TARGETS[self.target]}"
+            about = f"means over {respondents}{over}; intervals are for {TARGETS_IN_WORDS[self.target]}"
         else:
             about = f"N = {respondents}"
         rest = [remainder(self.domain)] if len(self.domain) == 2 else []
@@ -516,7 +516,7 @@ class Margins(TableResult):
 
     def sentences(self) -> list[str]:
         """Return which respondents effects are averages over, the change of a second answer, and the notes."""
-        about = f"averages over {self.people:,} respondents; intervals are for {TARGETS[self.target]}"
+        about = f"averages over {self.people:,} respondents; intervals are for {TARGETS_IN_WORDS[self.target]}"
         if len(self.domain) != 2:
             return [about, *self.notes]
         first, second = map(quoted, self.domain)

@@ -399,9 +399,7 @@ class Regression(TableResult):
             **_people(self),
             **_evidence(self),
             "level": level,
-            "intercepts": None
-            if self.model_data.groups is None
-            else {**self.spread(level).facts(), "nodes": self.nodes},
+            "intercepts": None if groups is None else {**self.spread(level).facts(), "nodes": self.nodes},
             "empty": self.specification.empty,
             "infinite": [
                 {"answer": answer, "term": term, "sign": np.sign(estimate), "reason": why}

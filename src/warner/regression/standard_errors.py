@@ -395,8 +395,9 @@ class ClusterRobust:
             )
         lines += self.dominance
         if names:
-            rest, have = ("rests", "it has") if len(names) == 1 else ("rest", "they have")
-            lines.append(f"{enumerated(list(names))} {rest} on one {unit} alone: {have} no standard error.")
+            the, rest, have = ("", "rests", "it has") if len(names) == 1 else ("s", "rest", "they have")
+            named = f"The estimate{the} of {enumerated(list(names))}"
+            lines.append(f"{named} {rest} on one {unit} alone: {have} no standard error.")
         if self.leverage is None:
             lines.append(f"There are too many {unit}s and coefficients to look at the leverage of each {unit}.")
         return lines
