@@ -170,7 +170,7 @@ class TableResult(Result):
         return {column.name: column.values for column in self.columns(*given, **options) if column.values is not None}
 
     def json_fields(self, *given: Any, **options: Any) -> Document:
-        """Return the facts and the columns; a large table as `TableRows`."""
+        """Return the facts and the columns; a large table as ``TableRows``."""
         facts: Document = plain(self.facts(*given, **options))
         if self.rows_key == "":
             return facts

@@ -102,7 +102,7 @@ def test_odds_ratios_are_called_so_in_every_form(prompt: Prompt) -> None:
         assert "odds ratio" in text
         assert "Odds ratios of" in text
         assert "estimate" not in text
-        assert "people used" in text
+        assert "respondents used" in text
 
 
 def test_a_formula_and_standard_input(folder: Path) -> None:
