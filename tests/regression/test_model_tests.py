@@ -209,6 +209,7 @@ def test_small_cells_are_named() -> None:
     check = regress("answer", people, DICE, on=["age", "region"]).check()
     assert "age = 99, region = s" in check.small
     assert "fewer than 5 respondents" in check.text()
+    assert check.groups is not None
     groups = check.text().split("\n\n")[1].splitlines()
     assert groups[0] == "Groups of like predictions"
     assert [int(line.split()[0]) for line in groups[2:]] == check.groups.people.tolist()
