@@ -47,6 +47,7 @@ import operator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -72,9 +73,9 @@ from warner.planning.precision import (
     with_article,
 )
 from warner.planning.wording import share_text
-from warner.results import Result, plain, rows
-from warner.typesetting import Printed, in_digits
-from warner.words import aligned, counted, enumerated, quoted, rounded_up, sentence, wrapped
+from warner.results import Column, TableResult
+from warner.typesetting import cells, in_digits
+from warner.words import counted, enumerated, quoted, rounded_up, sentence
 
 if TYPE_CHECKING:
     import os
@@ -271,11 +272,11 @@ def variance_text(variance: float) -> str:
     >>> variance_text(3.67312), variance_text(339504.7)
     ('3.673', '339,505')
     """
-    return f"{variance:,.0f}" if variance >= 10**4 else f"{variance:.4g}"
+    return f"{variance:,.0f}" if variance >= 10**3 else f"{variance:.4g}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mechanisms(Result):
+class Mechanisms(TableResult):
     """All mechanisms side by side, for the same answers at the same epsilon.
 
     Attributes
@@ -294,6 +295,8 @@ class Mechanisms(Result):
     quantity : {"shares", "mean", "distribution"}
         What they are compared for.
     """
+
+    rows_key = "mechanisms"
 
     domain: Labels
     epsilon: Number
@@ -348,20 +351,9 @@ class Mechanisms(Result):
             return (self.people,) * len(self.candidates)
         return tuple(_people(candidate.design, self.question, self.question.goal) for candidate in self.candidates)
 
-    def table(self) -> dict[str, Counts]:
-        """Return a row for each mechanism, those with the smallest criterion first.
-
-        Returns
-        -------
-        dict of str to ndarray
-            Columns ``mechanism``; of shares, ``share_variance`` (the variance of the given share, if a share is given)
-            and ``total`` (the total squared error), for one report; ``variance`` (for one report: of the share of an
-            answer that no respondent has, or what randomizing adds to that of a mean on a range of 1, or of the
-            distribution function), ``bits`` of a report, and ``recommended``; if people or a precision were given, also
-            ``people``, the half-width or the error that they reach, and ``decoding``, the steps from their reports to
-            counts.
-        """
-        columns = {
+    @cached_property
+    def _numbers(self) -> dict[str, Counts]:
+        numbers: dict[str, Counts] = {
             "mechanism": objects(candidate.name for candidate in self.candidates),
             **{
                 name: np.array([getattr(candidate, name) for candidate in self.candidates])
@@ -371,51 +363,73 @@ class Mechanisms(Result):
             "recommended": np.array([candidate.name == self.recommended for candidate in self.candidates]),
         }
         if self.needed[0] is None and self.question.goal is None:
-            return columns
+            return numbers
         designs = [(candidate.design, people) for candidate, people in zip(self.candidates, self.needed, strict=True)]
         reached = [
             np.nan if n is None else precision_of(design, self.question).measured(float(n)) for design, n in designs
         ]
-        return columns | {
+        return numbers | {
             "people": objects(self.needed),
             self.question.measure: np.array(reached),
             "decoding": np.array([np.nan if n is None else design.decoding(float(n)) for design, n in designs]),
         }
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: the columns of the text."""
-        del options  # the table has none
-        heads, rows = self._cells()
-        columns = dict(zip(heads, map(list, zip(*rows, strict=True)), strict=True))
-        columns["recommended"] = ["yes" if text else "" for text in columns.pop("")]
-        if "decoding" in columns:
-            columns["decoding"] = ["" if np.isnan(steps) else in_digits(steps, 2) for steps in self.table()["decoding"]]
-        return Printed(columns, self._title, (self.reason,))
+    def columns(self) -> list[Column]:
+        """Return a row for each mechanism, those with the smallest criterion first.
 
-    @property
-    def _title(self) -> str:
-        told = {"shares": "", "mean": "the mean of ", "distribution": "the distribution of "}[self.quantity]
-        return f"Mechanisms for {told}{len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}"
+        Returns
+        -------
+        list of Column
+            ``mechanism``; of shares, ``share_variance`` (the variance of the given share, if a share is given)
+            and ``total`` (the total squared error), for one report; ``variance`` (for one report: of the share of an
+            answer that no respondent has, or what randomizing adds to that of a mean on a range of 1, or of the
+            distribution function), ``bits`` of a report, and ``recommended``; if people or a precision were given, also
+            ``people``, the half-width or the error that they reach, and ``decoding``, the steps from their reports to
+            counts.
+        """
+        numbers, question = self._numbers, self.question
+        shown = {"mechanism": numbers["mechanism"].tolist()}
+        if question.goal is not None:
+            shown["people"] = ["> 2^53" if n is None else f"{n:,}" for n in self.needed]
+        elif self.people is not None:
+            shown[question.heading(question.measure)] = cells(question.scale * numbers[question.measure])
+        variance = {"total": "total", "variance": "variance"}
+        if self.share is not None:
+            variance = {"share_variance": f"variance at {share_text(self.share)}", **variance}
+        for name, heading in variance.items():
+            if name in numbers:
+                shown[heading] = list(map(variance_text, numbers[name].tolist()))
+        shown["bits"] = list(map(bits_text, numbers["bits"].tolist()))
+        if "decoding" in numbers:
+            shown["decoding"] = [
+                "" if np.isnan(steps) else in_digits(steps, 2) for steps in numbers["decoding"].tolist()
+            ]
+        shown["recommended"] = ["yes" if recommended else "" for recommended in numbers["recommended"].tolist()]
+        readers = [Column(heading=heading, texts=texts) for heading, texts in shown.items()]
+        return [*starmap(Column, numbers.items()), *readers]
 
-    def to_dict(self) -> Document:
-        """Give the table, row by row, and the mechanism that is recommended, as what JSON can hold."""
+    def title(self) -> str:
+        """Return the number of answers, the epsilon, and the precision or the number of respondents."""
+        about = {"shares": "", "mean": "the mean of ", "distribution": "the distribution of "}[self.quantity]
+        return f"Mechanisms for {about}{len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}"
+
+    def notes(self) -> list[str]:
+        """Return the recommendation and its reasons."""
+        return [self.reason]
+
+    def facts(self) -> Document:
+        """Return the JSON document without its rows."""
         return {
             "answers": len(self.domain),
             "quantity": self.quantity,
             "epsilon": float(exact("epsilon", self.epsilon)),
-            "goal": plain(self.question.goal),
+            "goal": self.question.goal,
             "criterion": self.criterion,
             "share": self.share,
             "design_effect": None if self.question.effect is None else self.question.effect.value,
-            "mechanisms": rows(self.table()),
             "recommended": self.recommended,
             "reason": self.reason,
         }
-
-    def text(self) -> str:
-        """Write the table, and the recommendation with its reason."""
-        heads, rows = self._cells()
-        return "\n".join([wrapped([f"{self._title}:"]), *aligned([heads, *rows]), wrapped([self.reason])])
 
     @property
     def _about(self) -> str:
@@ -430,30 +444,6 @@ class Mechanisms(Result):
         if self.people is None:
             return ""
         return f"; {MEASURES[measure]}{question.about} of {counted(self.people, 'person', 'people')} {case}"
-
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        table = self.table()
-        columns: list[tuple[str, list[str]]] = [("mechanism", table["mechanism"].tolist())]
-        if self.question.goal is not None:
-            columns.append(("people", ["> 2^53" if n is None else f"{n:,}" for n in table["people"].tolist()]))
-        elif self.people is not None:
-            scale, head = self.question.scale, "points" if self.question.numbers is None else "plus or minus"
-            reached = table[self.question.measure].tolist()
-            columns.append((head, [self.question.cell(scale * value) for value in reached]))
-        heads = {"total": "total", "variance": "variance"}
-        if self.share is not None:
-            heads = {"share_variance": f"variance at {share_text(self.share)}", **heads}
-        columns += [
-            (head, [variance_text(value) for value in table[name].tolist()])
-            for name, head in heads.items()
-            if name in table
-        ]
-        columns.append(("bits", [bits_text(value) for value in table["bits"].tolist()]))
-        if "decoding" in table:
-            columns.append(("decoding", [f"{value:.1e}" for value in table["decoding"].tolist()]))
-        columns.append(("", ["recommended" if recommended else "" for recommended in table["recommended"].tolist()]))
-        rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
-        return [head for head, _ in columns], rows
 
     @cached_property
     def reason(self) -> str:
@@ -495,7 +485,7 @@ class Mechanisms(Result):
         variants = [one.name for one in self.candidates if not one.in_question and one.rank < recommended.rank]
         if variants:
             yield sentence(f"{variants[0]} is listed for comparison only")
-        table = self.table()
+        table = self._numbers
         asked = "people" if self.question.goal is not None else self.question.measure
         if asked not in table:
             return

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
@@ -56,19 +57,19 @@ from warner.planning.precision import (
     tally_of,
 )
 from warner.planning.shuffling import shufflable, shuffled
-from warner.planning.tradeoffs import Tradeoff
+from warner.planning.tradeoffs import SurveyPlan, Tradeoff
 from warner.planning.wording import design_effect, design_sentence, sentences, shuffled_sentence, solution
 from warner.reports.tallies import Pool, Tally
-from warner.results import Result, check_level, plain
+from warner.results import Column, check_level
 from warner.searching import first_true
 from warner.simulate import seeded_by
-from warner.typesetting import Printed
-from warner.words import counted, level_text, percent, quoted, tabulated, wrapped
+from warner.typesetting import percent_cells, plain_table
+from warner.words import counted, level_text, percent, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from warner.arrays import Array, Counts
+    from warner.arrays import Array
     from warner.designs.exact import Number
     from warner.designs.labels import Domain
     from warner.documents import Document
@@ -100,6 +101,11 @@ class NumberPlan(Tradeoff):
     shares : ndarray of shape (k,)
         The population that the plan is for: as expected, or the one with the widest interval.
     """
+
+    fields = (
+        *("epsilon", "people", "solved_for", "quantity", "measure", "goal", "level", "worst_case", "half_width"),
+        *("standard_error", "value", "method", "approximate", "delta", "shuffled_epsilon", "design_effect"),
+    )
 
     half_width: float
     standard_error: float | None
@@ -133,14 +139,8 @@ class NumberPlan(Tradeoff):
         """Whether the interval will hold about at its level, not at least."""
         return not EXACT.issuperset(self.method.split(" or "))
 
-    def to_dict(self) -> Document:
-        """Give the plan as what JSON can hold: the design as its own file has it."""
-        given = ("epsilon", "people", "solved_for", "quantity", "measure", "goal", "level", "worst_case")
-        predicted = ("half_width", "standard_error", "value", "method", "approximate", "delta", "shuffled_epsilon")
-        return self.document(*given, *predicted, "design_effect")
-
-    def notes(self) -> list[str]:
-        """Say what the precision is for: which interval or error, and the people whose mean or quantile it is."""
+    def conditions(self) -> list[str]:
+        """Return what the precision is for: the interval or error, and the population."""
         about = f"of the unbiased {self.quantity}" if self.measure == "error" else f"{self.question.confidence}"
         who = " in the worst case" if self.worst_case else ", as in the population"
         return [about, f"true {self.quantity} {in_units(self.value)}{who}"]
@@ -224,7 +224,7 @@ ADVISED_LIST = 10_000  # values of the list that the advice speaks of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OpenPlan(Result):
+class OpenPlan(SurveyPlan):
     """What a survey of this many people under an open domain will find.
 
     Attributes
@@ -244,6 +244,11 @@ class OpenPlan(Result):
         The share below which no protocol with one private report per person finds a value with that probability.
     """
 
+    fields = (
+        *("solved_for", "epsilon", "people", "share", "level", "power"),
+        *("smallest_share", "lower_bound", "report_bits", "steps"),
+    )
+
     design: OpenDomain
     people: int
     share: float | None
@@ -253,9 +258,9 @@ class OpenPlan(Result):
     lower_bound: float
 
     @property
-    def epsilon(self) -> float:
-        """The privacy that one report spends."""
-        return self.design.epsilon
+    def solved_for(self) -> str:
+        """The quantity that was asked for: ``"smallest_share"`` or ``"people"``."""
+        return "smallest_share" if self.share is None else "people"
 
     @property
     def report_bits(self) -> float:
@@ -276,8 +281,8 @@ class OpenPlan(Result):
         critical = critical_count(n, self.design.q, (1 - self.level) / 2 / number)
         return smallest_share(self.design, [n], [critical], power=self.power)
 
-    def table(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> dict[str, Counts]:
-        """Give the smallest share, and its bound, over a grid of epsilons and numbers of people.
+    def columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
+        """Return the smallest share, and its bound, over a grid of epsilons and numbers of people.
 
         Parameters
         ----------
@@ -291,56 +296,48 @@ class OpenPlan(Result):
         numbers = [max(1, round(self.people * times)) for times in OPEN_GRID_PEOPLE] if people is None else list(people)
         designs = [self.design if epsilon == self.epsilon else self.design.with_epsilon(epsilon) for epsilon in chosen]
         plans = [open_plan(made, people=n, level=self.level, power=self.power) for made in designs for n in numbers]
-        return {
-            "epsilon": np.repeat(np.array(chosen, dtype=np.float64), len(numbers)),
-            "people": np.tile(np.array(numbers, dtype=np.int64), len(chosen)),
-            "smallest_share": np.array([made.smallest_share for made in plans]),
-            "lower_bound": np.array([made.lower_bound for made in plans]),
-        }
+        each = np.repeat(np.array(chosen, dtype=np.float64), len(numbers))
+        smallest, least = (
+            np.array([getattr(made, name) for made in plans]) for name in ("smallest_share", "lower_bound")
+        )
+        found = np.where(smallest <= 1, smallest, np.nan)
+        return [
+            Column("epsilon", each, "epsilon", partial(self.shown_epsilons, each)),
+            Column("people", np.tile(np.array(numbers, dtype=np.int64), len(chosen)), "people"),
+            Column("smallest_share", smallest, "smallest share (%)", [x or "none" for x in percent_cells(found, 2)]),
+            Column("lower_bound", least, "lower bound (%)", percent_cells(least, 2)),
+        ]
 
-    def to_dict(self) -> Document:
-        asked = ("epsilon", "people", "share", "level", "power")
-        told = ("smallest_share", "lower_bound", "report_bits", "steps")
-        return {
-            "format": "warner plan",
-            "version": 1,
-            "design": self.design.to_dict(),
-            "solved_for": "smallest_share" if self.share is None else "people",
-            **{name: plain(getattr(self, name)) for name in (*asked, *told)},
-            "advice": list(self.advice()),
-        }
+    def title(self, *_: Any, **options: Any) -> str:
+        """Return the line above the grid."""
+        return "Smallest share that is found, by epsilon and number of people"
 
-    def text(self) -> str:
-        """Write the plan in plain words; the first line answers the question."""
+    def notes(self, *_: Any, **options: Any) -> list[str]:
+        """Return the sentence that answers the question."""
+        return [self._solution()]
+
+    def facts(self) -> Document:
+        return super().facts() | {"advice": list(self.advice())}
+
+    def sentences(self) -> Iterator[str]:
+        """Return the sentences of the plan; the first one answers the question."""
         design = self.design
         bits, report = math.log2(design.values.number), math.ceil(self.report_bits)
-        first = (
+        yield (
             f"{self._solution()}, at epsilon {design.shown_epsilon()}; any value is named falsely with a probability "
             f"of at most {level_text(1 - self.level)}."
         )
-        about = f"Design: {design.summary()}; {bits:.1f} bits of possible answers, {report} bits per report."
-        bound = (
+        yield f"Design: {design.summary()}; {bits:.1f} bits of possible answers, {report} bits per report."
+        yield (
             "No protocol with one private report per person finds a value of which nothing is known beforehand with "
             f"that probability if fewer than {percent(self.lower_bound)} hold it."
         )
-        return wrapped([first, about, bound, f"The search takes about {self.steps:.1g} steps.", *self.advice()])
-
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: the smallest share and its bound in percent; options are those of `table`."""
-        table = {name: column.tolist() for name, column in self.table(**options).items()}
-        columns = {
-            "epsilon": [self.design.shown_epsilon() if x == self.epsilon else f"{x:g}" for x in table["epsilon"]],
-            "people": [f"{n:,}" for n in table["people"]],
-            "smallest share": [percent(share) if share <= 1 else "none" for share in table["smallest_share"]],
-            "lower bound": [percent(share) for share in table["lower_bound"]],
-        }
-        return Printed(
-            columns, "Smallest share that is found, by epsilon and number of people", (f"{self._solution()}.",)
-        )
+        yield f"The search takes about {self.steps:.1g} steps."
+        yield from self.advice()
 
     def grid_text(self) -> str:
-        """Write the table in percent."""
-        return "\n".join(tabulated(self.printed().columns, left=0))
+        """Write the grid as text."""
+        return plain_table(self.printed()._replace(notes=()))
 
     def _solution(self) -> str:
         people, chance = counted(self.people, "person", "people"), f"with a probability of {level_text(self.power)}"
@@ -465,6 +462,12 @@ class Plan(Tradeoff):
         attributes ``share``, ``people`` (as many as needed if they are the question) and ``half_width``.
     """
 
+    fields = (
+        *("epsilon", "people", "solved_for", "measure", "goal", "level", "simultaneous", "power", "worst_case"),
+        *("answer", "share", "half_width", "standard_error", "error", "smallest_share", "delta", "shuffled_epsilon"),
+        *("design_effect", "errors"),
+    )
+
     answer: str | int | None
     share: float
     half_width: float
@@ -484,17 +487,11 @@ class Plan(Tradeoff):
         """Whether the share was not given but is the one with the widest interval, among all or in the population."""
         return self.question.worst_case
 
-    def to_dict(self) -> Document:
-        """Give the plan as what JSON can hold: the design as its own file has it; infinity is None."""
-        given = ("epsilon", "people", "solved_for", "measure", "goal", "level", "simultaneous", "power", "worst_case")
-        predicted = ("answer", "share", "half_width", "standard_error", "error", "smallest_share", "delta")
-        usual = None if self.usual is None else plain(self.usual._asdict())
-        return self.document(
-            *given, *predicted, "shuffled_epsilon", "design_effect", errors=plain(self.errors), usual=usual
-        )
+    def facts(self) -> Document:
+        return super().facts() | {"usual": None if self.usual is None else self.usual._asdict()}
 
-    def notes(self) -> list[str]:
-        """Say what the precision is for: over all answers, or an answer's interval and its true share."""
+    def conditions(self) -> list[str]:
+        """Return what the precision is for: all answers, or the interval of an answer and its true share."""
         if self.measure == "error":
             return ["of the unbiased shares, over all answers"]
         worst = " (worst case)" if self.worst_case and self.population is None else ""

@@ -187,9 +187,9 @@ class PlanningQuestion:
         """How many of these units a half-width of 1 is."""
         return 100.0 if self.numbers is None else 1.0
 
-    def cell(self, value: float) -> str:
-        """Write a half-width or an error of a table."""
-        return f"{value:.3g}" if self.numbers is None else in_units(value)
+    def heading(self, measure: str) -> str:
+        """Return the heading of a column of half-widths or errors."""
+        return measure.replace("_", "-") + (" (points)" if self.numbers is None else "")
 
     def amount(self, value: float | None, *, up: bool = False) -> str:
         """Write a half-width or an error in its unit."""

@@ -6,8 +6,9 @@ import math
 from abc import abstractmethod
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,9 +16,9 @@ from warner.arrays import LARGEST_TOTAL
 from warner.planning.mechanisms import compared
 from warner.planning.number_precision import LARGEST_EPSILON, follows_epsilon, precision_of, with_epsilon
 from warner.planning.precision import MEASURES, check_people
-from warner.results import Result, plain
-from warner.typesetting import Printed, cells, in_digits
-from warner.words import aligned, wrapped
+from warner.results import Column, TableResult
+from warner.typesetting import Printed, cells, plain_table
+from warner.words import wrapped
 
 if TYPE_CHECKING:
     import os
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from warner.arrays import Array, Counts
+    from warner.arrays import Array
     from warner.designs.contract import Design
+    from warner.designs.open_domain import OpenDomain
     from warner.documents import Document
     from warner.planning.mechanisms import Mechanisms
     from warner.planning.precision import PlanningQuestion
@@ -35,8 +37,41 @@ GRID_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GRID_PEOPLE = (0.1, 0.3, 1, 3, 10)  # times the number of people of the plan
 
 
+class SurveyPlan(TableResult):
+    """A plan of a survey: sentences, and a table over a grid of epsilons and numbers of people.
+
+    The table is not in the JSON document, which has the `fields` of the plan.
+    """
+
+    rows_key = ""
+    fields: ClassVar[tuple[str, ...]]
+    design: Design | OpenDomain
+
+    @abstractmethod
+    def sentences(self) -> Iterable[str]:
+        """Return the sentences of the plan; the first one answers the question."""
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy that one report spends."""
+        return self.design.epsilon
+
+    def shown_epsilons(self, epsilons: Array) -> list[str]:
+        """Write the epsilons of a grid; the epsilon of the plan in four digits, rounded up."""
+        return [self.design.shown_epsilon() if x == self.epsilon else f"{x:g}" for x in epsilons.tolist()]
+
+    def facts(self) -> Document:
+        """Return the design, and the fields of the plan."""
+        known = {name: getattr(self, name) for name in self.fields}
+        return {"format": "warner plan", "version": 1, "design": self.design.to_dict(), **known}
+
+    def text(self) -> str:
+        """Write the sentences of the plan; the first one answers the question."""
+        return wrapped(self.sentences())
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Tradeoff(Result):
+class Tradeoff(SurveyPlan):
     """People, epsilon and precision of a survey: two were given, and the third was found.
 
     Attributes
@@ -67,17 +102,8 @@ class Tradeoff(Result):
     advice: tuple[str, ...] = ()
 
     @abstractmethod
-    def sentences(self) -> Iterable[str]:
-        """Say what the plan tells; the first sentence answers the question."""
-
-    @abstractmethod
-    def notes(self) -> list[str]:
-        """Say what the precision is for, in few words: which interval, and which people."""
-
-    @property
-    def epsilon(self) -> float:
-        """The privacy that one report spends."""
-        return self.design.epsilon
+    def conditions(self) -> list[str]:
+        """Return what the precision is for, in few words: the interval, and the population."""
 
     @property
     def measure(self) -> str:
@@ -124,8 +150,8 @@ class Tradeoff(Result):
                 return compared(self.design.domain, self.epsilon, self.question, people)
         return None
 
-    def table(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> dict[str, Counts]:
-        """Give the half-width, and the error, over a grid of epsilons and numbers of people.
+    def columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
+        """Return the half-width, and the error, over a grid of epsilons and numbers of people.
 
         Parameters
         ----------
@@ -136,9 +162,9 @@ class Tradeoff(Result):
 
         Returns
         -------
-        dict of str to ndarray
-            Columns ``epsilon``, ``people``, ``half_width`` and, but for quantiles, ``error``, a row for each pair,
-            epsilon by epsilon.
+        list of Column
+            ``epsilon``, ``people``, ``half_width`` and, except for quantiles, ``error``: a row for each pair of an
+            epsilon and a number of people, epsilon by epsilon.
         """
         epsilons = self.grid_epsilons() if epsilons is None else epsilons
         if people is None:
@@ -151,41 +177,27 @@ class Tradeoff(Result):
         ]
         planned = [precision_of(design, self.question) for design in designs]
         pairs = [(precision, float(n)) for precision in planned for n in people]
-        return {
-            "epsilon": np.repeat(np.array(epsilons, dtype=np.float64), len(people)),
-            "people": np.tile(np.array(people, dtype=np.int64), len(epsilons)),
-            **{
-                measure: np.array([getattr(precision, measure)(n) for precision, n in pairs])
-                for measure in planned[0].measures
-            },
-        }
+        each = np.repeat(np.array(epsilons, dtype=np.float64), len(people))
+        columns = [Column("epsilon", each, "epsilon", partial(self.shown_epsilons, each))]
+        columns.append(Column("people", np.tile(np.array(people, dtype=np.int64), len(epsilons)), "people"))
+        for measure in planned[0].measures:
+            reached = np.array([getattr(precision, measure)(n) for precision, n in pairs])
+            shown = partial(cells, self.question.scale * reached)
+            columns.append(Column(measure, reached, self.question.heading(measure), shown))
+        return columns
 
-    def document(self, *names: str, **more: Any) -> Document:
-        """Give the plan as what JSON can hold: its design, these attributes, and what a plan tells besides."""
-        return {
-            "format": "warner plan",
-            "version": 1,
-            "design": self.design.to_dict(),
-            **{name: plain(getattr(self, name)) for name in names},
-            "population": None if self.population is None else self.population.tolist(),
-            **more,
-            "advice": list(self.advice),
-            "mechanisms": None if self.mechanisms is None else self.mechanisms.to_dict(),
-        }
+    def title(self, *_: Any, **options: Any) -> str:
+        """Return the line above the grid."""
+        return "Precision by epsilon and number of people"
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper, in points or in the unit of the answers; options are those of `table`."""
-        table = self.table(**options)
-        epsilons = [
-            self.design.shown_epsilon() if epsilon == self.epsilon else in_digits(epsilon)
-            for epsilon in table["epsilon"].tolist()
-        ]
-        columns = {"epsilon": epsilons, "people": cells(table["people"])}
-        unit = " (points)" if self.question.numbers is None else ""
-        names = {"half_width": f"half-width{unit}", "error": f"error{unit}"}
-        columns |= {title: cells(self.question.scale * table[name]) for name, title in names.items() if name in table}
-        first, design, interval, *_ = self.sentences()
-        return Printed(columns, "Precision by epsilon and number of people", (first, design, interval))
+    def notes(self, *_: Any, **options: Any) -> list[str]:
+        """Return the sentences on the solution, the design and the interval."""
+        return list(islice(self.sentences(), 3))
+
+    def facts(self) -> Document:
+        """Return the JSON document of the plan; the design has the fields of its own file."""
+        mechanisms = None if self.mechanisms is None else self.mechanisms.to_dict()
+        return super().facts() | {"population": self.population, "advice": list(self.advice), "mechanisms": mechanisms}
 
     def grid_epsilons(self, apart: float = 1.0) -> list[float]:
         """Give some usual epsilons and that of the plan, without those nearer to it than this factor."""
@@ -198,16 +210,15 @@ class Tradeoff(Result):
         return sorted({planned, *usual})
 
     def grid_text(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> str:
-        """Write the table in its unit: a row for each number of people, a column for each epsilon."""
+        """Write the grid with a row for each number of people, and a column for each epsilon."""
         table = self.table(epsilons, people)
-        columns, rows = (list(dict.fromkeys(table[name].tolist())) for name in ("epsilon", "people"))
-        cells = self.question.scale * table[self.measure].reshape(len(columns), len(rows)).T
-        heads = [self.design.shown_epsilon() if name == self.epsilon else f"{name:g}" for name in columns]
-        title = MEASURES[self.measure].capitalize()
-        about = f"{title} in {self.question.unit}, by people and epsilon:"
-        texts = [[f"{n:,}", *(self.question.cell(cell) for cell in row)] for n, row in zip(rows, cells, strict=True)]
-        widths = (len("1,000,000"), *([8] * len(heads)))
-        return "\n".join([about, *aligned([["", *heads], *texts], left=(), least=widths)])
+        names = list(dict.fromkeys(table["epsilon"].tolist()))
+        columns = {"people": cells(table["people"][: len(table["people"]) // len(names)])}
+        reached = self.question.scale * table[self.measure].reshape(len(names), -1)
+        shown = self.shown_epsilons(np.array(names))
+        columns |= {f"epsilon {name}": cells(row) for name, row in zip(shown, reached, strict=True)}
+        title = f"{MEASURES[self.measure].capitalize()} in {self.question.unit}, by people and epsilon"
+        return plain_table(Printed(columns, title))
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the half-width (or the error) over people and epsilon; see `warner.output.plan_plots.plot_plan`."""
@@ -220,10 +231,6 @@ class Tradeoff(Result):
         from warner.output.plan_plots import save_plan
 
         save_plan(self, path, title=title)
-
-    def text(self) -> str:
-        """Write the plan in plain words; the first line answers the question."""
-        return wrapped(self.sentences())
 
 
 def _two_digits(number: float) -> int:
