@@ -320,8 +320,8 @@ def plain_table(table: Printed, most: int | None = None) -> str:
         for number, (name, texts) in zip(right, table.columns.items(), strict=True)
     ]
     left = {place for place, number in enumerate(right) if not number}
-    lines = aligned(zip(*shown, strict=True), left) if any(table.columns.values()) else []
     rows = max(map(len, table.columns.values()), default=0)
+    lines = aligned(zip(*shown, strict=True), left) if rows else []
     more = f"... and {counted(rows - most, 'row', 'rows')} more" if most is not None and most < rows else ""
     return "\n".join(_nonempty([wrapped([printable(table.title)]), *lines, more, wrapped(table.notes)]))
 

@@ -85,12 +85,13 @@ def test_tables_for_papers_show_control_characters_as_escapes() -> None:
 
 def test_the_text_says_what_it_rests_on() -> None:
     text = found().text()
-    assert "Values that somebody holds, found among" in text
-    assert "the probability of naming any falsely is at most 5 %" in text
-    assert "hold given that the value was found" in text
-    assert f"a share of {100 * found().smallest_share:.2f} % would be found with a probability of 80 %" in text
+    assert text.startswith("Detected values\n")
+    assert "N = 20,000 reports" in text
+    assert "The probability of naming any falsely is at most 5 %." in text
+    assert "Intervals hold given that the value was found." in text
+    assert f"A share of {100 * found().smallest_share:.2f} % would be found with a probability of 80 %" in text
     assert f"if fewer than {100 * found().lower_bound:.2f} % hold it" in text
-    assert "every 1 % of fake reports can have moved a share by up to" in text
+    assert "Every 1 % of fake reports can have moved a share by up to" in text
     assert repr(found()) == text
 
 
@@ -182,10 +183,10 @@ def test_the_numbers_of_fakes_are_at_every_door() -> None:
     listed = discover(survey(), expected=["Rare", "the", "never", "rare"])
     (part,) = listed.findings
     said = (
-        f"about {part.fakes:,} fake reports can make any value appear, {part.fakes_continued:,} one that begins like a "
+        f"About {part.fakes:,} fake reports can make any value appear, {part.fakes_continued:,} one that begins like a "
         f"frequent value, {part.fakes_expected:,} one of the expected values"
     )
-    assert said in listed.text()
+    assert said in " ".join(listed.text().split())
     document = listed.to_dict()
     assert [document[name] for name in ("fakes", "fakes_continued", "fakes_expected")] == [
         part.fakes,
@@ -215,8 +216,8 @@ def test_an_expected_list_finds_smaller_shares() -> None:
     assert part.smallest_expected < part.smallest_share
     assert listed.lower_bound is None
     assert listed.to_dict()["lower_bound"] is None
-    assert "of the 3 expected values, a share of" in listed.text()
-    assert "no protocol" not in listed.text()
+    assert "Of the 3 expected values, a share of" in listed.text()
+    assert "No protocol" not in listed.text()
     assert (part.other & (part.support > 0)).any()  # other is in the list, too
 
 
@@ -224,7 +225,7 @@ def test_values_must_exceed_the_limit_that_is_asked_for() -> None:
     frequent = discover(survey(), above=0.14)
     assert set(frequent.values) == {"the", "(other)"}
     assert not frequent.findings[0].other.any()
-    assert "Values that more than 14.00 % hold" in frequent.text()
+    assert "Detected values with a share above 14.00 %" in frequent.text()
     assert (frequent.findings[0].p >= found().findings[0].p[: len(frequent.values)]).all()
 
 
@@ -261,14 +262,28 @@ def test_an_adjusted_p_value_counts_all_tests_that_share_the_error(simultaneous:
         assert part.adjusted[0] == pytest.approx(float(tail * 4 * (2 if simultaneous else 1)), rel=1e-9)
 
 
+def test_the_text_shows_the_first_values_of_each_group() -> None:
+    rows, _ = survey().rows
+    group = np.repeat([0, 1], [len(rows) - 20, 20])
+    grouped = discover(OpenTally.of_rows(WORDS, rows, group, by=("x",), groups=((1,), (2,))))
+    first, second = map(len, grouped.values)
+    assert (first > 1, second) == (True, 0)
+    lines = grouped.text(rows=1).splitlines()
+    assert lines[2].split()[:2] == ["1", str(grouped.values[0][0])]
+    assert lines[3] == f"{first - 1} more value{'s were' if first > 2 else ' was'} found."
+    assert len(grouped.printed().columns["value"]) == len(grouped.table()["value"]) == first
+    assert lines[4] == "No value rises above the noise in 2."
+
+
 def test_a_group_that_is_too_small_finds_nothing() -> None:
     rows, _ = survey().rows
     tally = OpenTally.of_rows(WORDS, rows[:3], np.zeros(3, dtype=int), by=("x",), groups=((1,), (2,)))
     nothing = discover(tally)
     assert nothing.values == [(), ()]
     assert np.isinf(nothing.smallest_share).all()
-    assert "none rises above the noise" in nothing.text()
-    assert "not even a share of 100 %" in nothing.text()
+    assert nothing.text().startswith("Detected values\nNo value rises above the noise in 1, 2.\n")
+    assert nothing.printed().notes[0] == "No value rises above the noise in 1, 2."
+    assert "1: Not even a share of 100 %" in nothing.text()
     assert "inf" not in nothing.text()
     assert nothing.to_dict()["values"] == []
     assert nothing.to_dict()["smallest_share"] == [None, None]
@@ -342,4 +357,4 @@ def test_a_domain_beyond_the_largest_double_has_a_text() -> None:
     design = OpenDomain(epsilon=4, bits=1024)
     rows = np.zeros((design.levels, design.levels + 2), dtype=np.int64)
     rows[:, 0] = np.arange(1, design.levels + 1)
-    assert "found among about 1.8e308 (" in discover(warner.tally(rows, design, codes=True)).text()
+    assert "N = 64 reports, about 1.8e308 possible values." in discover(warner.tally(rows, design, codes=True)).text()

@@ -62,7 +62,7 @@ def test_every_found_value_is_a_point_on_its_interval() -> None:
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names[: len(order)] == [str(part.values[place]) for place in order]
     assert "$x$" in names
-    assert ax.get_title("left") == "Values that somebody holds"
+    assert ax.get_title("left") == "Detected values"
     assert "at most 5 %" in said(ax)
     assert "intervals hold given that the value was found" in said(ax)
 

@@ -36,6 +36,7 @@ from warner.service.stores import backup, collected
 from warner.service.stores.contract import Collected, by_question
 from warner.service.stores.sqlite import SqliteStore
 from warner.service.survey import SKIPPED, load_survey, survey_from_json
+from warner.words import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -355,7 +356,7 @@ def test_the_dashboard_names_what_discover_finds_once_the_survey_is_closed() -> 
     table = found.table()
     for name in ("share", "low", "high"):
         assert [answer[name] for answer in shown["answers"]] == table[name].tolist()
-    assert found.promise() in shown["found"]["text"]
+    assert sentence(found.promise()) in shown["found"]["text"]
     running = replace(published, state="open", reports={})
     shown = reading(running)["questions"][0]
     assert (shown["answers"], shown["reports"], shown["found"]["text"]) == ([], 500, [])
@@ -379,7 +380,7 @@ def test_the_dashboard_searches_each_group_on_its_own() -> None:
     json.dumps(shown, allow_nan=False)
     (region,) = shown["groups"]
     found = warner.discover(published.open_tally("q1", by=("region",)))
-    assert region["promise"] == found.promise() == "The probability of naming any falsely is at most 5 % in each group."
+    assert region["promise"] == "The probability of naming any falsely is at most 5 % in each group."
     assert [(value["value"], value["reports"]) for value in region["values"]] == [("north", 400), ("south", 320)]
     for value, part, word in zip(region["values"], found.findings, ("quokka", "yurt"), strict=True):
         assert [answer["label"] for answer in value["answers"]] == list(part.values)

@@ -32,6 +32,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -41,10 +43,10 @@ from warner.designs.open_values import OTHER
 from warner.discovery.prefix_search import fewest_crafted, lower_bound, search, smallest_share
 from warner.inference.binomial import at_least, check_power
 from warner.reports.open_tallies import OpenTally
-from warner.results import Result, check_level, plain, rows
+from warner.results import Column, Estimates, TableResult, check_level, plain
 from warner.searching import bisected_each
-from warner.typesetting import Printed, cells, labels, p_value_cells
-from warner.words import about, counted, level_text, percent, points, printable, shortened, tabulated
+from warner.typesetting import cells, labels, p_value_cells, plain_table
+from warner.words import about, counted, enumerated, level_text, percent, points, printable, sentence, shortened
 
 if TYPE_CHECKING:
     import os
@@ -232,7 +234,7 @@ class GroupFindings:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Discovery(Result):
+class Discovery(TableResult):
     """The frequent values of an open domain: those that somebody holds, how common each is, and what is too rare.
 
     Attributes
@@ -253,6 +255,8 @@ class Discovery(Result):
     findings : tuple of GroupFindings
         What was found, for each group.
     """
+
+    rows_key = "values"
 
     tally: OpenTally
     level: float
@@ -288,77 +292,68 @@ class Discovery(Result):
             return every[0]
         return np.array(every) if isinstance(every[0], float) else every
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each value (and group): support, share, limits and p-values.
+    def columns(self, *, rows: int | None = None) -> list[Column]:
+        """Return a row for each value (and group): support, share, limits and p-values.
 
-        ``other`` tells the row that stands for all answers that could not be written from a text that looks like it.
+        ``other`` distinguishes the row of all answers that could not be written from a text that looks like it.
+
+        Parameters
+        ----------
+        rows : int, optional
+            How many values of each group readers see; all if not given.
         """
-        groups = [
-            group for group, part in zip(self.tally.groups or ((),), self.findings, strict=True) for _ in part.values
-        ]
+        sizes = [len(part.values) for part in self.findings]
+        shown = np.flatnonzero(np.concatenate([np.arange(size) < (size if rows is None else rows) for size in sizes]))
+        groups = [group for group, size in zip(self.tally.groups or ((),), sizes, strict=True) for _ in range(size)]
         by = {name: objects(group[place] for group in groups) for place, name in enumerate(self.tally.by)}
-        names = ("support", "share", "low", "high", "p", "adjusted")
-        columns = {name: np.concatenate([getattr(part, name) for part in self.findings]) for name in ("other", *names)}
         values = objects(value for part in self.findings for value in part.values)
+        names = ("other", "support", "share", "low", "high", "p", "adjusted")
+        table = {name: np.concatenate([getattr(part, name) for part in self.findings]) for name in names}
+        pairs = list(zip(values[shown].tolist(), table["other"][shown].tolist(), strict=True))
         if not self.tally.design.values.has_other:
-            del columns["other"]
-        return by | {"value": values} | columns
+            del table["other"]
+        estimates = Estimates(*(table[name][shown] for name in ("share", "low", "high")), unit="share")
+        interval = f"{level_text(self.level)} interval (population, %)"
+        return [
+            *starmap(Column, (by | {"value": values} | table).items()),
+            *(Column(heading=name, texts=labels(column[shown])) for name, column in by.items()),
+            Column(heading="value", texts=[printable(str(told_apart(*pair))) for pair in pairs]),
+            Column(heading="support", texts=partial(cells, table["support"][shown])),
+            *(column for column in estimates.columns("share", interval) if column.heading),
+            Column(heading="adjusted p", texts=partial(p_value_cells, table["adjusted"][shown])),
+        ]
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: support, share in percent with its interval, and the adjusted p-value."""
-        table = self.table(**options)
-        columns = {name: labels(table[name]) for name in self.tally.by}
-        others = table.get("other", np.zeros(len(table["value"]), dtype=bool))
-        columns["value"] = [printable(str(told_apart(*pair))) for pair in zip(table["value"], others, strict=True)]
-        columns["support"] = cells(table["support"])
-        columns["share (%)"] = [f"{100 * share:.2f}" for share in table["share"].tolist()]
-        limits = zip(table["low"].tolist(), table["high"].tolist(), strict=True)
-        columns[f"{level_text(self.level)} interval"] = [f"{100 * low:.2f} to {100 * high:.2f}" for low, high in limits]
-        columns["adjusted p"] = p_value_cells(table["adjusted"])
-        notes = (
-            f"N = {int(np.sum(self.tally.n)):,} reports.",
+    def title(self, *_: Any, **options: Any) -> str:
+        """Return what the named values are."""
+        return "Detected values" + (f" with a share above {percent(self.above)}" if self.above else "")
+
+    def notes(self, *_: Any, **options: Any) -> list[str]:
+        """Return the number of reports, the error probability, and the groups in which no value was found."""
+        names = zip(self.tally.group_names(), self.findings, strict=True)
+        silent = [printable(name) for name, part in names if not part.values]
+        where = f" in {enumerated(silent)}" if self.tally.by else ""
+        return [
+            *([f"No value rises above the noise{where}"] if silent else []),
+            f"N = {int(np.sum(self.tally.n)):,} reports, {about(self.tally.design.values.number)} possible values",
             self.promise(),
-            "Intervals hold given that the value was found.",
-        )
-        return Printed(columns, self.title(), notes)
-
-    def title(self) -> str:
-        """Say what is named."""
-        return "Values that somebody holds" if not self.above else f"Values that more than {percent(self.above)} hold"
+            "Intervals hold given that the value was found",
+        ]
 
     def promise(self) -> str:
-        """Say how likely a false name is."""
+        """Return the probability of a false name, as a clause."""
         together = ", in all groups together" if self.simultaneous else " in each group" if self.tally.by else ""
-        return f"The probability of naming any falsely is at most {level_text(1 - self.level)}{together}."
+        return f"the probability of naming any falsely is at most {level_text(1 - self.level)}{together}"
 
-    def text(self) -> str:
-        """Say what was found, how common it is, and what would have been too rare."""
-        promise, among = self.promise(), about(self.tally.design.values.number)
-        lines = [f"{self.title()}, found among {among} ({promise[0].lower()}{promise[1:-1]}):"]
-        lines.append("(intervals are for shares in the population, and hold given that the value was found)")
+    def text(self, rows: int | None = VALUES_SHOWN) -> str:
+        """Return the first values of each group as text, with the shares that would have been found."""
+        table = self.printed(rows=rows)
+        hidden = sum(max(0, len(part.values) - rows) for part in self.findings) if rows is not None else 0
+        notes = [f"{counted(hidden, 'more value was', 'more values were')} found."] if hidden else []
+        notes += table.notes
         for name, part in zip(self.tally.group_names(), self.findings, strict=True):
-            lines += [*([f"{printable(name)}:"] if self.tally.by else []), *self._lines(part)]
-        return "\n".join(lines)
-
-    def _lines(self, part: GroupFindings) -> list[str]:
-        lines = []
-        if part.values:
-            shown = slice(VALUES_SHOWN)
-            limits = zip(part.low[shown].tolist(), part.high[shown].tolist(), strict=True)
-            interval = f"{level_text(self.level)} interval"
-            lines += tabulated(
-                {
-                    "value": [shown_value(*pair) for pair in zip(part.values[shown], part.other[shown], strict=True)],
-                    "support": [f"{count:,}" for count in part.support[shown].tolist()],
-                    "share": [percent(share) for share in part.share[shown].tolist()],
-                    interval: [f"{100 * low:.2f} to {percent(high)}" for low, high in limits],
-                }
-            )
-            if len(part.values) > VALUES_SHOWN:
-                lines.append(f"... and {len(part.values) - VALUES_SHOWN:,} more")
-        else:
-            lines.append("none rises above the noise")
-        return lines + [f"  {remark}" for remark in self.remarks(part)]
+            remarks = list(map(sentence, self.remarks(part)))
+            notes += [f"{printable(name)}: {' '.join(remarks)}"] if self.tally.by else remarks
+        return plain_table(table._replace(notes=tuple(notes)))
 
     def remarks(self, part: GroupFindings) -> list[str]:
         """Say what would have been too rare in a group, and what fake reports could do."""
@@ -418,14 +413,14 @@ class Discovery(Result):
 
         save_discovery_page(self, path, title=title, question=question)
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold: a row for each value in ``values``."""
+    def facts(self, *_: Any, **options: Any) -> Document:
+        """Return the JSON document without its values."""
         by = self.tally.by
         return {
             "format": FORMAT,
             "version": VERSION,
             "design": self.tally.design.to_dict(),
-            "epsilon": plain(self.tally.design.epsilon),
+            "epsilon": self.tally.design.epsilon,
             "reports": plain(np.asarray(self.tally.n)),
             "level_sizes": plain(self.tally.level_sizes),
             "by": list(by),
@@ -435,7 +430,6 @@ class Discovery(Result):
             "power": self.power,
             "simultaneous": self.simultaneous,
             "expected": len(self.expected),
-            "values": rows(self.table()),
             "smallest_share": plain(np.asarray(self.smallest_share)),
             "smallest_expected": self._listed("smallest_expected") if self.expected else None,
             "lower_bound": None if self.expected else self._listed("lower_bound"),

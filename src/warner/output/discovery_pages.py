@@ -92,7 +92,7 @@ def _headline(discovery: Discovery) -> str:
         found = f"{number}: {enumerated(names, HEADLINED_VALUES)}." if names else "no value rises above the noise."
         found = found if start else sentence(found)
         lines.append(f"<p class='{'group' if start else 'lead'}'>{start}{_unbroken(found)}</p>")
-    return "".join([*lines, f"<p class='note'>{_unbroken(discovery.promise())}</p>"])
+    return "".join([*lines, f"<p class='note'>{_unbroken(sentence(discovery.promise()))}</p>"])
 
 
 def _table_of_values(discovery: Discovery) -> str:

@@ -90,7 +90,7 @@ def _drawn(ax: Axes, discovery: Discovery, title: str | None) -> Axes:
     ax.set_xlabel("share of people who hold the value (%)")
     facts = [reports_counted(tally.n, weighted=False), f"ε = {tally.shown_epsilon()}"]
     facts += [f"by {shortened(printable(', '.join(tally.by)), canvas.LABEL_WIDTH)}"] * bool(tally.by)
-    facts += [discovery.promise().removesuffix(".")]
+    facts.append(discovery.promise())
     notes = [f"the {len(rows.values)} most common of {len(rows.values) + rows.more:,} found values"] * bool(rows.more)
     above = canvas.add_legend(ax, legend)
     canvas.add_heading(ax, [*facts, *notes, *legend.notes], discovery.title() if title is None else title, above)

@@ -42,7 +42,7 @@ from warner.planning.plans import plan
 from warner.planning.precision import PlanningQuestion as Measure
 from warner.planning.precision import Precision, numbers_asked
 from warner.results import formulas_in, plain
-from warner.words import counted, level_text, percent, points, printable
+from warner.words import counted, level_text, percent, points, printable, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -344,15 +344,11 @@ def _open_question(collected: Collected, question: Question) -> Document:
         "groups": [_open_group(collected, question, group) for group in collected.survey.groups],
         "found": {
             "text": [
-                legible(said) for said in (discovery.promise(), *map(_sentence, remarks), tally.left_out()) if said
+                legible(said) for said in (*map(sentence, (discovery.promise(), *remarks)), tally.left_out()) if said
             ],
             "interval": f"{level_text(discovery.level)} interval, given that the answer was found",
         },
     }
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
 
 
 def _named_answers(part: GroupFindings) -> list[Document]:
@@ -382,7 +378,7 @@ def _open_group(collected: Collected, question: Question, group: Group) -> Docum
         {"value": legible(value), "reports": plain(reports[place]), "numbers": [], "answers": _named_answers(part)}
         for place, (value, part) in enumerate(zip(group.values, discovery.findings, strict=True))
     ]
-    return {"id": group.id, "text": legible(group.text), "values": values, "promise": discovery.promise()}
+    return {"id": group.id, "text": legible(group.text), "values": values, "promise": sentence(discovery.promise())}
 
 
 def _listed_question(collected: Collected, question: Question) -> Document:
