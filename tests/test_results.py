@@ -27,7 +27,7 @@ from warner.results import (
     plain,
     rows,
 )
-from warner.typesetting import plain_table
+from warner.typesetting import Printed, plain_table
 
 
 def test_rows_are_dictionaries_in_the_order_of_the_columns() -> None:
@@ -281,7 +281,7 @@ def test_a_table_can_be_left_out_of_the_json_document() -> None:
 def test_a_terminal_shows_at_most_so_many_rows() -> None:
     table = Grid().printed(5)
     assert plain_table(table, 2).splitlines() == ["Grid of 5 rows", "people  level", "     0   0.95", "     1   0.95",
-                                                  "... and 3 rows more"]  # fmt: skip
+                                                  "... and 3 more rows"]  # fmt: skip
     assert plain_table(table, 5) == plain_table(table) == Grid().text(5)
 
 
@@ -318,6 +318,12 @@ def test_notes_may_be_an_attribute() -> None:
 
 def test_a_table_without_rows_is_its_title_and_sentences() -> None:
     assert plain_table(Noted().printed(0)) == "Grid of 0 rows\nWeights count as 10 reports."
+def test_texts_are_cut_except_in_the_last_column_which_fills_the_line() -> None:
+    lines = plain_table(Printed({"a": ["x" * 60], "b": ["y" * 60], "c": ["z" * 90]})).splitlines()
+    assert [len(text) for text in lines[1].split()] == [40, 40, 40]
+    lines = plain_table(Printed({"a": ["x" * 60], "c": ["z" * 90]})).splitlines()
+    assert (len(lines[1]), lines[1][-3:]) == (120, "...")
+    assert plain_table(Printed({"a": ["x" * 20], "c": ["z" * 90]})).endswith(f"  {'z' * 90}")
 
 
 def test_texts_are_written_only_when_they_are_shown() -> None:

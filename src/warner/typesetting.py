@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.words import LABEL_CHARACTERS, aligned, amount, amount_of, counted, printable, told_apart, wrapped
+from warner.words import (
+    LABEL_CHARACTERS,
+    LINE_CHARACTERS,
+    aligned,
+    amount,
+    amount_of,
+    counted,
+    printable,
+    told_apart,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -308,6 +318,8 @@ def html(table: Printed) -> str:
 def plain_table(table: Printed, most: int | None = None) -> str:
     """Write a table for a terminal: numbers to the right, long names cut, sentences below; at `most` so many rows.
 
+    Texts of the last column may fill the line.
+
     >>> print(plain_table(Printed({"value": ["yes"], "share (%)": ["9.50"]}, "Estimated shares", ("N = 200.",))))
     Estimated shares
     value  share (%)
@@ -315,14 +327,15 @@ def plain_table(table: Printed, most: int | None = None) -> str:
     N = 200.
     """
     right = _to_the_right(table.columns)
-    shown = [
-        [printable(name), *(texts if number else told_apart(list(map(printable, texts)), LABEL_CHARACTERS))[:most]]
-        for number, (name, texts) in zip(right, table.columns.items(), strict=True)
-    ]
+    shown: list[list[str]] = []
+    for number, (name, texts) in zip(right, table.columns.items(), strict=True):
+        room = LINE_CHARACTERS - sum(2 + max(map(len, column)) for column in shown)
+        width = max(LABEL_CHARACTERS, room if len(shown) == len(right) - 1 else 0)
+        shown.append([printable(name), *(texts if number else told_apart(list(map(printable, texts)), width))[:most]])
     left = {place for place, number in enumerate(right) if not number}
     rows = max(map(len, table.columns.values()), default=0)
     lines = aligned(zip(*shown, strict=True), left) if rows else []
-    more = f"... and {counted(rows - most, 'row', 'rows')} more" if most is not None and most < rows else ""
+    more = f"... and {counted(rows - most, 'more row', 'more rows')}" if most is not None and most < rows else ""
     return "\n".join(_nonempty([wrapped([printable(table.title)]), *lines, more, wrapped(table.notes)]))
 
 

@@ -342,7 +342,13 @@ def test_an_audit_is_the_same_in_every_form(found: Audit) -> None:
     assert fields["passed"] is found.passed is True
     assert fields["design"] == COIN.to_dict()
     assert fields["epsilon_claimed"] == COIN.epsilon
+    assert fields["pairs"] == [pair._asdict() for pair in found.pairs]
     assert len(found.to_frame()) == 2
+    shown = found.printed().columns
+    assert [float(text) for text in shown["epsilon at least"]] == sorted(
+        (math.floor(1000 * pair.epsilon_at_least) / 1000 for pair in found.pairs), reverse=True
+    )
+    assert found.printed().notes[0] == found.text().split("\n")[0]
 
 
 def test_which_answers_are_tried() -> None:

@@ -46,11 +46,9 @@ from warner.designs.labels import positions
 from warner.designs.open_domain import OpenDomain
 from warner.inference.binomial import at_least, at_most, binomial_limits
 from warner.reports.tallies import refuse_design
-from warner.results import Result, check_level, plain
-from warner.typesetting import Printed
+from warner.results import Column, TableResult, check_level
+from warner.typesetting import plain_table
 from warner.words import (
-    LINE_CHARACTERS,
-    aligned,
     counted,
     enumerated,
     level_text,
@@ -58,14 +56,13 @@ from warner.words import (
     percent,
     quoted,
     rounded_down,
-    shortened,
     wrapped,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from warner.arrays import Counts, Integers, Label
+    from warner.arrays import Integers, Label
     from warner.auditing.clients import Client
     from warner.designs.contract import Design
     from warner.documents import Document
@@ -127,7 +124,7 @@ class Misfit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit(Result):
+class Audit(TableResult):
     """What an audit found. At the stated level all of it holds at once.
 
     Attributes
@@ -153,6 +150,8 @@ class Audit(Result):
     tests : int
         How many counts were compared with the design; 0 for raw reports.
     """
+
+    rows_key = "pairs"
 
     design: Design | OpenDomain
     answers: tuple[Label, ...]
@@ -190,25 +189,31 @@ class Audit(Result):
         """Whether nothing was found against the client."""
         return self.fits and not self.exceeds and not self.repeats
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each ordered pair of answers."""
-        rows = zip(*self.pairs, strict=True)
-        return {name: np.array(column) for name, column in zip(Pair._fields, rows, strict=True)}
-
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: the bound for each pair of answers, and the verdict below."""
-        del options  # the table has none
-        columns = {
-            "answer": [str(pair.answer) for pair in self.pairs],
-            "against": [str(pair.other) for pair in self.pairs],
-            "epsilon at least": [_at_least(pair.epsilon_at_least) for pair in self.pairs],
-            "hits (%)": [f"{100 * pair.hits / pair.runs:.1f}" for pair in self.pairs],
-            "against (%)": [f"{100 * pair.other_hits / pair.runs:.1f}" for pair in self.pairs],
-            "by": [pair.event for pair in self.pairs],
+    def columns(self) -> list[Column]:
+        """Return a row for each ordered pair of answers; readers see the largest bounds first."""
+        shown = sorted(self.pairs, key=lambda pair: -pair.epsilon_at_least)
+        texts = {
+            "answer": [str(pair.answer) for pair in shown],
+            "against": [str(pair.other) for pair in shown],
+            "epsilon at least": [f"{float(rounded_down(pair.epsilon_at_least)):.3f}" for pair in shown],
+            "hits (%)": [f"{100 * pair.hits / pair.runs:.1f}" for pair in shown],
+            "against (%)": [f"{100 * pair.other_hits / pair.runs:.1f}" for pair in shown],
+            "event": [pair.event for pair in shown],
         }
-        return Printed(columns, "Bounds on epsilon", (self._verdict(), *self._fit(), self._level()))
+        values = map(np.array, zip(*self.pairs, strict=True))
+        readers = [Column(heading=heading, texts=column) for heading, column in texts.items()]
+        return [*map(Column, Pair._fields, values), *readers]
 
-    def to_dict(self) -> Document:
+    def title(self) -> str:
+        """Return the line above the pairs of answers."""
+        return "Bounds on epsilon"
+
+    def notes(self) -> list[str]:
+        """Return the verdict, the fit to the design, and the level."""
+        return [self._verdict(), *self._fit(), self._level()]
+
+    def facts(self) -> Document:
+        """Return the JSON document without the pairs of answers."""
         return {
             "format": "warner audit",
             "version": 1,
@@ -224,15 +229,15 @@ class Audit(Result):
             "raw": self.raw,
             "p_value": None if self.raw else self.p_value,
             "tests": self.tests,
-            "pairs": [pair._asdict() for pair in self.pairs],
-            "misfits": [plain(misfit._asdict()) for misfit in self.misfits],
+            "misfits": [misfit._asdict() for misfit in self.misfits],
             "design": self.design.to_dict(),
         }
 
     def text(self) -> str:
-        """Say it in plain words: the verdict, the evidence, the pairs, and what no audit can see."""
-        lines = [wrapped([self._verdict(), self._evidence()]), "", *self._table_of_pairs(), ""]
-        return "\n".join([*lines, wrapped([*self._fit(), self._level()]), "", wrapped([NOT_AUDITED])])
+        """Return the verdict, the evidence, the pairs with the largest bounds, and the limits of any audit."""
+        pairs = plain_table(self.printed()._replace(notes=()), PAIRS_SHOWN)
+        above, below = [self._verdict(), self._evidence()], [*self._fit(), self._level()]
+        return "\n\n".join([wrapped(above), pairs, wrapped(below), wrapped([NOT_AUDITED])])
 
     def _verdict(self) -> str:
         claimed, bound = self.design.shown_epsilon(), rounded_down(self.epsilon_at_least)
@@ -258,22 +263,6 @@ class Audit(Result):
             f"{quoted(worst.answer)}, and in {percent(worst.other_hits / worst.runs)} after {quoted(worst.other)}."
         )
 
-    def _table_of_pairs(self) -> list[str]:
-        shown = sorted(self.pairs, key=lambda pair: -pair.epsilon_at_least)[:PAIRS_SHOWN]
-        names = [(shortened(quoted(pair.answer), 20), shortened(quoted(pair.other), 20)) for pair in shown]
-        width = max(10, *(len(name) for both in names for name in both))
-        heads = ["answer", "against", "epsilon >=", "hits", "against", "by"]
-        setting: Any = {"left": {0, 1, 5}, "least": (width, width, 10, 7, 7)}
-        room = LINE_CHARACTERS - len("  ") - len(aligned([heads], **setting)[0]) + len("by")
-        rows = [heads]
-        for pair, (answer, other) in zip(shown, names, strict=True):
-            shares = [percent(hits / pair.runs, 1) for hits in (pair.hits, pair.other_hits)]
-            rows.append([answer, other, _at_least(pair.epsilon_at_least), *shares, shortened(pair.event, room)])
-        lines = [f"  {line}" for line in aligned(rows, **setting)]
-        if len(self.pairs) > PAIRS_SHOWN:
-            lines.append(f"  ... and {counted(len(self.pairs) - PAIRS_SHOWN, 'pair', 'pairs')} more")
-        return lines
-
     def _fit(self) -> list[str]:
         if self.raw:
             return ["Reports were taken as texts, so that it was not tested whether they follow the design."]
@@ -297,10 +286,6 @@ class Audit(Result):
             "that chose what to look at are not those that judged it. If runs are independent of each other, all of "
             f"this holds at once with a probability of at least {level_text(self.level)}, whatever the client does."
         )
-
-
-def _at_least(bound: float) -> str:
-    return f"{float(rounded_down(bound)):.3f}"
 
 
 def _share(share: float) -> str:
