@@ -481,6 +481,13 @@ def test_groups_are_checked_apart_and_an_empty_one_says_so() -> None:
     assert_allclose(found.moved_by(6), [6 / (1000 * 0.4), np.nan, 6 / (1000 * 0.4), 6 / (100 * 0.4)])
     lines = found.text().splitlines()
     assert lines[0].startswith("The reports do not fit the design in 1 of 3 groups: p = ")
+    shown = found.printed().columns
+    assert (shown["region"][0], shown["region"][-1]) == ("c", "b")  # the smallest p-values first
+    assert (shown["verdict"][0], shown["verdict"][-1]) == ("does not fit", "no reports")
+    assert shown["p"] == [*sorted(shown["p"][:3]), ""]
+    assert shown["epsilon at least"][0] == f"{floor(1000 * found.epsilon_at_least[2]) / 1000:g}"
+    assert shown["epsilon at least"][-1] == ""
+    assert found.printed().notes[0] == found.verdict() == lines[0]
     assert any(line.split()[:2] == ["c", "1,000"] and line.endswith("does not fit") for line in lines)
     assert any(line.split() == ["b", "0", "no", "reports"] for line in lines)
     assert any("c: Answers below the noise floor" in line and "'often'" in line for line in lines)
@@ -501,7 +508,7 @@ def test_one_bad_chance_in_many_groups_is_no_misfit() -> None:
     assert found.fits
     assert found.overall_p_value == 1
     assert found.text().startswith("The reports fit the design in all 40 groups")
-    assert "... and 20 more groups" in found.text()
+    assert "... and 20 more rows" in found.text()
 
 
 def test_too_few_simulations_are_told() -> None:

@@ -26,8 +26,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,11 +37,9 @@ from warner.estimators.auto import METHODS_COMPARED
 from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, described, has_turned, many_answers
 from warner.inference.binomial import at_least, at_most
 from warner.reports.tallies import holds_every_answer
-from warner.results import Result, check_level, plain, rows
-from warner.typesetting import Printed, amount_cells, cells, labels, p_value_cells
+from warner.results import Column, TableResult, check_level, plain
+from warner.typesetting import amount_cells, labels, p_value_cells, plain_table
 from warner.words import (
-    aligned,
-    amount,
     conjoined,
     counted,
     enumerated,
@@ -59,7 +57,7 @@ from warner.words import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from warner.arrays import Array, Counts, Mask, PerGroup
+    from warner.arrays import Array, Integers, Mask, PerGroup
     from warner.designs.contract import Design
     from warner.documents import Document
     from warner.inference.agreement import AgreementTest
@@ -248,7 +246,7 @@ class Findings:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Check(Result):
+class Check(TableResult):
     """Whether reports fit their design, and what that says.
 
     What has a value for each group is an array of shape (groups,), with NaN for a group without reports; without groups
@@ -271,6 +269,8 @@ class Check(Result):
     agreement : AgreementTest or None
         The test that all collections of a pool come from one population.
     """
+
+    rows_key = ""
 
     tally: Collected
     level: float
@@ -379,30 +379,54 @@ class Check(Result):
         """
         return moved_by(self.tally, fakes)
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each group: its reports, the p-value of each test, the p-value of all, and the verdict."""
-        columns = {"group": objects(self.tally.group_names()), "reports": np.atleast_1d(self.tally.n)}
+    @cached_property
+    def _order(self) -> Integers:
+        """The groups, the smallest p-values first; groups without reports are the last."""
+        return np.argsort(self._p_values, kind="stable")
+
+    def columns(self) -> list[Column]:
+        """Return a row for each group: its reports, the p-value of each test, the p-value of all, and the verdict.
+
+        Readers see the smallest p-values first.
+        """
+        names, reports = self.tally.group_names(), np.atleast_1d(self.tally.n)
+        tests: dict[str, tuple[str, Array]] = {}
         for number, part in enumerate(self.findings, 1):
             where = f" ({number})" if len(self.findings) > 1 else ""
-            columns |= {f"{test.name}{where}": test.p_value for test in part.tests}
+            tests |= {f"{test.name}{where}": (f"{SHORT_NAMES[test.name]}{where}", test.p_value) for test in part.tests}
         if self.agreement is not None:
-            columns[self.agreement.name] = self.agreement.p_value
-        return columns | {"p_value": self._p_values, "fits": np.atleast_1d(self.group_fits)}
+            tests[self.agreement.name] = SHORT_NAMES[self.agreement.name], self.agreement.p_value
+        order, fits = self._order, np.atleast_1d(self.group_fits)
+        columns = [
+            Column("group", objects(names)),
+            Column("reports", reports),
+            *(Column(name, p) for name, (_, p) in tests.items()),
+            Column("p_value", self._p_values),
+            Column("fits", fits),
+        ]
+        if self.tally.by:
+            by = ", ".join(map(printable, self.tally.by))
+            columns.append(Column(heading=by, texts=lambda: [names[i] for i in order]))
+        columns.append(Column(heading="reports", texts=partial(amount_cells, reports[order])))
+        if len(tests) > 1:
+            columns += [Column(heading=name, texts=partial(p_value_cells, p[order])) for name, p in tests.values()]
+        columns.append(Column(heading="p", texts=partial(p_value_cells, self._p_values[order])))
+        spent = self.findings[0].epsilon_at_least if len(self.findings) == 1 else None
+        if spent is not None:
+            columns.append(Column(heading="epsilon at least", texts=partial(map, rounded_down, spent[order].tolist())))
+        verdicts = np.where(self.tally.answered, np.where(fits, "fits", "does not fit"), "no reports")
+        return [*columns, Column(heading="verdict", texts=verdicts[order].tolist())]
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: the p-values of all tests, and the verdict."""
-        table = self.table(**options)
-        tests = [name for name in table if name not in {"group", "reports", "p_value", "fits"}]
-        names = {", ".join(map(printable, self.tally.by)): labels(table["group"])} if self.tally.by else {}
-        columns = names | {"reports": amount_cells(table["reports"])}
-        columns |= {SHORT_NAMES.get(name, f"p {name}"): p_value_cells(table[name]) for name in tests}
-        columns |= {"p": p_value_cells(table["p_value"]), "fits": cells(table["fits"])}
-        return Printed(
-            columns, "Fit of the reports to their design", (self._verdict(), self._heading(), *self._approximate())
-        )
+    def title(self) -> str:
+        """Return the line above the table."""
+        return "Fit of the reports to their design"
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold: designs, level, the overall verdict, and a list of groups, or a single one.
+    def notes(self) -> list[str]:
+        """Return the verdict, the reports that were checked, and whether a test is approximate."""
+        return [self.verdict(), self._heading(), *self._approximate()]
+
+    def facts(self) -> Document:
+        """Return designs, level, the overall verdict, and a list of groups, or a single one.
 
         Numbers of a group without reports are null, and an infinite bound on epsilon is the text "inf".
         """
@@ -440,12 +464,11 @@ class Check(Result):
         }
 
     def text(self) -> str:
-        """Say in plain words whether the reports fit, why, and what cannot be seen."""
-        first = [self._verdict(), self._heading(), ""]
-        table = self._table_of_groups() if self.tally.by else []
-        said = [sentence for part in self._numbered() for sentence in part]
+        """Return the verdict, its reasons, and what cannot be detected."""
         seen = all(part.sees_more_noise for part in self.findings)
-        last = [
+        table = plain_table(self.printed()._replace(title="", notes=()), GROUPS_SHOWN)
+        said = [
+            *(sentence for part in self._numbered() for sentence in part),
             *self._too_few(),
             influence_text(self.tally, self.fakes),
             "",
@@ -453,8 +476,8 @@ class Check(Result):
             (NOT_DETECTED_BY_TYPES if seen else NOT_DETECTED)
             + (NOT_DETECTED_IN_POOLS if self.agreement is not None else ""),
         ]
-        pieces = [wrapped(first), *(["\n".join(table)] if table else []), wrapped([*said, *last])]
-        return "\n".join(pieces)
+        head = wrapped([self.verdict(), self._heading(), ""])
+        return "\n".join([head, *([table, ""] if self.tally.by else []), wrapped(said)])
 
     # Sentences
 
@@ -465,7 +488,8 @@ class Check(Result):
         if together:
             yield CAUSES_OF_DISAGREEMENT
 
-    def _verdict(self) -> str:
+    def verdict(self) -> str:
+        """Return whether the reports fit, as a sentence."""
         p, limit = p_value(self.overall_p_value), 1 - self.level
         if not self.tests:
             return "Nothing can be tested: this design adds no noise, and every set of reports fits it."
@@ -560,7 +584,7 @@ class Check(Result):
         return text
 
     def _failed_groups(self, part: Findings) -> list[str]:
-        order = np.argsort(self._p_values, kind="stable")
+        order = self._order
         failed = order[~self.group_fits[order] & part.tally.answered[order]]
         if not part.tests or not failed.size:
             return []
@@ -570,41 +594,13 @@ class Check(Result):
     def _groups_apart(self) -> list[str]:
         """Return a sentence on each group whose collections contradict each other, the smallest p-values first."""
         assert self.agreement is not None
-        order = np.argsort(self._p_values, kind="stable")
-        apart = order[self._refused[1][order]]
+        apart = self._order[self._refused[1][self._order]]
         names = self._group_names()
         said = [f"{names[i]}: {self.agreement.say(i)}" for i in apart[:GROUPS_DETAILED].tolist()]
         return [*said, *self._approximate()]
 
     def _group_names(self) -> list[str]:
         return told_apart([printable(name) for name in self.tally.group_names()], NAME_WIDTH)
-
-    def _table_of_groups(self) -> list[str]:
-        """Give a table, the smallest p-values first; a group without reports comes last."""
-        names, reports, fit = self._group_names(), np.atleast_1d(self.tally.n), self.group_fits
-        order = np.argsort(self._p_values, kind="stable")
-        single = self.findings[0] if len(self.findings) == 1 else None
-        tests = self.tests if single is not None and len(self.tests) > 1 else ()
-        tests = tests if self.agreement is None else (self.agreement,)
-        bound = None if single is None else single.epsilon_at_least
-        heads = ["group", "reports", *(SHORT_NAMES[test.name] for test in tests), "p"]
-        heads += ["epsilon >="] if bound is not None else []
-        rows = [[*heads, ""]]
-        for i in order[:GROUPS_SHOWN]:
-            row = [names[i], amount(reports[i])]
-            if math.isnan(self._p_values[i]):
-                rows.append([*row, "no reports"])
-                continue
-            row += [
-                "" if math.isnan(p) else f"{p:.2g}" for p in (*(test.p_value[i] for test in tests), self._p_values[i])
-            ]
-            row += [rounded_down(float(bound[i]))] if bound is not None else []
-            rows.append([*row, "" if fit[i] else "does not fit"])
-        widths = (5, 12, *([11] * len(tests)), 9)
-        lines = [f"  {line}" for line in aligned(rows, left={0, len(heads)}, least=widths)]
-        if len(order) > GROUPS_SHOWN:
-            lines.append(f"  ... and {len(order) - GROUPS_SHOWN:,} more groups")
-        return lines
 
     def _too_few(self) -> list[str]:
         """Say when a p-value of G2 cannot be small enough, because it is a share of too few simulations."""
@@ -688,7 +684,7 @@ NOT_SEEN = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OpenCheck(Result):
+class OpenCheck(TableResult):
     """Whether reports of an open domain fit their design, in what no answer changes.
 
     Attributes
@@ -702,6 +698,8 @@ class OpenCheck(Result):
     adjusted : tuple of ndarray
         The p-value of each count, two-sided, multiplied by the number of all tests.
     """
+
+    rows_key = "counts"
 
     tally: OpenTally
     level: float
@@ -723,31 +721,34 @@ class OpenCheck(Result):
         """Whether nothing speaks against the design."""
         return self.p_value >= 1 - self.level
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each count (and group): how often it came, how often it should, and the adjusted p-value."""
+    def columns(self) -> list[Column]:
+        """Return a row for each count (and group): the count, its expectation, and the adjusted p-value."""
         groups = [group for group, part in zip(self.tally.groups or ((),), self.counts, strict=True) for _ in part]
         every = [count for part in self.counts for count in part]
         by = {name: objects(group[place] for group in groups) for place, name in enumerate(self.tally.by)}
-        return by | {
-            "what": objects(count.what for count in every),
-            "count": np.array([count.seen for count in every]),
-            "n": np.array([count.n for count in every]),
-            "expected": np.array([count.n * count.probability for count in every]),
-            "adjusted": np.minimum(1.0, np.concatenate(self.adjusted)),
-        }
+        seen, n = (np.array([getattr(count, name) for count in every]) for name in ("seen", "n"))
+        expected = np.array([count.n * count.probability for count in every])
+        adjusted = np.minimum(1.0, np.concatenate(self.adjusted))
+        return [
+            *(Column(name, column, name, partial(labels, column)) for name, column in by.items()),
+            Column("what", objects(count.what for count in every), "event"),
+            Column("count", seen, "count"),
+            Column("n", n, "reports"),
+            Column("expected", expected, "expected", lambda: [f"{number:,.1f}" for number in expected.tolist()]),
+            Column("adjusted", adjusted, "adjusted p", partial(p_value_cells, adjusted)),
+        ]
 
-    def printed(self, **_: Any) -> Printed:
-        """Give a table for a paper: what was compared, how often it came and should, and the adjusted p-value."""
-        table = self.table()
-        columns = {name: labels(table[name]) for name in (*self.tally.by, "what")}
-        columns |= {name: amount_cells(table[name]) for name in ("count", "n")}
-        columns |= {"expected": [f"{number:,.1f}" for number in table["expected"].tolist()]}
-        columns["adjusted p"] = p_value_cells(table["adjusted"])
-        reports = f"N = {reports_counted(self.tally.n, weighted=False)}, epsilon {self.tally.shown_epsilon()}."
-        return Printed(columns, "Fit of open reports to their design", (reports,))
+    def title(self) -> str:
+        """Return the line above the table."""
+        return "Fit of open reports to their design"
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold: the verdict, and a row for each count in ``counts``."""
+    def notes(self) -> list[str]:
+        """Return the verdict and the number of reports."""
+        reports = reports_counted(self.tally.n, weighted=False)
+        return [self.verdict(), f"N = {reports}, epsilon {self.tally.shown_epsilon()}"]
+
+    def facts(self) -> Document:
+        """Return the verdict and the design."""
         return {
             "format": "warner open check",
             "version": 1,
@@ -755,21 +756,21 @@ class OpenCheck(Result):
             "p_value": self.p_value,
             "level": self.level,
             "tests": self.tests,
-            "reports": plain(np.asarray(self.tally.n)),
+            "reports": np.asarray(self.tally.n),
             "by": list(self.tally.by),
             "groups": [list(group) for group in self.tally.groups],
-            "counts": rows(self.table()),
             "design": self.tally.design.to_dict(),
         }
 
-    def text(self) -> str:
-        """Say it in plain words: the verdict, what it rests on, and what no such check can see."""
+    def verdict(self) -> str:
+        """Return whether the reports fit, as a sentence."""
         p = p_value(self.p_value)
-        verdict = (
-            f"What no answer changes fits the design ({p}; a misfit would have p < {1 - self.level:.3g})."
-            if self.fits
-            else f"The reports do not fit the design: {p}."
-        )
+        if not self.fits:
+            return f"The reports do not fit the design: {p}."
+        return f"What no answer changes fits the design ({p}; a misfit would have p < {1 - self.level:.3g})."
+
+    def text(self) -> str:
+        """Return the verdict, its reasons, and what cannot be detected."""
         compared = counted(self.tests, "count", "counts")
         basis = (
             f"{reports_counted(self.tally.n, weighted=False)}, claimed epsilon {self.tally.shown_epsilon()}, level "
@@ -777,7 +778,7 @@ class OpenCheck(Result):
             "which are drawn whatever people hold, were compared with their exact laws. If the reports fit, data at "
             "least this extreme occur with probability at most p."
         )
-        return "\n".join([wrapped([verdict, basis, *self._misfits()]), "", wrapped([NOT_SEEN])])
+        return "\n".join([wrapped([self.verdict(), basis, *self._misfits()]), "", wrapped([NOT_SEEN])])
 
     def _misfits(self) -> list[str]:
         said = []

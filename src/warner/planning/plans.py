@@ -105,6 +105,7 @@ class NumberPlan(Tradeoff):
     fields = (
         *("epsilon", "people", "solved_for", "quantity", "measure", "goal", "level", "worst_case", "half_width"),
         *("standard_error", "value", "method", "approximate", "delta", "shuffled_epsilon", "design_effect"),
+        "population",
     )
 
     half_width: float
@@ -465,7 +466,7 @@ class Plan(Tradeoff):
     fields = (
         *("epsilon", "people", "solved_for", "measure", "goal", "level", "simultaneous", "power", "worst_case"),
         *("answer", "share", "half_width", "standard_error", "error", "smallest_share", "delta", "shuffled_epsilon"),
-        *("design_effect", "errors"),
+        *("design_effect", "population", "errors"),
     )
 
     answer: str | int | None

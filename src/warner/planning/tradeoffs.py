@@ -197,7 +197,7 @@ class Tradeoff(SurveyPlan):
     def facts(self) -> Document:
         """Return the JSON document of the plan; the design has the fields of its own file."""
         mechanisms = None if self.mechanisms is None else self.mechanisms.to_dict()
-        return super().facts() | {"population": self.population, "advice": list(self.advice), "mechanisms": mechanisms}
+        return super().facts() | {"advice": list(self.advice), "mechanisms": mechanisms}
 
     def grid_epsilons(self, apart: float = 1.0) -> list[float]:
         """Give some usual epsilons and that of the plan, without those nearer to it than this factor."""

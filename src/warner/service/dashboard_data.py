@@ -541,7 +541,7 @@ def _checked(tally: Tally, collected: Collected) -> Document:
     """Return the verdict of the check and, for a survey that was stopped by hand, its assumption."""
     result = check(tally, level=PROSPECT_LEVEL)
     rests = "" if collected.fixed else "Its p-values are for a number of responses that was fixed beforehand."
-    return {"fits": result.fits, "verdict": legible(result.text().splitlines()[0]), "rests": rests}
+    return {"fits": result.fits, "verdict": legible(result.verdict()), "rests": rests}
 
 
 def _group(collected: Collected, question: Question, group: Group, wanted: Confidence, rows: Any) -> Document:
