@@ -402,6 +402,10 @@ class Estimate(Result):
 
         return mean(self.tally, None, single), quantile(self.tally, self.shares, 0.5, None, single)
 
+    def summaries(self, **options: Any) -> tuple[Result, ...]:
+        """Return the mean and the median, if the text has them; options are those of `table`."""
+        return () if self.tally.by else self.mean_and_median(Confidence(**options)) or ()
+
     def compare_means(
         self, between: tuple[object, object], values: Any = None, *, level: float = 0.95, target: str = "population"
     ) -> MeanComparison:

@@ -70,6 +70,10 @@ class Result(ABC):
     def to_dict(self) -> Document:
         """Return what JSON can hold; numbers that are not finite as None."""
 
+    def summaries(self, **options: Any) -> Sequence[Result]:
+        """Return the results that the text has in its sentences, such as the mean; options are those of `table`."""
+        return ()
+
     def json_fields(self, *_: Any, **options: Any) -> Document:
         """Return what `to_dict` does, but large tables as columns, from which JSON is written."""
         return self.to_dict(**options)

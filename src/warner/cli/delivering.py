@@ -60,11 +60,11 @@ class Delivery(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Say it in plain words, and what was asked besides."""
+        """Return the result as text, and the further answers that are not in it already."""
         shown = {} if self.rows is None else {"rows": self.rows}
-        told = self.result.text(**shown, **self.options)
-        known = {f"<{line}>" for line in told.splitlines()}  # mean and median of numbers stand below the table already
-        return "\n\n".join([told, *(text for answer in self._answers if (text := answer.text()) not in known)])
+        known = [one.to_dict() for one in self.result.summaries(**self.options)] if self.besides else []
+        further = [answer.text() for answer in self._answers if answer.to_dict() not in known]
+        return "\n\n".join([self.result.text(**shown, **self.options), *further])
 
     @property
     def _answers(self) -> list[Result]:
