@@ -124,7 +124,7 @@ def test_a_mean_and_a_quantile_are_planned_in_the_unit_of_the_answers(tmp_path: 
     printed = succeeds(tmp_path, *asked, "--quantity", "mean", "--half-width", "2", "--grid")
     wave = SquareWave(range(18, 100), epsilon=1, quantity="mean")
     made = plan(wave, half_width=2, quantity="mean")
-    assert f"{made.people:,} people are needed for an interval half-width of 2 for the mean" in printed
+    assert f"{made.people:,} respondents are needed for an interval half-width of 2 for the mean" in printed
     assert "cutoff response" in printed
     assert "Interval half-width in the unit of the answers" in printed
     by_json = json.loads(succeeds(tmp_path, *asked, "--quantity", "mean", "--half-width", "2", "--json"))
@@ -137,5 +137,5 @@ def test_a_mean_and_a_quantile_are_planned_in_the_unit_of_the_answers(tmp_path: 
     assert "--quantity must be shares, mean, median" in fails(tmp_path, *asked, "--quantity", "mode", "--people", "9")
     words = ("plan", "--design", "words.json", "--half-width", "0.2", "--quantity", "mean")
     RandomizedResponse(["never", "once"], epsilon=1).save(tmp_path / "words.json")
-    assert "people are needed" in succeeds(tmp_path, *words, "--values", "never=0,once=1")
+    assert "respondents are needed" in succeeds(tmp_path, *words, "--values", "never=0,once=1")
     assert "answers must be numbers, but 'never' is none; give --values" in fails(tmp_path, *words)

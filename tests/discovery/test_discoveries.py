@@ -90,7 +90,7 @@ def test_the_text_says_what_it_rests_on() -> None:
     assert "The probability of naming any falsely is at most 5 %." in text
     assert "Intervals hold given that the value was found." in text
     assert f"A share of {100 * found().smallest_share:.2f} % would be found with a probability of 80 %" in text
-    assert f"if fewer than {100 * found().lower_bound:.2f} % hold it" in text
+    assert f"if its share is below {100 * found().lower_bound:.2f} %" in text
     assert "Every 1 % of fake reports can have moved a share by up to" in text
     assert repr(found()) == text
 

@@ -157,14 +157,15 @@ def test_a_smaller_number_in_another_row_is_explained() -> None:
     part = people["subset selection"] / people["randomized response"]
     assert near.recommended == "randomized response"
     assert (
-        f"Subset selection needs {100 * part:.0f} % of the people here, but its reports take 2.6 bits." in near.reason
+        f"Subset selection needs {100 * part:.0f} % of the respondents here, but its reports take 2.6 bits."
+        in near.reason
     )
     # Reports of 835 bits are not worth 2.4 %, and a variant is no candidate.
     reason = mechanisms(1000, epsilon=1, half_width=0.01, share=0).reason
-    assert "it needs 2.4 % more people than subset selection, whose reports take 835 bits." in reason
+    assert "it needs 2.4 % more respondents than subset selection, whose reports take 835 bits." in reason
     assert "Local hashing (affine) is listed for comparison only." in reason
     # Where sets are recommended, what counts alone no longer give.
-    assert "Randomized response needs 13 % more people for the same total error, but its counts alone give" in (
+    assert "Randomized response needs 13 % more respondents for the same total error, but its counts alone give" in (
         mechanisms(16, epsilon=2).reason
     )
     assert "counts alone" not in mechanisms(5, epsilon=1).reason
@@ -239,7 +240,7 @@ def test_one_truth_in_every_form() -> None:
     for place, row in enumerate(document["mechanisms"]):
         assert row == {name: column.tolist()[place] for name, column in table.items()}
         assert shown["mechanism"][place] == row["mechanism"]
-        assert shown["people"][place] == f"{row['people']:,}"
+        assert shown["respondents"][place] == f"{row['people']:,}"
         assert shown["variance"][place] == f"{row['variance']:.4g}"
         assert shown["recommended"][place] == ("yes" if row["recommended"] else "")
         assert row["recommended"] == (row["mechanism"] == compared.recommended)
@@ -281,7 +282,7 @@ def test_what_no_number_of_people_reaches_is_left_open() -> None:
     compared = mechanisms(1000, epsilon=1e-7, half_width=0.01)
     table = compared.table()
     assert None in table["people"].tolist()
-    assert "> 2^53" in compared.printed().columns["people"]
+    assert "> 2^53" in compared.printed().columns["respondents"]
     assert json.loads(compared.to_json())["mechanisms"][-1]["people"] is None
 
 
@@ -398,7 +399,7 @@ def test_the_advice_is_the_recommended_mechanism_where_that_is_worth_a_word() ->
     best = preferred(candidates(1024, 1))
     (said,) = plan(1024, mechanism="randomized response", epsilon=1, people=100).advice
     # Unary encoding needs 4e / (e + 1022) = 1.06 % of the people, the best sets hardly fewer, others 5 % more at most.
-    assert f"at the same epsilon, {best.name} would need about 1.1 % of the people" in said
+    assert f"at the same epsilon, {best.name} would need about 1.1 % of the respondents" in said
     assert "instead of 10.0" in said
     assert plan(best.design, people=100).advice == ()
     assert plan(RandomizedResponse(10, odds=(1, 0)), people=10).advice == ()
@@ -428,4 +429,4 @@ def test_mechanisms_and_its_result_are_public() -> None:
 
 
 def test_one_person_is_not_several() -> None:
-    assert mechanisms(3, epsilon=1, people=1).title().endswith("interval half-width of 1 person in the worst case")
+    assert mechanisms(3, epsilon=1, people=1).title().endswith("interval half-width of 1 respondent in the worst case")

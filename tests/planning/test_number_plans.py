@@ -243,7 +243,7 @@ def test_mechanisms_for_a_mean_are_in_the_order_of_their_variances() -> None:
     assert (np.diff([candidate.variance for candidate in made.candidates]) >= -1e-9).all()
     assert made.table()["half_width"].max() <= 1
     shown = made.text()
-    assert "people for an interval half-width of 1 for the mean" in shown
+    assert "respondents for an interval half-width of 1 for the mean" in shown
     assert json.loads(made.to_json())["quantity"] == "mean"
 
 
@@ -252,10 +252,10 @@ def test_a_plan_says_the_same_everywhere(tmp_path: Path) -> None:
     fields = json.loads(made.to_json())
     assert fields["quantity"] == "mean"
     assert fields["people"] == made.people
-    assert f"{made.people:,} people are needed for an interval half-width of 2 for the mean" in made.text()
+    assert f"{made.people:,} respondents are needed for an interval half-width of 2 for the mean" in made.text()
     assert made.mechanisms is not None
     assert fields["mechanisms"] == made.mechanisms.to_dict()
-    assert "in the unit of the answers" in made.grid_text()
+    assert made.grid_text().startswith("Interval half-width (unit of the answers), by respondents and epsilon\n")
     table = made.table([made.epsilon], [made.people])
     assert_allclose(table["half_width"], made.half_width)
     assert_allclose(table["error"], made.standard_error)

@@ -44,8 +44,8 @@ def test_a_list_finds_smaller_shares_and_the_text_says_so() -> None:
     plan = warner.plan(APPS, people=1_000_000)
     assert plan.lower_bound < plan.listed_share(10_000) < plan.smallest_share
     text = plan.text().replace("\n", " ")
-    assert "Among 1,000,000 people, a value that 1.96 % hold is found with a probability of 80 %, at epsilon 1" in text
-    assert "if fewer than 1.37 % hold it" in text
+    assert text.startswith("Among 1,000,000 respondents, a value with a share of 1.96 % is found with a probability of")
+    assert "if its share is below 1.37 %" in text
     assert "48.0 bits of possible answers" in text
     assert "Of a list of 10,000 expected values" in text
     assert "1,000,000" in plan.grid_text()
@@ -66,7 +66,7 @@ def test_json_and_table_have_the_same_numbers() -> None:
 def test_too_few_people_find_nothing() -> None:
     plan = warner.plan(APPS, people=20)
     assert math.isinf(plan.smallest_share)
-    assert "not even a value that all hold" in plan.text()
+    assert "not even a value with a share of 100 %" in plan.text()
     assert plan.to_dict()["smallest_share"] is None
 
 

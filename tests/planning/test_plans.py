@@ -454,13 +454,13 @@ def test_a_design_that_never_lies() -> None:
     [
         (
             {"epsilon": 1, "half_width": 0.03},
-            "people are needed for an interval half-width of 3 percentage points",
+            "respondents are needed for an interval half-width of 3 percentage points",
         ),
         (
             {"people": 50_000, "half_width": 0.03},
-            "is the smallest with which 50,000 people reach an interval half-width",
+            "is the smallest with which 50,000 respondents reach an interval half-width",
         ),
-        ({"people": 50_000, "epsilon": 1}, "50,000 people at epsilon 1 give an interval half-width of"),
+        ({"people": 50_000, "epsilon": 1}, "50,000 respondents at epsilon 1 give an interval half-width of"),
         ({"people": 50_000, "error": 0.01}, "reach a root-mean-square error of 1 percentage point."),
     ],
 )
@@ -548,7 +548,7 @@ def test_plan_and_its_result_are_public() -> None:
 def test_a_grid_stays_within_what_can_be_counted() -> None:
     made = plan(10, epsilon=1, people=10**15)
     assert made.table()["people"].max() <= 2**53
-    assert "1 person at epsilon 1 gives" in plan(10, epsilon=1, people=1).text()
+    assert "1 respondent at epsilon 1 gives" in plan(10, epsilon=1, people=1).text()
     assert "-0 %" not in plan(RandomizedResponse(2, odds=(0, 1)), people=100).text()
 
 
@@ -669,7 +669,9 @@ def test_what_a_shuffler_adds_is_planned_where_it_is_known() -> None:
 
 def test_a_hopeless_survey_is_said_to_tell_nothing() -> None:
     text = " ".join(plan(2_000_000, epsilon=0.01, people=10).text().split())
-    assert text.startswith("10 people at epsilon 0.01 give an interval half-width of more than 100 percentage points")
+    assert text.startswith(
+        "10 respondents at epsilon 0.01 give an interval half-width of more than 100 percentage points"
+    )
     assert "nothing can be learned about a single answer" in text.split(".")[1]
     assert "e+" not in text
     assert "nothing can be learned" not in plan(5, epsilon=1, people=1000).text()

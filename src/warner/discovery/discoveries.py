@@ -364,7 +364,7 @@ class Discovery(TableResult):
         elif math.isfinite(part.lower_bound):
             said.append(
                 "no protocol with one private report per person finds a value of which nothing is known beforehand "
-                f"with that probability if fewer than {percent(part.lower_bound)} hold it"
+                f"with that probability if its share is below {percent(part.lower_bound)}"
             )
         if math.isfinite(part.moved):
             said.append(f"every 1 % of fake reports can have moved a share by up to {points(part.moved, up=True)}")

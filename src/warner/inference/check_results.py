@@ -484,7 +484,7 @@ class Check(TableResult):
     def _causes(self, *, seen: bool) -> Iterator[str]:
         own, together = (bool(failed.any()) for failed in self._refused)
         if own:
-            yield CAUSES.replace("less noise", "less or more noise") if seen else CAUSES
+            yield CAUSES.format(noise="less or more noise" if seen else "less noise")
         if together:
             yield CAUSES_OF_DISAGREEMENT
 
@@ -615,7 +615,7 @@ class Check(TableResult):
 
 
 CAUSES = (
-    "Possible causes: less noise than claimed was added, so that people gave away more than the epsilon of the "
+    "Possible causes: {noise} than claimed was added, so that people gave away more than the epsilon of the "
     "design; some answers were never offered to respondents; part of the reports is constant or otherwise made "
     "up; or the design file is the wrong one, or has other answers. The estimates rely on the design: find the "
     "cause first."

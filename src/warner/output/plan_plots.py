@@ -74,7 +74,7 @@ def plot_plan(plan: Tradeoff, *, title: str | None = None, ax: Axes | None = Non
     canvas.logarithmic(ax)
     ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
     ax.set_xlabel("people")
-    ax.set_ylabel(f"{MEASURES[plan.measure]}{plan.question.about} ({plan.question.unit.removeprefix('the ')})")
+    ax.set_ylabel(f"{MEASURES[plan.measure]}{plan.question.about} ({plan.question.unit})")
     notes = [f"{plan.design.k:,} answers", *plan.conditions()]
     amount = plan.question.amount(reached) + ("" if plan.question.numbers is None else " in the unit of the answers")
     notes.append(f"point: {counted(plan.people, 'person', 'people')}, ε = {plan.design.shown_epsilon()}, {amount}")

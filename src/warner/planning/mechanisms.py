@@ -75,7 +75,7 @@ from warner.planning.precision import (
 from warner.planning.wording import share_text
 from warner.results import Column, TableResult
 from warner.typesetting import cells, in_digits
-from warner.words import counted, enumerated, quoted, rounded_up, sentence
+from warner.words import counted, enumerated, percent, quoted, rounded_up, sentence
 
 if TYPE_CHECKING:
     import os
@@ -243,9 +243,9 @@ def more_people(ratio: float) -> str:
     """Write a ratio of numbers of people in words.
 
     >>> more_people(1.088), more_people(2.31), more_people(103.2)
-    ('8.8 % more people', '2.3 times as many people', '103 times as many people')
+    ('8.8 % more respondents', '2.3 times as many respondents', '103 times as many respondents')
     """
-    return f"{100 * (ratio - 1):.2g} % more people" if ratio < 2 else f"{_factor(ratio)} times as many people"
+    return f"{100 * (ratio - 1):.2g} % more respondents" if ratio < 2 else f"{_factor(ratio)} times as many respondents"
 
 
 def times_larger(ratio: float) -> str:
@@ -390,7 +390,7 @@ class Mechanisms(TableResult):
         numbers, question = self._numbers, self.question
         shown = {"mechanism": numbers["mechanism"].tolist()}
         if question.goal is not None:
-            shown["people"] = ["> 2^53" if n is None else f"{n:,}" for n in self.needed]
+            shown["respondents"] = ["> 2^53" if n is None else f"{n:,}" for n in self.needed]
         elif self.people is not None:
             shown[question.heading(question.measure)] = cells(question.scale * numbers[question.measure])
         variance = {"total": "total", "variance": "variance"}
@@ -440,10 +440,12 @@ class Mechanisms(TableResult):
         if question.effect is not None:
             case = f"{case}, with a design effect of {question.effect.value:.3g}"
         if question.goal is not None:
-            return f"; people for {with_article(measure)} of {question.amount(question.goal)}{question.about} {case}"
+            return (
+                f"; respondents for {with_article(measure)} of {question.amount(question.goal)}{question.about} {case}"
+            )
         if self.people is None:
             return ""
-        return f"; {MEASURES[measure]}{question.about} of {counted(self.people, 'person', 'people')} {case}"
+        return f"; {MEASURES[measure]}{question.about} of {counted(self.people, 'respondent', 'respondents')} {case}"
 
     @cached_property
     def reason(self) -> str:
@@ -499,7 +501,7 @@ class Mechanisms(TableResult):
         ]
         if better:
             number, one = min(better, key=operator.itemgetter(0))
-            needs = f"needs {number / own:.0%} of the people".replace("%", " %")
+            needs = f"needs {percent(number / own, 0)} of the respondents"
             column = f"{needs} here" if asked == "people" else f"has a smaller {MEASURES[asked]} here"
             ratio = one.criterion / recommended.criterion
             larger = f"its {words.smallest} is {times_larger(ratio)}"
@@ -665,11 +667,11 @@ def better_mechanism(
     shorter = f"reports of {bits_text(best.bits)} bits instead of {bits_text(design.report_bits)}"
     if part < WORTH_NAMING:
         yield (
-            f"Another mechanism: at the same epsilon, {best.name} would need about {100 * part:.2g} % of the people "
-            f"for the same {words.error}, and {shorter}."
+            f"Another mechanism: at the same epsilon, {best.name} would need about {100 * part:.2g} % of the "
+            f"respondents for the same {words.error}, and {shorter}."
         )
     elif best.bits < FAR_SHORTER * design.report_bits:
         yield (
             f"Another mechanism: at the same epsilon, {best.name} would need {shorter}, and about {100 * part:.3g} % "
-            f"of the people for the same {words.error}."
+            f"of the respondents for the same {words.error}."
         )

@@ -304,14 +304,14 @@ class OpenPlan(SurveyPlan):
         found = np.where(smallest <= 1, smallest, np.nan)
         return [
             Column("epsilon", each, "epsilon", partial(self.shown_epsilons, each)),
-            Column("people", np.tile(np.array(numbers, dtype=np.int64), len(chosen)), "people"),
+            Column("people", np.tile(np.array(numbers, dtype=np.int64), len(chosen)), "respondents"),
             Column("smallest_share", smallest, "smallest share (%)", [x or "none" for x in percent_cells(found, 2)]),
             Column("lower_bound", least, "lower bound (%)", percent_cells(least, 2)),
         ]
 
     def title(self, *_: Any, **options: Any) -> str:
         """Return the line above the grid."""
-        return "Smallest share that is found, by epsilon and number of people"
+        return "Smallest share that is found, by epsilon and number of respondents"
 
     def notes(self, *_: Any, **options: Any) -> list[str]:
         """Return the sentence that answers the question."""
@@ -331,7 +331,7 @@ class OpenPlan(SurveyPlan):
         yield f"Design: {design.summary()}; {bits:.1f} bits of possible answers, {report} bits per report."
         yield (
             "No protocol with one private report per person finds a value of which nothing is known beforehand with "
-            f"that probability if fewer than {percent(self.lower_bound)} hold it."
+            f"that probability if its share is below {percent(self.lower_bound)}."
         )
         yield f"The search takes about {self.steps:.1g} steps."
         yield from self.advice()
@@ -341,27 +341,28 @@ class OpenPlan(SurveyPlan):
         return plain_table(self.printed()._replace(notes=()))
 
     def _solution(self) -> str:
-        people, chance = counted(self.people, "person", "people"), f"with a probability of {level_text(self.power)}"
+        people = counted(self.people, "respondent", "respondents")
+        chance = f"with a probability of {level_text(self.power)}"
         if self.share is not None:
-            return f"{people} are needed to find a value that {percent(self.share)} hold {chance}"
+            return f"{people} are needed to find a value with a share of {percent(self.share)} {chance}"
         if self.smallest_share <= 1:
-            return f"Among {people}, a value that {percent(self.smallest_share)} hold is found {chance}"
-        return f"Among {people}, not even a value that all hold is found {chance}"
+            return f"Among {people}, a value with a share of {percent(self.smallest_share)} is found {chance}"
+        return f"Among {people}, not even a value with a share of 100 % is found {chance}"
 
     def advice(self) -> tuple[str, ...]:
         """Say what else to consider."""
         listed = self.listed_share(ADVISED_LIST)
         shorter = (
-            "The number of people that a share takes grows with the bits of the possible answers: a smaller alphabet "
-            "or shorter answers find smaller shares."
+            "The number of respondents that a share requires grows with the bits of the possible answers: a smaller "
+            "alphabet or shorter answers find smaller shares."
         )
         expected = (
-            f"Of a list of {ADVISED_LIST:,} expected values, those that {percent(listed)} hold are found with the same "
-            "probability (expected)."
+            f"Of a list of {ADVISED_LIST:,} expected values, those with a share of {percent(listed)} are found with "
+            "the same probability (expected)."
         )
         again = (
-            "If people can be asked a second time, what was found becomes the list of answers of another mechanism, "
-            "which needs fewer people."
+            "If you can ask a second time, the values that were found become the list of answers of another mechanism, "
+            "which needs fewer respondents."
         )
         return (shorter, expected, again) if listed < self.smallest_share else (shorter, again)
 

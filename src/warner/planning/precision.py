@@ -179,8 +179,8 @@ class PlanningQuestion:
 
     @property
     def unit(self) -> str:
-        """What half-widths and errors are in, when they are written."""
-        return "percentage points" if self.numbers is None else "the unit of the answers"
+        """The unit in which half-widths and errors are written."""
+        return "percentage points" if self.numbers is None else "unit of the answers"
 
     @property
     def scale(self) -> float:

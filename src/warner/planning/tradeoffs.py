@@ -179,7 +179,7 @@ class Tradeoff(SurveyPlan):
         pairs = [(precision, float(n)) for precision in planned for n in people]
         each = np.repeat(np.array(epsilons, dtype=np.float64), len(people))
         columns = [Column("epsilon", each, "epsilon", partial(self.shown_epsilons, each))]
-        columns.append(Column("people", np.tile(np.array(people, dtype=np.int64), len(epsilons)), "people"))
+        columns.append(Column("people", np.tile(np.array(people, dtype=np.int64), len(epsilons)), "respondents"))
         for measure in planned[0].measures:
             reached = np.array([getattr(precision, measure)(n) for precision, n in pairs])
             shown = partial(cells, self.question.scale * reached)
@@ -188,7 +188,7 @@ class Tradeoff(SurveyPlan):
 
     def title(self, *_: Any, **options: Any) -> str:
         """Return the line above the grid."""
-        return "Precision by epsilon and number of people"
+        return "Precision by epsilon and number of respondents"
 
     def notes(self, *_: Any, **options: Any) -> list[str]:
         """Return the sentences on the solution, the design and the interval."""
@@ -213,11 +213,11 @@ class Tradeoff(SurveyPlan):
         """Write the grid with a row for each number of people, and a column for each epsilon."""
         table = self.table(epsilons, people)
         names = list(dict.fromkeys(table["epsilon"].tolist()))
-        columns = {"people": cells(table["people"][: len(table["people"]) // len(names)])}
+        columns = {"respondents": cells(table["people"][: len(table["people"]) // len(names)])}
         reached = self.question.scale * table[self.measure].reshape(len(names), -1)
         shown = self.shown_epsilons(np.array(names))
         columns |= {f"epsilon {name}": cells(row) for name, row in zip(shown, reached, strict=True)}
-        title = f"{MEASURES[self.measure].capitalize()} in {self.question.unit}, by people and epsilon"
+        title = f"{MEASURES[self.measure].capitalize()} ({self.question.unit}), by respondents and epsilon"
         return plain_table(Printed(columns, title))
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:

@@ -43,7 +43,7 @@ def sentences(plan: Plan) -> Iterator[str]:
 
 def solution(plan: Tradeoff) -> str:
     """Answer the question of a plan."""
-    question, people = plan.question, counted(plan.people, "person", "people")
+    question, people = plan.question, counted(plan.people, "respondent", "respondents")
     about = question.about if question.share_asked is None else f" for a share of {share_text(question.share_asked)}"
     epsilon, measure = f"epsilon {plan.design.shown_epsilon()}", with_article(plan.measure)
     if plan.solved_for == "people":
@@ -67,7 +67,7 @@ def solution(plan: Tradeoff) -> str:
 def _usual(plan: Plan) -> Iterator[str]:
     """Sentence with the number for a usual share, if the plan is for the least favorable one."""
     if plan.usual is not None:
-        enough = f"{counted(plan.usual.people, 'person is', 'people are')} enough"
+        enough = f"{counted(plan.usual.people, 'respondent is', 'respondents are')} enough"
         if plan.solved_for != "people":
             enough = f"it is {capped(plan.usual.half_width)}"
         yield f"For an answer with a true share of {share_text(plan.usual.share)}, {enough}."
@@ -103,8 +103,8 @@ def design_effect(plan: Tradeoff) -> Iterator[str]:
     if effect is not None:
         drawn = "as given" if effect.pilot is None else "the sample is drawn like the pilot"
         yield (
-            f"Design effect: {plan.design_effect:.3g} ({drawn}); the sample needs that many times the people of a "
-            "simple random sample."
+            f"Design effect: {plan.design_effect:.3g} ({drawn}); the required sample size is that many times the "
+            "size of a simple random sample."
         )
 
 
@@ -115,7 +115,7 @@ def _smallest_share(plan: Plan) -> str:
     about = "an answer" if plan.answer is None or plan.design.alike is not None else f"the answer {quoted(plan.answer)}"
     return (
         f"Smallest share: {about} stands out from the noise with probability {power} if "
-        f"{share_text(plan.smallest_share)} of people hold it."
+        f"its true share is {share_text(plan.smallest_share)}."
     )
 
 
