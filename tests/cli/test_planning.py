@@ -126,7 +126,7 @@ def test_a_mean_and_a_quantile_are_planned_in_the_unit_of_the_answers(tmp_path: 
     made = plan(wave, half_width=2, quantity="mean")
     assert f"{made.people:,} respondents are needed for an interval half-width of 2 for the mean" in printed
     assert "cutoff response" in printed
-    assert "Interval half-width in the unit of the answers" in printed
+    assert "Interval half-width (unit of the answers)" in printed
     by_json = json.loads(succeeds(tmp_path, *asked, "--quantity", "mean", "--half-width", "2", "--json"))
     assert by_json == json.loads(made.to_json())
     quantile = succeeds(tmp_path, *asked, "--quantity", "0.9", "--people", "5000", "--population", "uniform")

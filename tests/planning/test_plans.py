@@ -126,7 +126,7 @@ def test_a_plan_for_the_least_favorable_share_also_has_the_number_for_ten_percen
     made = plan(1000, epsilon=1, half_width=0.01)
     assert made.usual is not None
     assert made.usual.people == plan(made.design, half_width=0.01, share=0.1).people < made.people
-    assert f"For an answer with a true share of 10 %, {made.usual.people:,} people are enough." in first_line(made)
+    assert f"For an answer with a true share of 10 %, {made.usual.people:,} respondents are enough." in first_line(made)
     given = plan(1000, epsilon=1, people=10_000)
     assert given.usual is not None
     assert given.usual.people == 10_000

@@ -312,14 +312,14 @@ class Discovery(TableResult):
         pairs = list(zip(values[shown].tolist(), table["other"][shown].tolist(), strict=True))
         if not self.tally.design.values.has_other:
             del table["other"]
-        estimates = Estimates(*(table[name][shown] for name in ("share", "low", "high")), unit="share")
+        share, low, high = (table[name][shown] for name in ("share", "low", "high"))
         interval = f"{level_text(self.level)} interval (population, %)"
         return [
             *starmap(Column, (by | {"value": values} | table).items()),
             *(Column(heading=name, texts=labels(column[shown])) for name, column in by.items()),
             Column(heading="value", texts=[printable(str(told_apart(*pair))) for pair in pairs]),
             Column(heading="support", texts=partial(cells, table["support"][shown])),
-            *(column for column in estimates.columns("share", interval) if column.heading),
+            *(one for one in Estimates(share, low, high, unit="share").columns("share", interval) if one.heading),
             Column(heading="adjusted p", texts=partial(p_value_cells, table["adjusted"][shown])),
         ]
 

@@ -413,7 +413,8 @@ class Check(TableResult):
         columns.append(Column(heading="p", texts=partial(p_value_cells, self._p_values[order])))
         spent = self.findings[0].epsilon_at_least if len(self.findings) == 1 else None
         if spent is not None:
-            columns.append(Column(heading="epsilon at least", texts=partial(map, rounded_down, spent[order].tolist())))
+            bounds = [rounded_down(bound) for bound in spent[order].tolist()]
+            columns.append(Column(heading="epsilon at least", texts=bounds))
         verdicts = np.where(self.tally.answered, np.where(fits, "fits", "does not fit"), "no reports")
         return [*columns, Column(heading="verdict", texts=verdicts[order].tolist())]
 
