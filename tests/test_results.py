@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from warner import RandomizedResponse, Tally, estimate, estimate_groups
+from warner import RandomizedResponse, Tally, check, estimate, estimate_groups
 from warner.arrays import objects
 from warner.results import (
     Column,
@@ -271,6 +271,12 @@ def test_options_of_a_table_can_be_given_by_their_places() -> None:
     assert Grid().printed(3).title == "Grid of 3 rows"
     with pytest.raises(TypeError, match="positional"):
         Shares().table(True)
+
+
+def test_columns_with_one_heading_are_both_shown() -> None:
+    tally = Tally(RandomizedResponse(["yes", "no"], epsilon=1), [[4, 6], [5, 5]], by=("p",), groups=(("a",), ("b",)))
+    shown = check(tally).printed().columns
+    assert (sorted(shown["p"]), shown["p (2)"]) == (["a", "b"], ["1.000", "1.000"])
 
 
 def test_a_table_can_be_left_out_of_the_json_document() -> None:

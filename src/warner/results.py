@@ -190,7 +190,10 @@ class TableResult(Result):
 
     def printed(self, *given: Any, **options: Any) -> Printed:
         """Return the table for a paper: headings and texts, a title and notes."""
-        texts = {column.heading: column.shown() for column in self.columns(*given, **options) if column.heading}
+        texts: dict[str, list[str]] = {}
+        for column in self.columns(*given, **options):
+            if column.heading:  # a group may be named like another column
+                texts[f"{column.heading} (2)" if column.heading in texts else column.heading] = column.shown()
         return Printed(texts, self.title(*given, **options), tuple(map(sentence, self.sentences(*given, **options))))
 
     def text(self, *given: Any, **options: Any) -> str:

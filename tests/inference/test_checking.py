@@ -507,7 +507,7 @@ def test_one_bad_chance_in_many_groups_is_no_misfit() -> None:
     assert found.fits
     assert found.overall_p_value == 1
     assert found.text().startswith("The reports fit the design in all 40 groups")
-    assert "... and 20 more rows" in found.text()
+    assert "... and 20 more groups" in found.text()
 
 
 def test_too_few_simulations_are_told() -> None:

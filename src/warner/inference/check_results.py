@@ -38,7 +38,7 @@ from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, described, has_
 from warner.inference.binomial import at_least, at_most
 from warner.reports.tallies import holds_every_answer
 from warner.results import Column, TableResult, check_level, plain
-from warner.typesetting import amount_cells, labels, p_value_cells, plain_table
+from warner.typesetting import Printed, amount_cells, labels, p_value_cells, plain_table
 from warner.words import (
     conjoined,
     counted,
@@ -270,8 +270,6 @@ class Check(TableResult):
         The test that all collections of a pool come from one population.
     """
 
-    rows_key = ""
-
     tally: Collected
     level: float
     simulations: int
@@ -384,10 +382,13 @@ class Check(TableResult):
         """The groups, the smallest p-values first; groups without reports are the last."""
         return np.argsort(self._p_values, kind="stable")
 
-    def columns(self) -> list[Column]:
+    def columns(self, *, rows: int | None = None) -> list[Column]:
         """Return a row for each group: its reports, the p-value of each test, the p-value of all, and the verdict.
 
-        Readers see the smallest p-values first.
+        Parameters
+        ----------
+        rows : int, optional
+            How many groups readers see, those with the smallest p-values first; all if not given.
         """
         names, reports = self.tally.group_names(), np.atleast_1d(self.tally.n)
         tests: dict[str, tuple[str, Array]] = {}
@@ -396,7 +397,7 @@ class Check(TableResult):
             tests |= {f"{test.name}{where}": (f"{SHORT_NAMES[test.name]}{where}", test.p_value) for test in part.tests}
         if self.agreement is not None:
             tests[self.agreement.name] = SHORT_NAMES[self.agreement.name], self.agreement.p_value
-        order, fits = self._order, np.atleast_1d(self.group_fits)
+        order, fits = self._order[:rows], np.atleast_1d(self.group_fits)
         columns = [
             Column("group", objects(names)),
             Column("reports", reports),
@@ -415,18 +416,18 @@ class Check(TableResult):
         if spent is not None:
             bounds = [rounded_down(bound) for bound in spent[order].tolist()]
             columns.append(Column(heading="epsilon at least", texts=bounds))
-        verdicts = np.where(self.tally.answered, np.where(fits, "fits", "does not fit"), "no reports")
-        return [*columns, Column(heading="verdict", texts=verdicts[order].tolist())]
+        verdicts = np.where(self.tally.answered[order], np.where(fits[order], "fits", "does not fit"), "no reports")
+        return [*columns, Column(heading="verdict", texts=verdicts.tolist())]
 
-    def title(self) -> str:
+    def title(self, *_: Any, **options: Any) -> str:
         """Return the line above the table."""
         return "Fit of the reports to their design"
 
-    def notes(self) -> list[str]:
+    def notes(self, *_: Any, **options: Any) -> list[str]:
         """Return the verdict, the reports that were checked, and whether a test is approximate."""
         return [self.verdict(), self._heading(), *self._approximate()]
 
-    def facts(self) -> Document:
+    def json_fields(self) -> Document:
         """Return designs, level, the overall verdict, and a list of groups, or a single one.
 
         Numbers of a group without reports are null, and an infinite bound on epsilon is the text "inf".
@@ -467,7 +468,9 @@ class Check(TableResult):
     def text(self) -> str:
         """Return the verdict, its reasons, and what cannot be detected."""
         seen = all(part.sees_more_noise for part in self.findings)
-        table = plain_table(self.printed()._replace(title="", notes=()), GROUPS_SHOWN)
+        table = [plain_table(Printed(self.printed(rows=GROUPS_SHOWN).columns))] if self.tally.by else []
+        hidden = len(self._order) - GROUPS_SHOWN
+        table += [f"... and {counted(hidden, 'more group', 'more groups')}"] if table and hidden > 0 else []
         said = [
             *(sentence for part in self._numbered() for sentence in part),
             *self._too_few(),
@@ -478,7 +481,7 @@ class Check(TableResult):
             + (NOT_DETECTED_IN_POOLS if self.agreement is not None else ""),
         ]
         head = wrapped([self.verdict(), self._heading(), ""])
-        return "\n".join([head, *([table, ""] if self.tally.by else []), wrapped(said)])
+        return "\n".join([head, *table, *([""] if table else []), wrapped(said)])
 
     # Sentences
 
