@@ -71,7 +71,7 @@ def test_a_saved_sample_is_estimated_as_the_file_was(folder: Path) -> None:
     )
     assert one == direct  # a number, or a column of it
     assert "Student's t" in succeeds(folder, "estimate", "wave.json", "--compare", "yes", "--between", "f,m")
-    assert "of people drawn alone" in succeeds(folder, "check", "wave.json")
+    assert "of respondents drawn alone" in succeeds(folder, "check", "wave.json")
     assert "neglected" in succeeds(folder, "groups", "wave.json")
 
 

@@ -528,7 +528,7 @@ class Check(TableResult):
         tally = self.tally
         weighted = approximate = ""
         if not tally.simple:
-            alone = "equally weighted ones" if tally.sample is None else "of people drawn alone"
+            alone = "equally weighted ones" if tally.sample is None else "of respondents drawn alone"
             weighted = f" (worth {np.sum(tally.effective):,.0f} {alone})"
             approximate = f" With {'weights' if tally.sample is None else 'this sample'}, p is approximate."
         most = "at most " if len(tally.parts) > 1 else ""
@@ -619,26 +619,26 @@ class Check(TableResult):
 
 
 CAUSES = (
-    "Possible causes: {noise} than claimed was added, so that people gave away more than the epsilon of the "
+    "Possible causes: {noise} than claimed was added, so that respondents gave away more than the epsilon of the "
     "design; some answers were never offered to respondents; part of the reports is constant or otherwise made "
     "up; or the design file is the wrong one, or has other answers. The estimates rely on the design: find the "
     "cause first."
 )
 CAUSES_OF_DISAGREEMENT = (
     "Possible causes of different shares in the collections: respondents who do not follow the instructions of a "
-    "design (noncompliance); different people in the collections; or a wrong design file. An estimate from all "
+    "design (noncompliance); different respondents in the collections; or a wrong design file. An estimate from all "
     "collections together averages shares that differ: estimate each collection by itself, or model the noncompliance "
     "(warner.noncompliance)."
 )
 NOT_DETECTED = (
-    "No such check can detect more noise than claimed, reports made up uniformly at random, or people who did not "
+    "No such check can detect more noise than claimed, reports made up uniformly at random, or respondents who did not "
     "answer honestly. All of these look like honest answers from another population. A good fit is no proof."
 )
 
 
 NOT_DETECTED_BY_TYPES = (
-    "No such check can detect people who did not answer honestly, or reports that were made up by the rules of the "
-    "design. They look like honest answers from another population. A good fit is no proof."
+    "No such check can detect respondents who did not answer honestly, or reports that were made up by the rules of "
+    "the design. They look like honest answers from another population. A good fit is no proof."
 )
 
 NOT_DETECTED_IN_POOLS = " In a pool they are detected where they change the shares of the collections differently."
@@ -682,8 +682,8 @@ def _collection(part: Findings, group: int) -> Document:
 
 MISFITS_NAMED = 3  # in the text, of each group
 NOT_SEEN = (
-    "No such check can detect other odds than claimed, crafted reports with honest directions, or people who did not "
-    "answer honestly. A good fit is no proof; warner audit tests a client itself."
+    "No such check can detect other odds than claimed, crafted reports with honest directions, or respondents who "
+    "did not answer honestly. A good fit is no proof; warner audit tests a client itself."
 )
 
 
@@ -779,7 +779,7 @@ class OpenCheck(TableResult):
         basis = (
             f"{reports_counted(self.tally.n, weighted=False)}, claimed epsilon {self.tally.shown_epsilon()}, level "
             f"{level_text(self.level)}. {compared} of levels, of digits of directions and of copies of one direction, "
-            "which are drawn whatever people hold, were compared with their exact laws. If the reports fit, data at "
+            "which do not depend on the true answers, were compared with their exact laws. If the reports fit, data at "
             "least this extreme occur with probability at most p."
         )
         return "\n".join([wrapped([self.verdict(), basis, *self._misfits()]), "", wrapped([NOT_SEEN])])
