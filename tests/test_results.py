@@ -324,6 +324,8 @@ def test_notes_may_be_an_attribute() -> None:
 
 def test_a_table_without_rows_is_its_title_and_sentences() -> None:
     assert plain_table(Noted().printed(0)) == "Grid of 0 rows\nWeights count as 10 reports."
+
+
 def test_texts_are_cut_except_in_the_last_column_which_fills_the_line() -> None:
     lines = plain_table(Printed({"a": ["x" * 60], "b": ["y" * 60], "c": ["z" * 90]})).splitlines()
     assert [len(text) for text in lines[1].split()] == [40, 40, 40]
