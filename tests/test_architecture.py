@@ -95,7 +95,7 @@ def imports(module: str) -> list[tuple[str, bool]]:
 
 
 def ours(module: str) -> bool:
-    return module not in {"__init__", "__main__", "names"}
+    return module not in {"__init__", "__main__"}
 
 
 def test_every_room_has_its_place_in_the_arrow() -> None:
@@ -175,7 +175,7 @@ def method_names(text: str) -> list[int]:
 
 # The public names include functions that are called like methods.
 def test_what_is_known_of_a_method_stands_in_the_registry() -> None:
-    others = {module: text for module, text in TEXTS.items() if room(module) not in {"estimators", "names"}}
+    others = {module: text for module, text in TEXTS.items() if room(module) not in {"estimators", "__init__"}}
     spelled = {module: method_names(text) for module, text in others.items()}
     assert not {module: lines for module, lines in spelled.items() if lines}
 
@@ -280,7 +280,7 @@ def test_the_map_has_one_line_for_each_package_and_each_module_at_the_top() -> N
     contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     lines = contributing.partition("src/warner/\n")[2].partition("tests/")[0].splitlines()
     named = [line.split()[0] for line in lines if line.strip()]
-    files = [f"{module}.py" for module in MODULES if "/" not in module and module != "__init__"]
+    files = [f"{module}.py" for module in MODULES if "/" not in module]
     assert sorted(named) == sorted(files + [f"{package}/" for package in PACKAGES if "/" not in package])
 
 

@@ -1,10 +1,8 @@
-"""The face of the project: what is public, what it costs to import, what the files beside the code say.
-
-It tests names.py.
-"""
+"""The face of the project: what is public, what it costs to import, what the files beside the code say."""
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import inspect
 import re
@@ -18,7 +16,6 @@ import pytest
 import yaml
 
 import warner
-import warner.names
 from warner.reports.randomizing import randomize
 
 if TYPE_CHECKING:
@@ -91,9 +88,19 @@ def test_importing_is_cheap() -> None:
         assert done.stdout.strip() == str(loaded)
 
 
+def test_type_checkers_see_the_public_names_where_they_are() -> None:
+    stub = ast.parse(Path(warner.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    seen = {alias.asname: (node.module, alias.name) for node in imports for alias in node.names}
+    assert len(imports) == len(seen)  # each once
+    assert set(seen) == set(warner.__all__)
+    for name, (module, original) in seen.items():
+        assert name == original
+        assert getattr(warner, name) is getattr(importlib.import_module(str(module)), name)
+
+
 def test_names_that_are_loaded_late_are_like_any_others() -> None:
     assert {*warner.__all__, "__all__", "__version__"} <= set(dir(warner))
-    assert all(getattr(warner, name) is getattr(warner.names, name) for name in warner.__all__)
     everything: dict[str, object] = {}
     exec("from warner import *", everything)
     assert set(warner.__all__) == set(everything) - {"__builtins__"}

@@ -1,53 +1,100 @@
 """Estimate what people would have answered, from answers that were randomized on their side."""
 
-# The public names stand in `warner.names`. Each is loaded, with what it needs and nothing else, when it is asked for:
-# the command `warner` runs after this file, and answers Ctrl-C even while its libraries load.
-TYPE_CHECKING = False  # as in `typing`, whose import would take longer than this file
-if TYPE_CHECKING:
-    from warner.names import *  # noqa: F403 - they are listed there, and only there
-    from warner.names import __all__ as __all__
+# Each public name, in the order of a survey, and the module that has it. That module is imported when the name is first
+# used: the command `warner` runs after this file, and answers Ctrl-C even while its libraries load. Type checkers read
+# `__init__.pyi`; a test compares the two.
+_MODULE_OF = {
+    "RandomizedResponse": "warner.designs",
+    "Channel": "warner.designs",
+    "SubsetSelection": "warner.designs",
+    "UnaryEncoding": "warner.designs",
+    "BitFlips": "warner.designs",
+    "LocalHashing": "warner.designs",
+    "HadamardResponse": "warner.designs",
+    "ProjectiveGeometry": "warner.designs",
+    "Memoized": "warner.designs",
+    "Memo": "warner.designs",
+    "Product": "warner.designs",
+    "SquareWave": "warner.designs",
+    "CutoffResponse": "warner.designs",
+    "grid": "warner.designs",
+    "OpenDomain": "warner.designs",
+    "surveys": "warner.surveys",
+    "load_design": "warner.designs",
+    "tally": "warner.reports.counting",
+    "Tally": "warner.reports.tallies",
+    "pool": "warner.reports.tallies",
+    "Pool": "warner.reports.tallies",
+    "OpenTally": "warner.reports.open_tallies",
+    "simulate": "warner.simulate",
+    "metrics": "warner.metrics",
+    "estimate": "warner.estimation",
+    "Estimate": "warner.estimation",
+    "estimate_groups": "warner.groups.group_estimates",
+    "GroupEstimates": "warner.groups.group_estimates",
+    "inv": "warner.estimators",
+    "inv_n": "warner.estimators",
+    "inv_p": "warner.estimators",
+    "mle": "warner.estimators",
+    "shrink": "warner.estimators.shrinkage",
+    "smooth": "warner.estimators.smoothing",
+    "ibu": "warner.estimators",
+    "channel_mle": "warner.estimators",
+    "ChannelOperator": "warner.designs",
+    "Fit": "warner.estimators",
+    "certificate": "warner.estimators",
+    "Certificate": "warner.estimators",
+    "compare_samples": "warner.inference.comparisons",
+    "Comparison": "warner.inference.comparisons",
+    "check": "warner.inference.checking",
+    "Check": "warner.inference.check_results",
+    "OpenCheck": "warner.inference.check_results",
+    "discover": "warner.discovery.discoveries",
+    "Discovery": "warner.discovery.discoveries",
+    "regress": "warner.regression.regressions",
+    "Regression": "warner.regression.regressions",
+    "associate": "warner.association.associations",
+    "Association": "warner.association.associations",
+    "explain": "warner.explanation.explanations",
+    "Explanation": "warner.explanation.explanations",
+    "plan": "warner.planning.plans",
+    "Plan": "warner.planning.plans",
+    "NumberPlan": "warner.planning.plans",
+    "OpenPlan": "warner.planning.plans",
+    "mechanisms": "warner.planning.mechanisms",
+    "Mechanisms": "warner.planning.mechanisms",
+    "noncompliance": "warner.noncompliance",
+    "audit": "warner.auditing.audits",
+    "Audit": "warner.auditing.audits",
+}
+__all__ = list(_MODULE_OF)
 
-    __version__: str
-else:
-    import sys
 
-    def __getattr__(name: str) -> object:
-        """Give a public name, or one of the modules that come with them."""
-        if name == "__version__":
-            return _version()
-        modules = _modules()
-        if name == "__all__":
-            return [*modules]
-        if name in modules:
-            from importlib import import_module
+def __getattr__(name: str) -> object:
+    """Import a public name on first use."""
+    if name == "__version__":
+        return _version()
+    if name not in _MODULE_OF:
+        import sys
 
-            module = import_module(modules[name])
-            public = module if module.__name__ == f"warner.{name}" else getattr(module, name)
-            globals()[name] = public  # found at once from now on
-            return public
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])
+    from importlib import import_module
 
-    def _modules(known: dict[str, str] = {}) -> dict[str, str]:  # noqa: B006 - filled once
-        """Give the public names in their order, each with its module: `warner.names` is read, and not run."""
-        if not known:
-            import ast
+    module = import_module(_MODULE_OF[name])
+    is_module = module.__name__ == f"warner.{name}"  # such as `surveys`
+    globals()[name] = public = module if is_module else getattr(module, name)
+    return public
 
-            tree = ast.parse(__spec__.loader.get_data(__file__.replace("__init__", "names")))
-            imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-            module_of = {alias.name: node.module for node in imports for alias in node.names}
-            (listed,) = [node.value for node in tree.body if isinstance(node, ast.Assign)]
-            for name in ast.literal_eval(listed):
-                known[name] = f"warner.{name}" if module_of[name] == "warner" else module_of[name]
-        return known
 
-    def _version() -> str:
-        from importlib.metadata import PackageNotFoundError, version  # which takes as long as many of our modules
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF, "__version__"})
 
-        try:
-            return version("warner")
-        except PackageNotFoundError:  # a source tree that is not installed
-            return "0+unknown"
 
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *_modules(), "__all__", "__version__"})
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
+    try:
+        return version("warner")
+    except PackageNotFoundError:  # a source tree that is not installed
+        return "0+unknown"
