@@ -1,4 +1,9 @@
-"""Libraries that are loaded when they are first used: what a command does not need costs it nothing."""
+"""Libraries that are imported on first use.
+
+Two measured savings of processor time in `warner estimate` on a small file (255 ms, Python 3.11) keep this module. The
+parts of NumPy that `scipy.special` imports without need, mostly `numpy.f2py` and `numpy.testing`, take 42 ms; neither
+NumPy nor SciPy has a public way to leave them out. Narwhals takes 14 ms.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +31,10 @@ def on_first_use(name: str) -> Any:
 
 
 def postpone_parts_of_numpy() -> None:
-    """Let f2py, testing, polynomial and other parts of NumPy stand for themselves until they are used.
+    """Replace the parts of NumPy that are not imported yet by modules that import them on first use.
 
-    NumPy loads them when they are asked for; `scipy.special` asks for each name that NumPy has, and copies it: a third
-    of the time that `import numpy, scipy.special` takes. For a process that is ours: NumPy itself is changed.
+    NumPy imports f2py, testing, polynomial and others on first use, too, but `scipy.special` copies every public name
+    of NumPy, which imports them all. This changes NumPy itself, so only the command line calls it, never the library.
     """
     import numpy as np
 

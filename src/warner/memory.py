@@ -1,4 +1,8 @@
-"""How much memory there is, so that what does not fit is refused before it is taken."""
+"""Available memory, so that work that does not fit raises an error before it begins.
+
+`psutil` would be one more dependency, and it does not read the limit of a container, which is often far below the
+memory of the machine.
+"""
 
 from __future__ import annotations
 

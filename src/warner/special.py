@@ -1,4 +1,8 @@
-r"""Special functions that SciPy lacks: Stirling's remainder, the deviance, and beta tails that are never NaN."""
+r"""Special functions that SciPy lacks: Stirling's remainder, an exact deviance, and beta tails that are never NaN.
+
+`scipy.special.kl_div` is the same deviance, but loses its digits by cancellation: of the counts 1e9 and 1e9 + 1 it
+returns 0 instead of 5e-10. Stirling's remainder is not in SciPy, and its beta tails are NaN at isolated values.
+"""
 
 from __future__ import annotations
 
