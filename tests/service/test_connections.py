@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from contextlib import ExitStack
@@ -121,6 +122,55 @@ def test_a_connection_serves_several_requests(patient: Listener) -> None:
     again = WHOLE.replace(b"Connection: close", b"Connection: keep-alive")
     received = exchanged(patient.port, again * 3 + WHOLE)
     assert received.count(b"HTTP/1.1 200 ") == 4
+
+
+def test_requests_that_wait_in_line_may_be_longer_than_one_head(patient: Listener) -> None:
+    again = WHOLE.replace(b"Connection: close", b"Connection: keep-alive\r\nX: " + b"a" * (MOST_HEADER_BYTES // 2))
+    received = exchanged(patient.port, again * 20 + WHOLE)
+    assert received.count(b"HTTP/1.1 ") == received.count(b"HTTP/1.1 200 ") == 21
+
+
+async def absent(scope: Any, receive: Any, send: Any) -> None:
+    """Reply before the body is read, and keep the connection."""
+    await send({"type": "http.response.start", "status": 404, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body"})
+
+
+def test_a_body_that_comes_after_its_reply_is_no_head() -> None:
+    body = b" " * 8 * MOST_HEADER_BYTES
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with listening(absent) as listener, connected(listener) as connection:
+        connection.sendall(head)
+        received = connection.recv(65536)
+        connection.sendall(body + b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        while piece := connection.recv(65536):
+            received += piece
+    assert received.count(b"HTTP/1.1 ") == received.count(b"HTTP/1.1 404 ") == 2
+
+
+def test_a_body_that_trickles_after_its_reply_is_cut_off() -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
+    with listening(absent, deadline=SHORT) as listener:
+        received, taken = trickled(listener, [head, *[b" "] * 100])
+    assert taken < 60
+    assert received.count(b"HTTP/1.1 ") == received.count(b"HTTP/1.1 404 ") == 1
+
+
+def test_the_deadline_of_a_reply_outlasts_work_after_the_reply_before() -> None:
+    async def busy(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/first":
+            await absent(scope, receive, send)
+            await asyncio.sleep(SHORT)  # it ends while the second request is answered
+        else:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+    requests = b"GET /first HTTP/1.1\r\nHost: x\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\n\r\n"
+    with listening(busy, reply_deadline=2 * SHORT) as listener, connected(listener) as connection:
+        connection.sendall(requests)
+        received = connection.recv(65536)
+        assert connection.recv(65536) == b""  # it is closed, before the time of the socket is over
+    assert received.count(b"HTTP/1.1 404 ") == 1
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,12 @@
 uvicorn waits for a slow request as long as its client likes, and refuses everybody while a thousand idle connections
 are open. Here a request has some seconds from its first byte (or from the connection) to its last, and its reply as
 many more; and when too many connections are open, those that have waited longest are closed first.
+
+uvicorn has no setting for these limits, so a `Connection` stands on both sides of uvicorn's protocol and uses public
+interfaces only. As an `asyncio.Protocol` it sees the bytes that come in; as an ASGI application it sees where a request
+begins, and where the request and its reply end. The parts of uvicorn that are not documented are the arguments with
+which its server makes a protocol, and `startup`, which is replaced because only there can a TLS handshake have a
+deadline.
 """
 
 from __future__ import annotations
@@ -14,14 +20,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 if TYPE_CHECKING:
     import socket
     import ssl
     from collections.abc import Iterator
 
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 REQUEST_SECONDS = 10.0  # seconds for a whole request
 REPLY_SECONDS = 30.0  # seconds for its reply
@@ -32,104 +37,130 @@ MOST_REFUSED_BYTES = 1024 * 1024  # bytes of a request that is refused already
 MOST_CONNECTIONS = 4096
 MOST_UNACCEPTED = 2048  # connections that wait to be accepted
 HEADERS_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+BODY_HEADERS = {b"content-length", b"transfer-encoding"}  # headers of a request that has a body
 
 
-class HeadTooLargeError(ValueError):
-    """More headers than any browser sends."""
+class Connection(asyncio.Protocol):
+    """One connection with deadlines, between its socket, uvicorn and the application.
 
+    Attributes
+    ----------
+    due : float
+        When the connection is closed, in the time of the loop.
+    """
 
-class Connection(HttpToolsProtocol):
-    """One connection, with a time when it is cut off."""
+    transport: asyncio.Transport
 
-    due = math.inf  # when it is closed
-    size = 0  # bytes of the request that were received
-    head = 0  # bytes of its address and headers
-    in_head = True  # whether headers are still being read
-    asked = False  # whether a whole request was read
-    unsent = 0  # bytes of replies that wait for the client to read
-    last_read = math.inf  # when there were none, or it has last read some
-    limits: ConnectionLimits
+    def __init__(self, http: Any, limits: ConnectionLimits) -> None:
+        self.http: asyncio.Protocol = http(app_state={"connection": self})
+        self.limits = limits
+        self.time = asyncio.get_running_loop().time
+        self.due = math.inf
+        self.size = 0  # bytes since the last event: the connection, the head of a request, or the end of its reply
+        self.begun = False  # whether `due` belongs to the request that is being read
+        self.complete = True  # whether the last request that was begun was read to its end
+        self.under_way = False  # whether a request is being answered
+        self.unsent = 0  # bytes of replies that wait for the client to read
+        self.last_read = math.inf  # when there were none, or the client last read some
+
+    # The side of the socket
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
-        super().connection_made(transport)
-        self.last_read = self.loop.time()
+        self.transport = transport
+        self.last_read = self.time()
         self.due = self.last_read + self.limits.deadline
-        if len(self.connections) > self.limits.connections:
-            self.limits.make_room(self.connections)
+        self.http.connection_made(transport)
+        self.limits.admit(self)
 
     def data_received(self, data: bytes) -> None:
         """Read a piece of a request."""
-        if self.due == math.inf and not self.under_way:  # on a kept connection, perhaps only ends of lines
-            self.due = self.loop.time() + self.limits.deadline
+        if self.complete and not self.begun and not self.under_way:
+            self._begin()
         self.size += len(data)
-        super().data_received(data)
-        if self.in_head and self.size > MOST_HEADER_BYTES:
-            self._refuse()
-        elif self.size > MOST_REFUSED_BYTES and not self.transport.is_closing():
+        self.http.data_received(data)
+        if self.size > MOST_REFUSED_BYTES:
             self.transport.abort()
+        elif self.size > MOST_HEADER_BYTES:  # if these bytes end the head, uvicorn calls the application before this
+            asyncio.get_running_loop().call_soon(self._bound_head)
+
+    def eof_received(self) -> bool | None:
+        """Pass on that the client sends no more."""
+        return self.http.eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self.limits.connections.discard(self)
+        self.http.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Pass on that the client reads too slowly."""
+        self.http.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Pass on that the client has read."""
+        self.http.resume_writing()
 
     def stalls(self, now: float) -> bool:
-        """Return whether the client has not read from a reply for too long, even if uvicorn has finished the reply."""
+        """Return True if the client has read nothing of a reply for too long, even of one that uvicorn has finished."""
         before, self.unsent = self.unsent, self.transport.get_write_buffer_size()
         if not self.unsent or self.unsent < before:
             self.last_read = now
         return now - self.last_read > self.limits.stalled
 
-    @property
-    def under_way(self) -> bool:
-        """True while a request is being answered."""
-        return self.cycle is not None and not self.cycle.response_complete
+    def _begin(self) -> None:
+        self.begun, self.due = True, self.time() + self.limits.deadline
 
-    def on_message_begin(self) -> None:
-        """Count from here."""
-        super().on_message_begin()
-        self.head, self.in_head, self.asked = 0, True, False
-        self.due = self.loop.time() + self.limits.deadline
-
-    def on_url(self, url: bytes) -> None:
-        """Read a piece of the address."""
-        self._counted(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Read a header."""
-        self._counted(len(name) + len(value) + 4)
-        super().on_header(name, value)
-
-    def _counted(self, size: int) -> None:
-        self.head += size
-        if self.head > MOST_HEADER_BYTES:
-            raise HeadTooLargeError
-
-    def on_headers_complete(self) -> None:
-        """Begin to answer."""
-        self.in_head = False
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """Wait for the reply; there is nothing more to read."""
-        super().on_message_complete()
-        self.asked, self.in_head, self.size = True, True, 0
-        self.due = self.loop.time() + (self.limits.reply_deadline if self.under_way else IDLE_SECONDS)
-
-    def on_response_complete(self) -> None:
-        """Wait for the next request, or for the end of one that was refused before it was read."""
-        super().on_response_complete()
-        if self.asked and not self.pipeline:
-            self.due = math.inf  # uvicorn closes idle connections
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP."""
-        if self.head > MOST_HEADER_BYTES:
-            self._refuse()
-        else:
-            super().send_400_response(msg)
-
-    def _refuse(self) -> None:
-        if not self.transport.is_closing():
+    def _bound_head(self) -> None:
+        in_head = self.complete and not self.under_way
+        if in_head and self.size > MOST_HEADER_BYTES and not self.transport.is_closing():
             self.transport.write(HEADERS_TOO_LARGE)
             self.transport.close()
+
+    # The side of the application
+
+    async def answer(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whose head was read, and note where the request and its reply end."""
+        size = len(scope["raw_path"]) + len(scope["query_string"])
+        size += sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+        if not self.begun:
+            self._begin()
+        self.size, self.under_way, self.complete = 0, True, False
+        if not any(name in BODY_HEADERS and value != b"0" for name, value in scope["headers"]):
+            self._read_whole()
+        answered = False
+
+        def end() -> None:
+            nonlocal answered
+            if not answered:  # an application may work on after its reply, while the next request is answered
+                answered, self.under_way, self.begun, self.size = True, False, False, 0
+                if self.complete:
+                    self.due = math.inf  # uvicorn closes idle connections
+
+        async def received() -> Message:
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body") and not answered:
+                self._read_whole()
+            return message
+
+        async def sent(message: Message) -> None:
+            await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                end()
+
+        try:
+            await (app if size <= MOST_HEADER_BYTES else _headers_too_large)(scope, received, sent)
+        finally:
+            end()
+
+    def _read_whole(self) -> None:
+        self.complete, self.due = True, self.time() + self.limits.reply_deadline
+
+
+async def _headers_too_large(scope: Scope, receive: Receive, send: Send) -> None:
+    headers = [(b"content-length", b"0"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 431, "headers": headers})
+    await send({"type": "http.response.body"})
 
 
 class ConnectionLimits:
@@ -144,20 +175,23 @@ class ConnectionLimits:
         connections: int = MOST_CONNECTIONS,
     ) -> None:
         self.deadline, self.reply_deadline, self.stalled = deadline, reply_deadline, stalled
-        self.connections = connections
+        self.most = connections
+        self.connections: set[Connection] = set()
 
-    def make_room(self, connections: set[Any]) -> None:
-        """Close the connections that have waited longest for the rest of a request: a twentieth of all."""
-        # One that was closed stays in the set until the loop comes round to it.
-        alive = [one for one in connections if not one.transport.is_closing()]
-        if len(alive) > self.connections:
-            waiting = sorted((one for one in alive if not one.under_way), key=lambda one: one.due)
-            for one in waiting[: max(1, len(alive) // 20)]:
-                one.transport.abort()
+    def admit(self, connection: Connection) -> None:
+        """Add a connection; if there are too many, close a twentieth: those that wait longest for a request."""
+        self.connections.add(connection)
+        if len(self.connections) > self.most:
+            # A connection that was closed stays in the set until the loop comes round to it.
+            alive = [one for one in self.connections if not one.transport.is_closing()]
+            if len(alive) > self.most:
+                waiting = sorted((one for one in alive if not one.under_way), key=lambda one: one.due)
+                for one in waiting[: max(1, len(alive) // 20)]:
+                    one.transport.abort()
 
-    def cut_off(self, connections: set[Any], now: float) -> None:
+    def cut_off(self, now: float) -> None:
         """Close the connections whose time is over."""
-        for one in [one for one in connections if one.due <= now or one.stalls(now)]:
+        for one in [one for one in self.connections if one.due <= now or one.stalls(now)]:
             one.transport.abort()
 
 
@@ -167,11 +201,13 @@ class Listener(uvicorn.Server):
     def __init__(
         self, app: ASGIApp, listening: socket.socket, limits: ConnectionLimits, context: ssl.SSLContext | None = None
     ) -> None:
-        self.protocol: type[Connection] = type("LimitedConnection", (Connection,), {"limits": limits})
+        async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+            await scope["state"].pop("connection").answer(app, scope, receive, send)
+
         super().__init__(
             uvicorn.Config(
-                app,
-                http=self.protocol,
+                answered,
+                http="httptools",
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -197,9 +233,10 @@ class Listener(uvicorn.Server):
     async def startup(self, sockets: object = None) -> None:
         """Begin to listen; a handshake has the time of a request."""
         await self.lifespan.startup()
-        connect = functools.partial(self.protocol, self.config, self.server_state, self.lifespan.state)
+        protocol: Any = self.config.http_protocol_class
+        http = functools.partial(protocol, config=self.config, server_state=self.server_state)
         server = await asyncio.get_running_loop().create_server(
-            connect,
+            lambda: Connection(http, self.limits),
             sock=self.listening,
             ssl=self.context,
             backlog=MOST_UNACCEPTED,
@@ -210,5 +247,5 @@ class Listener(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Look ten times a second for connections whose time is over."""
-        self.limits.cut_off(self.server_state.connections, asyncio.get_running_loop().time())
+        self.limits.cut_off(asyncio.get_running_loop().time())
         return bool(await super().on_tick(counter))
