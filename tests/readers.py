@@ -27,7 +27,7 @@ FORKS = """
 import json, os, signal, socket, sys, traceback
 sys.path[:] = json.loads(sys.argv[1])
 import narwhals.stable.v2, pyarrow  # and not pyreadstat, for which a test may put a module of its own
-from warner.reports.readstat import write_stream
+from warner.reports.readstat import write_streams
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait for a reader
 requests = socket.socket(fileno=0)
@@ -53,7 +53,7 @@ while True:
         os.close(file)
     sys.path[:], request = json.loads(message)
     try:
-        write_stream(request)
+        write_streams(request)
     except BaseException:  # with which Python would end
         traceback.print_exc()
         sys.stderr.flush()

@@ -102,14 +102,18 @@ def test_whatever_happens_to_a_reader_is_one_line(
 
 
 @posix
-def test_after_a_crash_other_files_are_read(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = stand_in(f"if 'bad' in file: {CRASH}", 3)
-    bad = path.rename(path.with_name("bad.sav"))
+@pytest.mark.parametrize("after", [0, 3])
+def test_after_a_crash_other_files_are_read(after: int, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = stand_in(f"if 'bad' in file: {CRASH}", after)
+    bad = path.rename(path.with_name("very-bad.sav"))  # the second in order
     path.write_bytes(b"anything")
     for _ in range(2):
-        with pytest.raises(ValueError, match=r"bad.sav cannot be read: it is damaged, and its reader crashed"):
+        with pytest.raises(ValueError, match=r"very-bad.sav cannot be read: it is damaged, and its reader crashed"):
             tally([path, bad], CODES)
         assert tally(path, CODES) == Tally(CODES, [2, 2], missing=2)
+    files = [str(path), str(bad), str(path)]
+    with pytest.raises(ValueError, match=r"very-bad.sav cannot be read: it is damaged, and its reader crashed"):
+        list(readstat.pieces("SPSS", files, {"answer": "number"}, 3))
     monkeypatch.chdir(path.parent)  # after the reader was started
     assert tally("survey.sav", CODES).n == 4
 

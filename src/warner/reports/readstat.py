@@ -1,11 +1,11 @@
 """What `pyreadstat` reads, in a child process: its C library may crash on a damaged file, and must not end ours.
 
-Both sides are here. The side that asks starts Python with `write_stream`, sends it a request, a JSON document, and
-reads a stream of Arrow from its standard output: for each file what it says of its columns, and all of its rows if they
-are few; or batches of rows. A child that came to its end exits with `ANSWERED`, and one that refused a file with
-`REFUSED`, and the reason as the last line of its complaints; any other has crashed. A child takes about a fifth of a
-second, nearly all of it for the import of two libraries, so that a small file costs one, and a large one one more for
-every query.
+Both sides are here. The parent starts Python with `write_streams` and sends it a request, a JSON document. For each
+file the child writes to its standard output one byte when it begins to read the file, and then a stream of Arrow: the
+metadata of the schema describe the columns, and the rows that were asked for follow. A child that came to its end exits
+with `ANSWERED`; one that rejected a file exits with `REFUSED` and the reason as the last line of standard error; any
+other exit is a crash. A child takes about a fifth of a second, nearly all of it for the import of two libraries: one
+child reads all descriptions and the rows of small files, and one more every query of large files.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import sys
 import tempfile
 from contextlib import contextmanager, suppress
 from importlib.abc import MetaPathFinder
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
@@ -34,9 +35,10 @@ MOMENT = re.compile("^%-?[td]|DATE|TIME|YY|YMD|8601|TOD|HHMM|AMPM")  # in the fo
 CHILD = """
 import json, sys
 sys.path[:], request = json.load(sys.stdin.buffer)
-from warner.reports.readstat import write_stream
-write_stream(request)
+from warner.reports.readstat import write_streams
+write_streams(request)
 """
+BEGUN = b"\n"  # written when a child begins to read a file
 ANSWERED, REFUSED, ABSENT = 64, 65, 66  # exit codes of a child; a library may end it with 0
 FAILED = 1  # the exit code of Python after an error that nobody caught
 KILLED = {-9, -15, 128 + 9, 128 + 15}  # the exit codes of what was ended from outside
@@ -62,48 +64,59 @@ def schema_of(types: Mapping[str, str]) -> Any:
     return pa.schema([(name, arrows[held]) for name, held in types.items()])
 
 
-# The side that asks
+# The parent
 
 
 def described(
     kind: str, files: Sequence[str], encoding: str | None = None, *, cells: int = 0
 ) -> dict[str, Description]:
-    """Read what files say of their columns, and the rows of small files, up to so many values altogether."""
-    import pyarrow as pa
-
-    told = {}
-    for file, batch in _batches(kind, files, encoding=encoding, cells=cells):
-        description, content = (column[0].as_py() for column in batch.columns)
-        types, labels = json.loads(description)
-        rows = None if content is None else list(pa.ipc.open_stream(content))
-        told[file] = Description(types, {name: dict(pairs) for name, pairs in labels.items()}, rows)
-    return told
+    """Read the descriptions of files, and the rows of small files, up to `cells` values altogether."""
+    result: dict[str, Description] = {}
+    rows: list[Any] = []
+    for file, schema, batch in _streams(kind, files, encoding=encoding, cells=cells):
+        if batch is None:
+            types, pairs, small = json.loads(schema.metadata[b"description"])
+            labels = {name: dict(some) for name, some in pairs.items()}
+            rows = []
+            result[file] = Description(types, labels, rows if small else None)
+        else:
+            rows.append(batch)
+    return result
 
 
 def pieces(
     kind: str, files: Sequence[str], types: Mapping[str, str], cells: int, encoding: str | None = None
 ) -> Generator[tuple[str, Any], None, None]:
-    """Read columns of these types, so many values at a time: record batches, and the file that each is from."""
+    """Read columns of these types, `cells` values at a time: record batches, and the file of each."""
     rows = max(cells // len(types), 1)
-    yield from _batches(kind, files, encoding=encoding, types=types, rows=rows)
+    for file, _, batch in _streams(kind, files, encoding=encoding, types=types, rows=rows):
+        if batch is not None:
+            yield file, batch
 
 
-def _batches(kind: str, files: Sequence[str], **asked: Any) -> Generator[tuple[str, Any], None, None]:
-    """Ask a child, and give the batches of each file; if we are not to hear the end of it, it is ended."""
+def _streams(kind: str, files: Sequence[str], **asked: Any) -> Generator[tuple[str, Any, Any], None, None]:
+    """Read the streams of a child: for each file its name with the schema, and then with the schema and each batch."""
+    import pyarrow as pa
+
     from warner.words import not_installed
 
     request = {"kind": kind, "files": [str(Path(file).absolute()) for file in files], **asked}
-    file = files[0]
+    name = files[0]
     with tempfile.TemporaryFile() as complaints, _child(request, complaints) as process:
-        for number, batch in _stream(process.stdout):
-            file = files[number]
-            if len(batch):  # it is an empty one that says which file is now read
-                yield file, batch
+        answers: Any = process.stdout
+        with suppress(OSError, pa.ArrowInvalid):  # the child ended within a stream
+            for file in files:
+                if not answers.read(len(BEGUN)):
+                    break
+                name = file
+                stream = pa.ipc.open_stream(answers)
+                for batch in chain([None], stream):
+                    yield file, stream.schema, batch
         code = process.wait()
         if code == ABSENT:
             raise ImportError(not_installed("files of SPSS, Stata and SAS need pyreadstat", "readstat"))
         if code != ANSWERED:
-            raise ValueError(f"{file} cannot be read: {_reason(code, complaints)} (as a file of {kind})")
+            raise ValueError(f"{name} cannot be read: {_reason(code, complaints)} (as a file of {kind})")
 
 
 @contextmanager
@@ -127,17 +140,6 @@ def _child(request: Document, complaints: IO[bytes]) -> Iterator[subprocess.Pope
             process.kill()
 
 
-def _stream(answers: Any) -> Iterator[tuple[int, Any]]:
-    """Give the batches of a stream that come whole, each with the number of its file."""
-    import pyarrow as pa
-
-    with suppress(StopIteration, OSError, pa.ArrowInvalid):
-        reader = pa.ipc.open_stream(answers)
-        while True:
-            batch, told = reader.read_next_batch_with_custom_metadata()
-            yield int(told["file"]), batch
-
-
 def _reason(code: int, complaints: IO[bytes]) -> str:
     """Say why a child ended."""
     if code in KILLED:
@@ -149,7 +151,7 @@ def _reason(code: int, complaints: IO[bytes]) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), DAMAGED)
 
 
-# The side that reads
+# The child
 
 
 class WithoutPandas(MetaPathFinder):
@@ -162,7 +164,7 @@ class WithoutPandas(MetaPathFinder):
             raise ImportError(fullname)
 
 
-def write_stream(request: Document) -> NoReturn:
+def write_streams(request: Document) -> NoReturn:
     """Answer a request on standard output, and end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(ImportError):
@@ -181,22 +183,14 @@ def write_stream(request: Document) -> NoReturn:
 def _answered(request: Document, answers: IO[bytes]) -> tuple[int, str]:
     """Answer a request, and give the code to end with, and the reason for it."""
     try:
-        import pyarrow as pa
         import pyreadstat
     except ImportError:
         return ABSENT, ""
-    asked = "types" in request
-    schema = schema_of(request["types"]) if asked else pa.schema({"description": pa.string(), "rows": pa.binary()})
     try:
-        with pa.ipc.new_stream(answers, schema) as stream:
-            for number, file in enumerate(request["files"]):
-                which = {"file": str(number)}
-                stream.write_batch(pa.RecordBatch.from_pylist([], schema=schema), custom_metadata=which)
-                answers.flush()
-                rows = _rows(request, file, request["types"], request["rows"]) if asked else _description(request, file)
-                for batch in rows:
-                    stream.write_batch(pa.record_batch(batch, schema=schema), custom_metadata=which)
-                    answers.flush()
+        for file in request["files"]:
+            answers.write(BEGUN)
+            answers.flush()
+            _write_stream(request, file, answers)
     except BrokenPipeError:
         os._exit(ANSWERED)  # nobody listens any more
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
@@ -216,36 +210,31 @@ def _read(request: Document, file: str, **options: Any) -> tuple[Document, Any]:
     return values, told
 
 
-def _description(request: Document, file: str) -> Iterator[list[Any]]:
-    """Give what a file says of its columns, and its rows if they are few enough, as a stream within the stream."""
+def _write_stream(request: Document, file: str, answers: IO[bytes]) -> None:
+    """Write the description of a file and its rows, if they are few enough; or the rows that were asked for."""
     import pyarrow as pa
 
-    told = _read(request, file, metadataonly=True)[1]
-    types, labels, _ = _described(told)
-    pairs = {name: list(some.items()) for name, some in labels.items()}
-    number, content = getattr(told, "number_rows", None), None
-    if number is not None and 0 <= number * len(types) <= request["cells"] and types:
-        request["cells"] -= number * len(types)
-        buffer = pa.BufferOutputStream()
-        with pa.ipc.new_stream(buffer, schema_of(types)) as stream:
-            for arrays in _rows(request, file, types, max(number + 1, 1)):
-                stream.write_batch(pa.record_batch(arrays, schema=schema_of(types)))
-        content = buffer.getvalue().to_pybytes()
-    yield [[json.dumps([types, pairs])], pa.array([content], pa.binary())]
-
-
-def _rows(request: Document, file: str, types: Mapping[str, str], rows: int) -> Iterator[list[Any]]:
-    """Read columns of these types, so many rows at a time."""
-    import pyarrow as pa
-
-    schema, names, done, size = schema_of(types), list(types), 0, rows
-    while size == rows:
-        values, _ = _read(request, file, usecols=names, row_offset=done, row_limit=rows)
-        size = len(values[names[0]])
-        done += size
-        if size:
-            columns = {name: _plain(values[name], held) for name, held in types.items()}
-            yield [pa.array(columns[field.name], field.type, from_pandas=True) for field in schema]
+    types, description, rows = request.get("types"), "", request.get("rows", 0)
+    if types is None:
+        told = _read(request, file, metadataonly=True)[1]
+        types, labels, _ = _described(told)
+        number = getattr(told, "number_rows", None)
+        if small := bool(types) and number is not None and 0 <= number * len(types) <= request["cells"]:
+            request["cells"] -= number * len(types)
+            rows = number + 1
+        description = json.dumps([types, {name: list(some.items()) for name, some in labels.items()}, small])
+    schema, done, size = schema_of(types).with_metadata({"description": description}), 0, rows
+    with pa.ipc.new_stream(answers, schema) as stream:
+        while size == rows > 0:
+            values, _ = _read(request, file, usecols=list(types), row_offset=done, row_limit=rows)
+            columns = [
+                pa.array(_plain(values[name], types[name]), schema.field(name).type, from_pandas=True) for name in types
+            ]
+            size = len(columns[0])
+            done += size
+            if size:
+                stream.write_batch(pa.record_batch(columns, schema=schema))
+                answers.flush()
 
 
 def _described(told: Any) -> Description:
