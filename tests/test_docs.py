@@ -9,11 +9,17 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
 import warner
+from warner import OpenDomain, estimators
+from warner.designs import MECHANISMS, REPEATED_DESIGNS
+from warner.designs.closed_list import ClosedList
+from warner.designs.survey_designs import SURVEYS
+from warner.estimators import METHODS
 
 DOCS = Path(__file__).parent.parent / "docs"
 # A third of the time would be spent on looking for garbage in trees of pages that are kept until the end.
@@ -99,6 +105,68 @@ def test_the_command_page_names_every_option_there_is(tmp_path: Path) -> None:
 
     committed = (DOCS / "commands.md").read_text(encoding="utf-8")
     assert options(committed) == options(module.page(lambda *words: succeeds(tmp_path, *words))), "run make docs"
+
+
+def table_of(page: str, column: str) -> list[str]:
+    """Return a column of the first table of a page that has a column of this heading."""
+    lines = (DOCS / f"{page}.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else [] for line in lines]
+    start = next(number for number, row in enumerate(rows) if column in row)
+    return [row[rows[start].index(column)] for row in takewhile(bool, rows[start + 2 :])]
+
+
+def quoted(text: str) -> set[str]:
+    """Return the names between single or double backticks."""
+    return set(re.findall(r"`(\w+)`", text))
+
+
+def test_the_page_on_estimators_and_the_head_of_their_package_name_every_method() -> None:
+    names = quoted(" ".join(table_of("which-estimator", "use")))
+    assert names == {*METHODS, "auto"}
+    assert isinstance(estimators.__doc__, str)
+    assert set(METHODS) - {"ibu"} <= quoted(estimators.__doc__)  # ibu stands in the list of files
+
+
+def test_every_list_of_survey_designs_has_all_of_them_with_their_parameters() -> None:
+    page = " ".join(table_of("surveys", "design"))
+    shown = {name.replace("_", " "): text for name, text in re.findall(r"`(\w+)\(([^)]*)\)`", page)}
+    assert shown.keys() == SURVEYS.keys()
+    for name, text in shown.items():
+        parameters = inspect.signature(SURVEYS[name]).parameters
+        words = {word.strip(" =") for word in text.split(",") if word.strip()}
+        needed = {key for key, one in parameters.items() if one.default is inspect.Parameter.empty}
+        assert needed <= words <= parameters.keys() - {"answers", "reports"}, name
+    assert isinstance(warner.surveys.__doc__, str)
+    rows = re.findall(r"^`(\w+)`  ", warner.surveys.__doc__, re.MULTILINE)
+    assert sorted(rows) == sorted(name.replace(" ", "_") for name in SURVEYS)
+
+
+def test_the_page_on_formats_describes_every_mechanism_and_its_draw() -> None:
+    page = (DOCS / "formats.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith("| `mechanism` |"))
+    assert re.findall(r'`"([^"]*)"`', row) == [*MECHANISMS, OpenDomain.mechanism, ClosedList.mechanism]
+    sections = dict(section.partition("\n")[::2] for section in re.split(r"^## ", page, flags=re.MULTILINE))
+    described = re.findall(r"^### (.+)$", sections["The design"], re.MULTILINE)
+    drawn = re.findall(r"^\*\*([^*]+)\*\*", sections["The draw"], re.MULTILINE)
+    every = {name.casefold() for name in MECHANISMS}
+    assert {name.casefold().replace("cut-off", "cutoff") for name in described} == every | {
+        "open domain",
+        "closed list",
+    }
+    # A memoized design draws as its two rounds do, and both have a draw of their own.
+    assert {name.casefold().replace("cut-off", "cutoff") for name in drawn} >= every - {"memoized"}
+
+
+def test_the_page_on_mechanisms_lists_those_that_are_compared() -> None:
+    listed = {cell.strip("`").partition(".")[0] for cell in table_of("which-mechanism", "mechanism")}
+    compared = {MECHANISMS[one.design.mechanism].__name__ for one in warner.mechanisms(8, epsilon=1).candidates}
+    assert listed == compared
+
+
+def test_the_page_on_repeated_questions_names_every_design_for_them() -> None:
+    page = (DOCS / "repeated-questions.md").read_text(encoding="utf-8")
+    sentence = page.partition("The names are ")[2].partition(".")[0]
+    assert re.findall(r"`([\w-]+)`", sentence) == [name.replace(" ", "-") for name in REPEATED_DESIGNS]
 
 
 def test_a_file_that_is_called_a_survey_never_is_a_design() -> None:

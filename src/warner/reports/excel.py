@@ -8,6 +8,9 @@ with it.
 No file may take more memory than its texts: sheets are gone through once, and nothing is unpacked. Document types,
 which only a hostile file has, are refused, so that no entity is expanded and nothing else is opened.
 
+Libraries lose the difference between a missing answer and a damaged one: python-calamine returns an empty text for
+error cells, blank cells and formulas that were never calculated alike, openpyxl None for the last two.
+
 References
 ----------
 .. [1] ECMA-376, Office Open XML file formats, part 1: SpreadsheetML (chapter 18).
