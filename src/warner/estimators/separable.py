@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from warner.arrays import Array, Mask
 
 PRICE_STEPS = 200  # far more than are needed: Newton's method, or a bracket that is halved
 PRICE_TOLERANCE = 1e-15  # of the sum of the shares, and of the price
@@ -68,7 +66,7 @@ def _bend(counts: Array, column: Array, theta: Array) -> Array:
     return np.asarray(-(counts * (column / (1 + column * theta)) ** 2).sum(axis=0))
 
 
-def _from_below(counts: Array, column: Array, price: float, held: NDArray[np.bool_], theta: Array) -> Array:
+def _from_below(counts: Array, column: Array, price: float, held: Mask, theta: Array) -> Array:
     """Solve f'(theta) = price by Newton's method on 1/f', which is concave: its second step and later come from below.
 
     For one design 1/f' is linear, and the first step is the answer.
