@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose
 
 import warner
 from warner import Channel, RandomizedResponse, Tally, channel_mle, estimate, pool
-from warner.estimators.maximum_likelihood import most_likely
-from warner.estimators.separable import separable_mle
+from warner.estimators.maximum_likelihood import most_likely, separable_mle
 from warner.reports.counts import as_histograms
 
 pytestmark = pytest.mark.filterwarnings("ignore:the reports do not seem to fit:UserWarning")  # made-up counts

@@ -46,10 +46,8 @@ Its files::
     closed_forms         the closed forms of symmetric designs, exactly
     projections          least squares under any table; projection on the simplex: the nearest distribution
     likelihood           log-likelihood, Certificate, Fit
-    maximum_likelihood  channel_mle: interior point and Newton's method
-    column_generation    the most likely of any number of answers, where rows are alike on stretches of reports
+    maximum_likelihood  channel_mle: interior point, Newton, projected gradients, column generation; pools
     ibu                  the iterative Bayesian update, and its acceleration
-    separable            maximum likelihood for pooled randomized responses
     postprocessing       base_cut, norm_cut, power, power_ns, mle_pooled: what the field compares
     shrinkage          the expected shares, averaged over many shapes that they may have
     smoothing            smooth: averaged curves through ordered answers

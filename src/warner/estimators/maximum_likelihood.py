@@ -1,8 +1,8 @@
 r"""Maximum likelihood under any channel: a primal-dual interior point, then Newton's method on the positive shares.
 
 For randomized response the maximum has a closed form (`warner.mle`), and for several of them together one price decides
-(`separable`). For every other channel `channel_mle` goes there by an interior-point method or by projected gradients
-(`projected_gradients`), whichever is faster; where only products with the channel are known, by accelerated IBU.
+(`separable_mle`). For every other channel `channel_mle` goes there by an interior-point method or by projected
+gradients, whichever is faster; where only products with the channel are known, by accelerated IBU.
 
 Maximum likelihood from reports of any kind, by spectral projected gradients: one pass through them per step.
 
@@ -30,6 +30,34 @@ a step is as long as the curvature allows, and an answer that was cut off too ea
    SIAM J. Optim. 10 (2000), 1196-1211. The metric is ours; where the two lengths of Barzilai and Borwein disagree, the
    shorter one is taken, as in B. Zhou, L. Gao, Y.-H. Dai, "Gradient methods with adaptive step-sizes", Comput. Optim.
    Appl. 35 (2006), 69-86.
+
+Maximum likelihood for pooled randomized responses of different strengths: a separable problem, solved by its dual.
+
+With :math:`E_g = p_g/q_g - 1` for the design of collection g, the log-likelihood is a sum over the answers,
+
+.. math:: \sum_i f_i(\theta_i), \qquad f_i(\theta) = \sum_g c_{gi} \ln(1 + E_g \theta),
+
+of concave functions that only the sum of the shares ties together. So each share follows from one number, the price
+:math:`\lambda` of a share: :math:`f_i'(\theta_i) = \lambda`, or 0 where even :math:`f_i'(0)` is below. The price is
+where the shares sum to one: the root of one decreasing function. (With p < q in some of the designs the functions are
+still concave, but an answer that was never reported has no price; such pools go to the solver for any channel.)
+
+Maximum likelihood by column generation, for channels whose rows are alike on long stretches of reports.
+
+The most likely distribution under a square wave, or a cut-off response, sits on few of its K answers. Restricted to s
+of them, the rows of the channel change only at the ends of their windows, so that the likelihood depends on the counts
+through their sums over at most 2s + 1 stretches of reports: a table of s rows, for which Newton's method exists. Then
+
+.. math:: g_i = \sum_j \phi_j C_{ij}/\mu_j
+
+of all K answers costs two running sums. Its peaks above 1 join the answers, those without a share leave, and every
+round raises the likelihood; :math:`n \ln \max g` over *all* answers bounds what is left, so that the certificate is the
+usual one. This is the constrained Newton method of [2]_ for mixing distributions.
+
+References
+----------
+.. [2] Y. Wang, "On fast computation of the non-parametric maximum likelihood estimate of a mixing distribution",
+   J. R. Stat. Soc. B 69 (2007), 185-198.
 """
 
 from __future__ import annotations
@@ -56,7 +84,6 @@ from warner.estimators.likelihood import (
     unique_maximum,
 )
 from warner.estimators.projections import projected
-from warner.estimators.separable import separable_mle
 from warner.reports.counts import Histograms
 
 if TYPE_CHECKING:
@@ -64,9 +91,80 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array, Counts, Mask
+    from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
     from warner.estimators.likelihood import Channels
+
+
+# Separable
+
+
+PRICE_STEPS = 200  # far more than are needed: Newton's method, or a bracket that is halved
+PRICE_TOLERANCE = 1e-15  # of the sum of the shares, and of the price
+NEWTON_STEP_TOLERANCE = 1e-12  # of a step against 1/E + theta: the next one would be its square
+
+
+def separable_mle(counts: Array, gains: Array) -> Array:
+    """Give the most likely shares, where the truth is the likelier report in all designs.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (designs, k)
+        Number of reports of each answer under each design.
+    gains : ndarray of shape (designs,)
+        What a share adds to the odds of its report, E = p/q - 1: above 0.
+    """
+    counts, column = counts.astype(np.float64), gains[:, np.newaxis]
+    at_nothing = _slope(counts, column, np.zeros(counts.shape[1]))
+    # The price is the sum of theta f'(theta) = sum c E theta / (1 + E theta) at the maximum, hence at most `high`.
+    best = float(column.max())
+    low, high = 0.0, min(float(counts.sum()) * best / (1 + best), float(at_nothing.max()))
+    price, theta = high, np.zeros(counts.shape[1])
+    for _ in range(PRICE_STEPS):
+        theta = _from_below(counts, column, price, at_nothing > price, theta)
+        excess = float(theta.sum()) - 1
+        low, high = (price, high) if excess > 0 else (low, price)
+        if abs(excess) <= PRICE_TOLERANCE or high - low <= PRICE_TOLERANCE * price:
+            break
+        middle, held = (low + high) / 2, theta > 0
+        if held.any():
+            # Newton's method in 1/price, of which the sum is piecewise linear if there is one design only.
+            rate = -float((1 / _bend(counts[:, held], column, theta[held])).sum()) * price**2
+            step = 1 / price - excess / rate
+            middle = 1 / step if step > 0 and low < 1 / step < high else middle
+        price = middle
+    return np.asarray(theta / theta.sum())
+
+
+def _slope(counts: Array, column: Array, theta: Array) -> Array:
+    """Give f'(theta)."""
+    return np.asarray((counts * (column / (1 + column * theta))).sum(axis=0))
+
+
+def _bend(counts: Array, column: Array, theta: Array) -> Array:
+    """Give f''(theta)."""
+    return np.asarray(-(counts * (column / (1 + column * theta)) ** 2).sum(axis=0))
+
+
+def _from_below(counts: Array, column: Array, price: float, held: Mask, theta: Array) -> Array:
+    """Solve f'(theta) = price by Newton's method on 1/f', which is concave: its second step and later come from below.
+
+    For one design 1/f' is linear, and the first step is the answer.
+    """
+    result = np.zeros_like(theta)
+    part, share = counts[:, held], theta[held]
+    for _ in range(PRICE_STEPS):
+        slope = _slope(part, column, share)
+        # 1/f' + h (-f''/f'^2) = 1/price
+        step = slope * (slope - price) / (-_bend(part, column, share) * price)
+        share = np.maximum(share + step, 0)
+        if np.all(np.abs(step) <= NEWTON_STEP_TOLERANCE * (share + 1 / column.max())):
+            break
+    result[held] = np.minimum(share, 1)
+    return result
+
+
+# Maximum likelihood
 
 
 # Projected gradients
@@ -424,8 +522,6 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
     observed = counts / n
     k, columns = operator.shape
     if operator.merged is not None and k >= ANSWERS_FOR_COLUMNS:
-        from warner.estimators.column_generation import most_likely_by_columns
-
         return most_likely_by_columns(operator, counts, gap=gap)
     large = k > ANSWERS_FACTORIZED or (operator.squares is not None and k * columns > MATRIX_CELLS)
     if operator.matrix is not None and not large:
@@ -662,3 +758,54 @@ def _rise(matrix: Array, observed: Array, expected: Array, x: Array, dx: Array) 
     """Give how much -sum phi log(x C) + sum x rises from x to x + dx."""
     ratio = (np.maximum(x + dx, 0) @ matrix) / np.maximum(expected, SMALLEST)
     return float(dx.sum() - observed @ np.log(np.maximum(ratio, SMALLEST)))
+
+
+# Column generation
+
+
+FIRST_ANSWERS = 33  # evenly spread, to begin with
+PEAKS_ADDED = 200  # answers that join in a round
+ROUNDS = 200
+
+
+def most_likely_by_columns(operator: ChannelOperator, counts: Counts, *, gap: float) -> Fit:
+    """Find the most likely shares, until the certified gap is at most `gap` nats for the whole sample."""
+    assert operator.merged is not None
+    n, k = float(counts.sum()), operator.shape[0]
+    observed = np.asarray(counts / n, dtype=np.float64)
+    answers = np.unique(np.linspace(0, k - 1, min(k, FIRST_ANSWERS)).round().astype(np.int64))
+    history: list[float] = []
+    shares = np.zeros(k)
+    while len(history) < ROUNDS:
+        table, stretch = operator.merged(answers)
+        together = np.asarray(np.bincount(stretch, weights=observed, minlength=table.shape[1]), dtype=np.float64)
+        made = together > 0
+        held = newton(np.ascontiguousarray(table[:, made]), together[made], n).shares
+        shares = np.zeros(k)
+        shares[answers] = held
+        expected = operator.forward(shares)
+        growth = operator.adjoint(observed / np.maximum(expected, SMALLEST))
+        excess = float(growth.max()) - 1
+        history.append(n * math.log1p(max(excess, 0.0)))
+        more = np.union1d(answers[held > 0], _peaks(growth))
+        if history[-1] <= gap or np.array_equal(more, answers):
+            break
+        answers = more
+    seen = observed > 0
+    return Fit(
+        shares,
+        gap=history[-1],
+        steps=len(history),
+        history=np.array(history),
+        unique=unique_by_products(operator, observed, expected, growth),
+        log_likelihood=n * float(observed[seen] @ np.log(expected[seen])),
+        excess=excess,
+    )
+
+
+def _peaks(growth: Array) -> Integers:
+    """Give the answers at which g has its largest value within each stretch of answers where it is above 1."""
+    above = np.concatenate([[False], growth > 1 + EXCESS_ROUNDING / 10, [False]])
+    starts, ends = (np.flatnonzero(np.diff(above.astype(np.int8)) == step) for step in (1, -1))
+    peaks = np.array([a + int(growth[a:b].argmax()) for a, b in zip(starts, ends, strict=True)], dtype=np.int64)
+    return peaks[np.argsort(-growth[peaks], kind="stable")[:PEAKS_ADDED]]
