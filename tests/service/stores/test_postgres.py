@@ -1,7 +1,4 @@
-"""Behaviour of the PostgreSQL store: several processes, xmin, the server's log, several surveys.
-
-It tests service/stores/sessions.py as well.
-"""
+"""Behaviour of the PostgreSQL store: several processes, xmin, the server's log, several surveys."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from warner import RandomizedResponse
 from warner.service.responses import Bundle
 from warner.service.stores import backup, collected, opened
 from warner.service.stores.contract import Ledger, Outcome, Sent, hashed
-from warner.service.stores.sessions import schema
+from warner.service.stores.postgres import schema
 from warner.service.survey import Survey, survey_from_json
 from warner.service.writer import Writer
 

@@ -5,7 +5,6 @@ Its files::
     contract           what a store must do; Collected: what it has published
     sqlite     counts in one SQLite file, which shows no order
     postgres   counts in a schema of a PostgreSQL database, for several processes
-    sessions   connections to PostgreSQL: what is asked of a server, and the lock that comes first
 """
 
 from __future__ import annotations
