@@ -29,7 +29,7 @@ from warner.regression.profiles import (
     profile_start,
 )
 from warner.regression.regressions import Regression, regress
-from warner.regression.starts import starts
+from warner.regression.starts import all_starts
 
 COLUMNS = ["term", "answer", "estimate", "se", "statistic", "p", "low", "high"]
 QUANTILE = chi2.ppf(0.95, 1)
@@ -229,7 +229,7 @@ def test_a_false_optimum_is_met_on_a_profile_and_said() -> None:
         peak.gap,
         (Optimum(peak.value, 2), Optimum(peak.value - 5, 1)),
         3,
-        tuple(start.coefficients for start in starts(false)),
+        tuple(start.coefficients for start in all_starts(false)),
     )
     with pytest.warns(UserWarning, match=r"higher by 3.03 were found.*fit.better\(\)"):
         table = fit.table(level=0.9999)

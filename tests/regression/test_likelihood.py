@@ -25,7 +25,7 @@ from warner.regression.maxima import maximise
 from warner.regression.newton import newton_ascent
 from warner.regression.regressions import regress
 from warner.regression.standard_errors import covariance
-from warner.regression.starts import Start, starts
+from warner.regression.starts import Start, all_starts
 
 REFERENCE = reference("regression")
 
@@ -102,7 +102,7 @@ def test_expected_information_is_the_mean_of_the_observed_one() -> None:
 def test_two_answers_to_the_reference(link: str) -> None:
     case = REFERENCE["A_binary_forced_response"][link]
     likelihood = LIKELIHOODS[link]
-    peak = maximise(likelihood, starts(likelihood)).best
+    peak = maximise(likelihood, all_starts(likelihood)).best
     np.testing.assert_allclose(peak.coefficients, case["coef"], atol=1e-9)
     assert peak.value == pytest.approx(case["log_likelihood"], abs=1e-9)
     for errors in ("observed", "expected", "opg"):
@@ -116,7 +116,7 @@ def test_two_answers_to_the_reference(link: str) -> None:
 def test_three_answers_to_the_reference() -> None:
     case = REFERENCE["B_three_answers"]
     likelihood = Likelihood(MULTINOMIAL, Softmax(3, 0))
-    result = maximise(likelihood, starts(likelihood))
+    result = maximise(likelihood, all_starts(likelihood))
     np.testing.assert_allclose(result.best.coefficients, np.ravel(case["coef"]), atol=1e-9)
     assert result.best.value == pytest.approx(case["log_likelihood"], abs=1e-9)
     assert [optimum.starts for optimum in result.optima] == [result.tried]
@@ -129,7 +129,7 @@ def test_three_answers_to_the_reference() -> None:
 def test_ordered_answers_to_the_reference(link: str) -> None:
     case = REFERENCE["B_three_answers"][f"ordered_{link}"]
     likelihood = LIKELIHOODS[f"ordered {link}"]
-    peak = maximise(likelihood, starts(likelihood)).best
+    peak = maximise(likelihood, all_starts(likelihood)).best
     np.testing.assert_allclose(peak.coefficients, [*case["cutpoints"], *case["coef"]], atol=1e-9)
     assert peak.value == pytest.approx(case["log_likelihood"], abs=1e-9)
     if "se_observed" in case:
@@ -140,17 +140,17 @@ def test_ordered_answers_to_the_reference(link: str) -> None:
 def test_a_false_optimum_is_found_and_left() -> None:
     case = REFERENCE["H_false_optimum"]
     likelihood = Likelihood(rows_of(surveys.warner("3/4"), *table_of("H_false_optimum", 1)), Binary(LINKS["logit"]))
-    result = maximise(likelihood, starts(likelihood))
+    result = maximise(likelihood, all_starts(likelihood))
     np.testing.assert_allclose(result.best.coefficients, case["best"]["coef"], atol=1e-9)
     assert result.optima[1].log_likelihood == pytest.approx(case["false"]["log_likelihood"], abs=1e-9)
     # The null start and the corrected score end in the false one: seen to fail without the others.
-    first_two = [start for start in starts(likelihood) if start.name in ("null", "corrected score")]
+    first_two = [start for start in all_starts(likelihood) if start.name in ("null", "corrected score")]
     assert maximise(likelihood, first_two).best.value == pytest.approx(case["false"]["log_likelihood"], abs=1e-9)
 
 
 def test_an_estimate_at_infinity_is_named() -> None:
     likelihood = Likelihood(rows_of(DICE, *table_of("D_infinite", 1)), Binary(LINKS["logit"]))
-    result = maximise(likelihood, starts(likelihood))
+    result = maximise(likelihood, all_starts(likelihood))
     case = REFERENCE["D_infinite"]
     assert result.best.value == pytest.approx(case["log_likelihood_supremum"], abs=1e-6)
     assert result.best.coefficients[0] == pytest.approx(case["intercept"], abs=1e-6)
@@ -174,7 +174,7 @@ def test_infinity_is_flagged_exactly_where_a_share_is_on_the_boundary() -> None:
         counts = rng.binomial(n, 1 / 6 + 2 / 3 * np.maximum(0, rng.uniform(-0.1, 0.6, groups)))
         x = np.column_stack([np.ones(groups), np.eye(groups)[:, 1:]])
         likelihood = Likelihood(rows_of(DICE, x, np.column_stack([counts, n - counts])), Binary(LINKS["logit"]))
-        result = maximise(likelihood, starts(likelihood))
+        result = maximise(likelihood, all_starts(likelihood))
         shares, at_the_end = boundary(counts, n)
         seen += bool(at_the_end.any())
         probability = 1 / 6 + 2 / 3 * shares
@@ -208,7 +208,7 @@ def test_jeffreys_penalty_to_the_reference() -> None:
 @pytest.mark.parametrize("name", ["multinomial", "ordered cloglog", "first as reference"])
 def test_jeffreys_penalty_is_at_its_maximum(name: str) -> None:
     likelihood = LIKELIHOODS[name]
-    start = maximise(likelihood, starts(likelihood)).best.coefficients
+    start = maximise(likelihood, all_starts(likelihood)).best.coefficients
     b = penalised_maximum(likelihood, start).coefficients
 
     def height(b: Any) -> float:

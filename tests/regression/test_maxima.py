@@ -19,7 +19,7 @@ from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import NoMaximumError, maximise, maximum_likelihood, proven_gap
 from warner.regression.newton import newton_ascent
 from warner.regression.profiles import profile_start
-from warner.regression.starts import starts, steeper
+from warner.regression.starts import all_starts, steeper
 
 SURVEY = warner.RandomizedResponse(["low", "mid", "high"], truth="2/3")
 
@@ -157,7 +157,7 @@ def exhaustive(rows: Any, specification: Any) -> tuple[float, int]:
             return
         likelihood = Likelihood(rows, merged.family, merged.mapping)
         try:
-            found[merged.empty] = maximise(likelihood, list(starts(likelihood)), partial(steeper, likelihood))
+            found[merged.empty] = maximise(likelihood, list(all_starts(likelihood)), partial(steeper, likelihood))
         except NoMaximumError:
             found[merged.empty] = None
         for cut in range(merged.cuts - 1):

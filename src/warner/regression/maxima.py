@@ -28,8 +28,7 @@ from warner.regression.identification import refuse_unidentified
 from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Likelihood
 from warner.regression.newton import SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
-from warner.regression.starts import Start, staged, steeper
-from warner.regression.starts import starts as all_starts
+from warner.regression.starts import Start, all_starts, staged, steeper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

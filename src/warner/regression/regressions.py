@@ -50,8 +50,7 @@ from warner.regression.standard_errors import (
     default_errors,
     floor_of_strata,
 )
-from warner.regression.starts import Start
-from warner.regression.starts import starts as all_starts
+from warner.regression.starts import Start, all_starts
 from warner.regression.variance_floors import floor_notes, refuse_drawn_alone
 from warner.reports.samples import effective_number
 from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients

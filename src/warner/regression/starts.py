@@ -54,7 +54,7 @@ def overall_shares(rows: Observations) -> Array:
     return np.asarray(shares / shares.sum())
 
 
-def starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[Start]:
+def all_starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[Start]:
     """Yield starting points: null, corrected score, steep slopes, and some at random.
 
     Parameters
