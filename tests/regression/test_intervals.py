@@ -17,7 +17,7 @@ from scipy.stats import chi2, t
 from cases import DICE, THREE
 from regression_cases import REFERENCE, fit_of, people_of
 from warner.regression.likelihood import Likelihood
-from warner.regression.maxima import Optimum
+from warner.regression.maxima import Optimum, all_starts
 from warner.regression.newton import newton_ascent
 from warner.regression.profiles import (
     Combination,
@@ -29,7 +29,6 @@ from warner.regression.profiles import (
     profile_start,
 )
 from warner.regression.regressions import Regression, regress
-from warner.regression.starts import all_starts
 
 COLUMNS = ["term", "answer", "estimate", "se", "statistic", "p", "low", "high"]
 QUANTILE = chi2.ppf(0.95, 1)

@@ -1,8 +1,7 @@
 """The engine of regressions: derivatives by differences, reference cases, false optima, estimates at infinity.
 
-It tests regression/families.py, regression/identification.py, regression/infinite_estimates.py,
-regression/jeffreys.py, regression/families.py, regression/newton.py, regression/regressions.py,
-regression/families.py, regression/standard_errors.py and regression/starts.py as well.
+It tests regression/families.py, regression/infinite_estimates.py, regression/jeffreys.py, regression/maxima.py,
+regression/newton.py, regression/regressions.py and regression/standard_errors.py as well.
 """
 
 from __future__ import annotations
@@ -21,11 +20,10 @@ from warner.regression.data import Observations
 from warner.regression.families import LINKS, Binary, Cumulative, Family, Softmax
 from warner.regression.jeffreys import penalised_maximum
 from warner.regression.likelihood import Likelihood
-from warner.regression.maxima import maximise
+from warner.regression.maxima import Start, all_starts, maximise
 from warner.regression.newton import newton_ascent
 from warner.regression.regressions import regress
 from warner.regression.standard_errors import covariance
-from warner.regression.starts import Start, all_starts
 
 REFERENCE = reference("regression")
 

@@ -16,10 +16,9 @@ from warner.regression import profiles as intervals
 from warner.regression.data import model_data
 from warner.regression.families import joined, specified
 from warner.regression.likelihood import Likelihood
-from warner.regression.maxima import NoMaximumError, maximise, maximum_likelihood, proven_gap
+from warner.regression.maxima import NoMaximumError, all_starts, maximise, maximum_likelihood, proven_gap, steeper
 from warner.regression.newton import newton_ascent
 from warner.regression.profiles import profile_start
-from warner.regression.starts import all_starts, steeper
 
 SURVEY = warner.RandomizedResponse(["low", "mid", "high"], truth="2/3")
 

@@ -30,11 +30,10 @@ from warner.inference.means import numbers_by_question, values_of
 from warner.memory import refuse_beyond_memory
 from warner.regression.data import Observations
 from warner.regression.formulas import Formula, TermList, numbered, refuse_infinite, sides
-from warner.regression.identification import refuse_dependent, refuse_too_few
+from warner.regression.maxima import overall_shares, refuse_dependent, refuse_too_few
 from warner.regression.reports import named_designs, report_likelihoods
 from warner.regression.scores import debiased
 from warner.regression.standard_errors import DOUBTFUL_INTERVALS
-from warner.regression.starts import overall_shares
 from warner.reports.dialects import PLAIN
 from warner.reports.loading import Wanted, column_names, load, opened, refuse_rule
 from warner.reports.queries import INSIDE

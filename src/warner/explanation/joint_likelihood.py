@@ -38,9 +38,8 @@ from warner.explanation.corrected_score import (
     units,
 )
 from warner.regression.likelihood import Expansion
-from warner.regression.maxima import Optimum, maximise
+from warner.regression.maxima import Optimum, Start, maximise
 from warner.regression.standard_errors import cluster_robust, information_by_cluster, inverse_information
-from warner.regression.starts import Start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,8 @@ Its files::
     families           shares from linear predictors: multinomial logit, two answers, cumulative link
     likelihood          log-likelihood of coefficients; observed and expected information, outer products
     newton              Newton's method to a local maximum
-    starts              starting values
     maxima              the global maximum from several starts; of ordered answers also where cutpoints meet
     infinite_estimates  estimates at infinity (separation): which, and why, in words
-    identification      identification: enough people, columns of full rank, coefficients that reports tell apart
     jeffreys            Jeffreys' penalty
     linear             least squares of debiased outcomes, with robust errors
     scores             scores of reports: unbiased numbers, where answers stand for numbers

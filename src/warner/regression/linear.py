@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.regression.maxima import overall_shares
 from warner.regression.scores import DebiasedOutcomes, debiased, debiasing, least_variance
 from warner.regression.standard_errors import ClusterRobust, cluster_robust, information_by_cluster, score_covariance
-from warner.regression.starts import overall_shares
 from warner.regression.variance_floors import (
     Floor,
     about_clusters,

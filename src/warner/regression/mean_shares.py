@@ -39,6 +39,7 @@ from warner.regression.families import ROWS_WITH_EFFECTS
 from warner.regression.formulas import number_of_rows
 from warner.regression.likelihood import Expansion, ModifiedLikelihood
 from warner.regression.linear import least_squares
+from warner.regression.maxima import coefficients_near
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.profiles import (
     BETTER_OPTIMA,
@@ -49,7 +50,6 @@ from warner.regression.profiles import (
     why_no_profile,
 )
 from warner.regression.standard_errors import inverse_information, score_covariance
-from warner.regression.starts import coefficients_near
 from warner.results import StandardErrors, critical_value
 
 if TYPE_CHECKING:

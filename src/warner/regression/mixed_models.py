@@ -40,11 +40,10 @@ from scipy.special import chdtrc
 from warner.arrays import objects
 from warner.regression.adaptive_quadrature import NODES, SPREAD_TO_BEGIN, RandomIntercepts
 from warner.regression.families import MEDIAN_GROUP, all_groups, with_random_intercepts
-from warner.regression.maxima import NoMaximumError, maximise
+from warner.regression.maxima import NoMaximumError, Start, maximise
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.profiles import Combination, ConstrainedLikelihood
 from warner.regression.standard_errors import covariance
-from warner.regression.starts import Start
 from warner.results import Column, Estimates, TableResult, critical_value
 from warner.searching import rising_roots
 from warner.typesetting import in_digits, labels

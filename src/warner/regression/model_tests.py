@@ -32,11 +32,10 @@ from warner.designs.facts import ChannelOperator
 from warner.designs.labels import positions
 from warner.estimators import channel_mle
 from warner.regression.formulas import INTERCEPT
-from warner.regression.maxima import global_maximum, maximise
+from warner.regression.maxima import Start, global_maximum, maximise
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.scores import report_scores
 from warner.regression.standard_errors import NORMAL_FREEDOM, ROUGH_FREEDOM, coefficient_notes
-from warner.regression.starts import Start
 from warner.regression.variance_floors import floor_notes
 from warner.reports.queries import INSIDE
 from warner.results import Column, Estimates, TableResult

@@ -21,12 +21,19 @@ from warner.regression.adaptive_quadrature import RandomIntercepts
 from warner.regression.data import model_data
 from warner.regression.descriptions import heading, interval_heading, quantity, sentences
 from warner.regression.families import check_options, linear_mean, specified, without_random_intercepts
-from warner.regression.identification import refuse_dependent, refuse_exact, refuse_too_few, refuse_unidentified
 from warner.regression.infinite_estimates import infinite_estimates
 from warner.regression.jeffreys import penalised_maximum
 from warner.regression.likelihood import Likelihood
 from warner.regression.linear import least_squares
-from warner.regression.maxima import maximum_likelihood
+from warner.regression.maxima import (
+    Start,
+    all_starts,
+    maximum_likelihood,
+    refuse_dependent,
+    refuse_exact,
+    refuse_too_few,
+    refuse_unidentified,
+)
 from warner.regression.mixed_models import (
     LARGEST_SPREAD,
     group_effects,
@@ -50,7 +57,6 @@ from warner.regression.standard_errors import (
     default_errors,
     floor_of_strata,
 )
-from warner.regression.starts import Start, all_starts
 from warner.regression.variance_floors import floor_notes, refuse_drawn_alone
 from warner.reports.samples import effective_number
 from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients
