@@ -146,7 +146,7 @@ class TableResult(Result):
     """A result that is one table.
 
     A subclass declares its columns, title and notes once; arrays, JSON, data frames, text, HTML and tables for papers
-    follow. Options, such as ``level=``, are parameters of `columns`; title, sentences and facts accept the same ones.
+    follow. Options, such as ``level=``, are parameters of `columns`; title, footnotes and facts accept the same ones.
     """
 
     # Name of the rows in JSON; None: each column is a field of the document; empty: JSON has the facts only
@@ -160,7 +160,7 @@ class TableResult(Result):
     def title(self, *_: Any, **options: Any) -> str:
         """Return the line above the table, without a full stop."""
 
-    def sentences(self, *given: Any, **options: Any) -> Sequence[str]:
+    def footnotes(self, *given: Any, **options: Any) -> Sequence[str]:
         """Return the sentences below the table: those of `notes`, a method or an attribute, if the result has it."""
         notes = getattr(self, "notes", ())
         return notes(*given, **options) if callable(notes) else notes
@@ -194,7 +194,7 @@ class TableResult(Result):
         for column in self.columns(*given, **options):
             if column.heading:  # a group may be named like another column
                 texts[f"{column.heading} (2)" if column.heading in texts else column.heading] = column.shown()
-        return Printed(texts, self.title(*given, **options), tuple(map(sentence, self.sentences(*given, **options))))
+        return Printed(texts, self.title(*given, **options), tuple(map(sentence, self.footnotes(*given, **options))))
 
     def text(self, *given: Any, **options: Any) -> str:
         """Return the table for a terminal."""

@@ -353,7 +353,7 @@ class Association(TableResult):
         joint = "Shares" if self.tested is None else "Joint shares"
         return f"{joint} of the answers to {conjoined([quoted(name) for name in self.design.questions])}"
 
-    def sentences(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return the number of respondents, the test, the size of the association, and what all of it rests on."""
         effective, about = self.crosstable.effective, "intervals" if self.tested is None else "tests and intervals"
         weights = f"all {about} are approximate: weights count as {effective or 0:,.1f} respondents"

@@ -327,7 +327,7 @@ class Discovery(TableResult):
         """Return what the named values are."""
         return "Detected values" + (f" with a share above {percent(self.above)}" if self.above else "")
 
-    def notes(self, *_: Any, **options: Any) -> list[str]:
+    def footnotes(self, *_: Any, **options: Any) -> list[str]:
         """Return the number of reports, the error probability, and the groups in which no value was found."""
         names = zip(self.tally.group_names(), self.findings, strict=True)
         silent = [printable(name) for name, part in names if not part.values]

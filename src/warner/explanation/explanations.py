@@ -469,7 +469,7 @@ class Explanation(TableResult):
             **found[self.method],
         }
 
-    def sentences(self, level: float = 0.95) -> list[str]:
+    def footnotes(self, level: float = 0.95) -> list[str]:
         """Return what the estimates rest on, what they mean, and what is assumed."""
         left_out = f", {self.dropped:,} left out because something is missing or no report" if self.dropped else ""
         sampled = ["weighted"] if self.weighted else []

@@ -423,7 +423,7 @@ class Check(TableResult):
         """Return the line above the table."""
         return "Fit of the reports to their design"
 
-    def notes(self, *_: Any, **options: Any) -> list[str]:
+    def footnotes(self, *_: Any, **options: Any) -> list[str]:
         """Return the verdict, the reports that were checked, and whether a test is approximate."""
         return [self.verdict(), self._heading(), *self._approximate()]
 
@@ -746,7 +746,7 @@ class OpenCheck(TableResult):
         """Return the line above the table."""
         return "Fit of open reports to their design"
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return the verdict and the number of reports."""
         reports = reports_counted(self.tally.n, weighted=False)
         return [self.verdict(), f"N = {reports}, epsilon {self.tally.shown_epsilon()}"]

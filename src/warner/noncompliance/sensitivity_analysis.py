@@ -96,7 +96,7 @@ class Sensitivity(TableResult):
     def title(self) -> str:
         return f"Shares, if some respondents reported {self.safe!r} regardless of the design"
 
-    def sentences(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return the number of reports, the share of a second answer, and the assumption."""
         number = reports_counted(self.tally.n, weighted=self.tally.weighted)
         rest = [remainder(self.tally.domain)] if self.tally.k == 2 else []

@@ -341,7 +341,7 @@ class TraitRegression(TableResult):
     def title(self, level: float = 0.95) -> str:
         return f"Log-odds of the trait: {self.fit.model_data.formula}"
 
-    def sentences(self, level: float = 0.95) -> list[str]:
+    def footnotes(self, level: float = 0.95) -> list[str]:
         """Return what the coefficients rest on and mean, the search for the maximum, and the notes."""
         best, *others = self.fit.optima
         search = f"{best.starts} of {self.fit.tried} starts ended at this maximum"

@@ -140,7 +140,7 @@ class TwoSamples(TableResult):
     def title(self) -> str:
         return f"{self.model.capitalize()}, from two samples"
 
-    def sentences(self) -> tuple[str]:
+    def footnotes(self) -> tuple[str]:
         """Return the meaning of the second share."""
         return (self.note,)
 

@@ -413,7 +413,7 @@ class Mechanisms(TableResult):
         about = {"shares": "", "mean": "the mean of ", "distribution": "the distribution of "}[self.quantity]
         return f"Mechanisms for {about}{len(self.domain):,} answers at epsilon {self.shown_epsilon()}{self._about}"
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return the recommendation and its reasons."""
         return [self.reason]
 

@@ -313,7 +313,7 @@ class OpenPlan(SurveyPlan):
         """Return the line above the grid."""
         return "Smallest share that is found, by epsilon and number of respondents"
 
-    def notes(self, *_: Any, **options: Any) -> list[str]:
+    def footnotes(self, *_: Any, **options: Any) -> list[str]:
         """Return the sentence that answers the question."""
         return [self._solution()]
 

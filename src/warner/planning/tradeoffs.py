@@ -190,7 +190,7 @@ class Tradeoff(SurveyPlan):
         """Return the line above the grid."""
         return "Precision by epsilon and number of respondents"
 
-    def notes(self, *_: Any, **options: Any) -> list[str]:
+    def footnotes(self, *_: Any, **options: Any) -> list[str]:
         """Return the sentences on the solution, the design and the interval."""
         return list(islice(self.sentences(), 3))
 

@@ -320,7 +320,7 @@ class Spread(TableResult):
     def title(self) -> str:
         return "Standard deviation of the effects of groups"
 
-    def sentences(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return the number of respondents and the hypothesis that is tested."""
         return [f"N = {self.people:,} respondents", "p is that of the test that groups are alike"]
 
@@ -440,7 +440,7 @@ class RandomEffects(TableResult):
         number = counted(len(self.groups), "group", "groups")
         return f"Effects of {number} of {quoted(self.column)}, with a spread of {in_digits(self.spread)}"
 
-    def sentences(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return the number of respondents and the coverage of the intervals."""
         about = f"over all groups, intervals have coverage {self.level:g}; a group unlike the others is shrunk to them"
         return [f"N = {int(self.people.sum()):,} respondents", about]

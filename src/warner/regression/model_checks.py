@@ -168,7 +168,7 @@ class ModelCheck(TableResult):
         respondents = counted(self.people, "respondent", "respondents")
         return f"Fit of {self.formula}: {respondents} in {counted(self.cells, 'cell', 'cells')} of covariates"
 
-    def sentences(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return the limits of the tests, the reasons why there is none, and the cells of few respondents."""
         found = []
         if self.deviance is not None and self.deviance.reason:

@@ -142,7 +142,7 @@ class ModelTests(TableResult):
     def title(self) -> str:
         return f"Tests in {self.formula}"
 
-    def sentences(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return the number of respondents and the notes of the tests, each once."""
         notes = [*(test.note for test in self.tests if test.note), *self.notes]
         return [f"N = {counted(self.people, 'respondent', 'respondents')}", *dict.fromkeys(notes)]
@@ -502,7 +502,7 @@ class RegressionSensitivity(TableResult):
         formula = self.fits[0].model_data.formula
         return f"{formula}, if some respondents reported {self.safe!r} regardless of the design"
 
-    def sentences(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return the number of respondents, the assumption and the notes."""
         number = counted(self.fits[0].people, "respondent", "respondents")
         return [f"N = {number}", INDEPENDENCE_ASSUMED, *self.notes]

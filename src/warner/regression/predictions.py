@@ -173,7 +173,7 @@ class Prediction(TableResult):
     def title(self) -> str:
         return f"Predicted {self.quantity}s"
 
-    def sentences(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return which respondents means are over, and the notes."""
         over = f", with {enumerated(list(self.averaged))} as they are" if self.profiles else ""
         respondents = f"{self.people:,} respondents"
@@ -514,7 +514,7 @@ class Margins(TableResult):
     def title(self) -> str:
         return f"Average marginal effects on {'shares' if len(self.domain) else 'the mean'}"
 
-    def sentences(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return which respondents effects are averages over, the change of a second answer, and the notes."""
         about = f"averages over {self.people:,} respondents; intervals are for {TARGETS_IN_WORDS[self.target]}"
         if len(self.domain) != 2:

@@ -388,7 +388,7 @@ class Regression(TableResult):
     def title(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> str:
         return heading(self, odds=odds)
 
-    def sentences(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[str]:
+    def footnotes(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> list[str]:
         """Return what coefficients mean, how they were found, and what is assumed."""
         return sentences(self, level, self._intervals(level, interval).method, odds=odds)
 
