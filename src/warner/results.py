@@ -78,9 +78,9 @@ class Result(ABC):
         """Return what `to_dict` does, but large tables as columns, from which JSON is written."""
         return self.to_dict(**options)
 
-    def to_json(self) -> str:
-        """Write the result as JSON."""
-        return as_json(self.json_fields())
+    def to_json(self, **options: Any) -> str:
+        """Write the result as JSON; options are those of `to_dict`."""
+        return as_json(self.json_fields(**options))
 
     def to_frame(self, library: str | None = None, **options: Any) -> Any:
         """Return the table as a data frame.
