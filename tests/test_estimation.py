@@ -107,7 +107,7 @@ def test_a_share_outside_its_own_interval_is_marked() -> None:
     )
     found = estimate(Tally(design, counts), method="inv_n")
     assert found.table()["outside"][0]
-    assert "%*" in repr(found)
+    assert found.printed().columns["share (%)"][0].endswith("*")
     assert "* outside its own interval" in repr(found)
     assert not estimate(Tally(design, counts), method="inv").table()["outside"][0]
 
@@ -217,12 +217,12 @@ def test_json() -> None:
 
 
 def test_what_people_see() -> None:
-    text = repr(estimate(Tally(SURVEY, COUNTS, missing=4, unknown=2)))
-    lines = text.splitlines()
+    found = estimate(Tally(SURVEY, COUNTS, missing=4, unknown=2))
+    lines = repr(found).splitlines()
     assert lines[0].endswith("1,000 reports among 3 answers, epsilon 1, 4 missing left out, 2 unknown left out")
     assert [line.split()[0] for line in lines[2:5]] == ["never", "once", "often"]
-    assert lines[5:] == ["warning: 2 values were left out that no report can have"]
-    assert "81.59%" in lines[2]
+    assert lines[5:] == ["Warning: 2 values were left out that no report can have."]
+    assert found.printed().columns["share (%)"][0] == "81.59"
     many = repr(estimate(Tally(RandomizedResponse(500, epsilon=1), 1000 + np.arange(500) // 10)))
     assert "... and 480 more" in many
     long = RandomizedResponse(["x" * 300, "y"], epsilon=1)
@@ -234,7 +234,7 @@ def test_reports_that_cannot_have_gone_through_the_design_are_warned_of() -> Non
     with pytest.warns(UserWarning, match="do not seem to fit the design: an answer was reported fewer times") as caught:
         found = estimate(reports)
     assert caught[0].filename == __file__
-    assert "\nwarning: the reports do not seem to fit the design" in found.text()
+    assert "\nWarning: the reports do not seem to fit the design" in found.text()
     assert len(found.to_dict()["warnings"]) == 1
     grouped = Tally(SURVEY, [COUNTS, [900, 90, 10], [0, 0, 0]], by=("g",), groups=((1,), (2,), (3,)))
     with pytest.warns(UserWarning, match="in some group"):
@@ -368,7 +368,7 @@ def test_a_search_that_ended_early_says_so_at_every_door(tmp_path: Path) -> None
     assert whole.doubts() == []
     early = replace(whole, certificate=replace(whole.certificate, excess=1e-3, gap=0.0951))
     said = "the search for the most likely shares ended early: others may be more likely, by up to 0.096 nats"
-    assert f"warning: {said}" in early.text()
+    assert f"Warning: {said}." in early.printed().notes
     assert json.loads(early.to_json())["warnings"] == [said]
     early.save_page(tmp_path / "page.html")
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -385,7 +385,7 @@ def test_an_estimate_can_be_printed_whatever_the_encoding(
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
     sys.stdout.write(repr(estimate(Tally(RandomizedResponse(["a", "b", "c"], odds=(3, 1)), [60, 20, 20]))))
     sys.stdout.flush()
-    assert f" %   {brick * 24}\n" in written.getvalue().decode(encoding)
+    assert f"  {brick * 24}\n" in written.getvalue().decode(encoding)
 
 
 def test_names_cannot_play_tricks_with_a_terminal() -> None:
@@ -420,8 +420,8 @@ def test_auto_says_what_it_took_and_why() -> None:
     assert [one.method for one in found.choices] == ["inv_p"]
     assert_array_equal(found.shares, warner.inv_p(reports.counts, reports.design))
     assert found.choices[0].errors["inv_n"] > found.choices[0].errors["inv_p"]
-    assert found.text().splitlines()[0].startswith("Estimate (auto: inv_p) from")
-    assert "auto took inv_p; predicted squared errors (orders of magnitude): mle " in found.text()
+    assert found.text().splitlines()[0].startswith("Estimated shares (auto: inv_p) from")
+    assert "Auto took inv_p; predicted squared errors (orders of magnitude): mle " in found.text()
     assert json.loads(found.to_json())["choices"][0]["method"] == "inv_p"
 
 
@@ -432,8 +432,8 @@ def test_auto_is_shrink_for_twenty_answers_of_a_symmetric_design(design: Any) ->
     found = estimate(Tally(design, rows[0], n=500), method="auto")
     assert found.choices == (Choice("shrink", {}),)
     assert_array_equal(found.shares, warner.shrink(rows[0], design, n=500))
-    assert found.text().splitlines()[0].startswith("Estimate (auto: shrink) from")
-    assert found.text().endswith(f"auto took shrink: {CLOSEST}")
+    assert found.text().splitlines()[0].startswith("Estimated shares (auto: shrink) from")
+    assert found.text().endswith(f"Auto took shrink: {CLOSEST}.")
     assert json.loads(found.to_json())["choices"] == [{"method": "shrink", "errors": {}}]
     together = estimate(Tally(design, rows, n=n, by=("g",), groups=((1,), (2,), (3,))), method="auto")
     assert len(together.choices) == 2
@@ -448,7 +448,7 @@ def test_the_default_is_the_closest_that_we_know_and_says_why() -> None:
         assert found.method == "shrink"
         assert found.by_default
         assert_array_equal(found.shares, estimate(many, method="shrink").shares)
-        assert found.text().splitlines()[-1] == f"shrink is the default here: {CLOSEST}"
+        assert found.printed().notes[-1] == f"The default here is shrink: {CLOSEST}."
         assert json.loads(found.to_json())["reason"] == CLOSEST
         asked = estimate(many, method="shrink")
         assert "the default" not in asked.text()
@@ -458,7 +458,7 @@ def test_the_default_is_the_closest_that_we_know_and_says_why() -> None:
     assert "the default" not in named.text()
     supported = estimate(Tally(few, support[:19], n=500))
     assert supported.method == "inv_p"
-    assert "inv_p is the default here: a report is counted for several answers" in supported.text()
+    assert "The default here is inv_p: a report is counted for several answers" in supported.text()
     # The likelihood of a histogram of reports is known: it is not taken for another reason, and that is said.
     hadamard = HadamardResponse(list("abc"), epsilon=1)
     kept = tally(hadamard.randomize(["a", "b", "c"] * 40), hadamard)
@@ -507,7 +507,7 @@ def test_auto_chooses_for_each_group_and_leaves_out_the_empty_one() -> None:
     assert_allclose(found.shares[0], warner.inv_p(reports.counts, reports.design), atol=1e-15)
     assert np.isnan(found.shares[1]).all()
     assert_allclose(found.shares[2], warner.inv_n(flat, reports.design), atol=1e-15)
-    assert "auto took inv_p in 1, inv_n in 1 of 2 groups" in found.text()
+    assert "Auto took inv_p in 1, inv_n in 1 of 2 groups" in found.text()
     assert "group by group: mle " in found.text()
     whole = estimate(Tally(reports.design, [reports.counts, flat], by=("g",), groups=groups[::2]), method="auto")
     assert whole.certificate is not None
@@ -533,7 +533,7 @@ def test_large_counts_are_written_in_full() -> None:
     big = Tally(RandomizedResponse(["yes", "no"], odds=(9, 1)), [12_345_678, 98_765_432])
     assert "12,345,678 'yes'" in repr(big)
     assert "  12,345,678 of 111,111,110  " in repr(estimate(big))
-    assert "<td>12,345,678 of 111,111,110</td>" in estimate(big)._repr_html_()
+    assert '<td align="right">12,345,678 of 111,111,110</td>' in estimate(big)._repr_html_()
 
 
 def test_what_notebooks_see() -> None:
@@ -590,7 +590,8 @@ def test_normalised_weights_are_shown_with_their_digits() -> None:
     survey = RandomizedResponse(["yes", "no"], odds=(3, 1))
     weighted = estimate(tally(["yes", "no"] * 300, survey, weights=[1 / 512] * 600))
     assert "from 1.2 weighted reports" in weighted.text()
-    assert "0.586 of 1.2   50.00%" in weighted.text()
+    assert weighted.printed().columns["reports"] == ["0.586 of 1.2"]
+    assert weighted.printed().columns["share (%)"] == ["50.00"]
     assert "weights count as 600.0 reports" in weighted.text()
     rare = tally(["yes"] + ["no"] * 599, survey, weights=[1 / 600] * 600)
     assert "0.00167 'yes'" in repr(rare)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,25 @@ from warner.arrays import objects
 from warner.designs.labels import all_labels
 from warner.designs.ordered import is_numeric
 from warner.estimators import UNBIASED, Certificate, Method, fitted, refuse_silent
-from warner.estimators.auto import SQUARED_ERROR_ROUNDING, Choice, choices
+from warner.estimators.auto import SQUARED_ERROR_ROUNDING, Choice, choices, choices_in_words
 from warner.estimators.likelihood import CERTIFICATE_FIELDS, shortfall
 from warner.estimators.methods import AUTO, described, method_asked
 from warner.estimators.projections import SUM_ROUNDING
+from warner.inference.answer_tables import (
+    NO_CLUSTERS,
+    answers_shown,
+    collected,
+    count_heading,
+    groups_counted,
+    largest_first,
+    left_out,
+    name_columns,
+    number_note,
+    rows_left_out,
+    totals_of,
+)
 from warner.inference.checking import doubt
-from warner.inference.comparisons import unmirrored
+from warner.inference.comparisons import remainder, unmirrored
 from warner.inference.intervals import (
     ONE_CLUSTER,
     RANDOMIZATION,
@@ -31,7 +45,8 @@ from warner.inference.intervals import (
 from warner.reports.design_based import LEAST_CLUSTERS, few_clusters, sample_freedom
 from warner.reports.linearization import RESULT_COLUMN
 from warner.reports.tallies import Pool, holds_every_answer, refuse_uncounted
-from warner.results import Result, TableRows, as_json, group_column, listed
+from warner.results import Column, Estimates, TableResult, TableRows, group_column
+from warner.typesetting import amount_cells, bar, count_cells, fragment, plain_table
 from warner.words import counted, printable
 
 if TYPE_CHECKING:
@@ -39,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from warner.arrays import Array, Counts, Label, PerGroup
     from warner.designs.contract import Design
@@ -51,13 +67,13 @@ if TYPE_CHECKING:
     from warner.inference.ranking import Ranking
     from warner.inference.totals import Totals
     from warner.reports.tallies import Collected
-    from warner.typesetting import Printed
 
 ANSWERS_DRAWN = 30  # with a name each
+ROWS_SHOWN = 20  # answers of each group in a terminal and in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate(Result):
+class Estimate(TableResult):
     """What people would have answered, with what is known of how sure that is.
 
     Attributes
@@ -125,13 +141,68 @@ class Estimate(Result):
             complex sample also ``sample``: what the design-based intervals rest on. The arrays are those of the
             estimate, and read-only: copy a column to change it in place.
         """
-        return dict(self.columns(Confidence(level, target, simultaneous, anytime)))
+        return dict(self.arrays(Confidence(level, target, simultaneous, anytime)))
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: shares in percent, the first of two answers alone; options are those of `table`."""
-        from warner.output.tables import estimate_printed
+    def columns(self, *, rows: int | None = None, **options: Any) -> list[Column]:
+        """Return the columns; readers see the first of two answers alone, and with `rows` the largest shares first."""
+        confidence = Confidence(**options)
+        table = self.of_interest(confidence)
+        shown = self.rows_shown(table, rows)
+        some, totals = {name: column[shown] for name, column in table.items()}, totals_of(self.tally, table)
+        totals = None if totals is None else totals[shown]
+        counts = []
+        if "reports" in table:
+            counts = [Column(heading=count_heading(self.tally), texts=partial(count_cells, some["reports"], totals))]
+        elif totals is not None:
+            counts = [Column(heading="N", texts=partial(amount_cells, totals))]
+        estimates = Estimates(some["share"], some["low"], some["high"], unit="share")
+        interval = f"{self.kind_of_interval(confidence)}{confidence}"
+        return [
+            *starmap(Column, self.arrays(confidence).items()),
+            *name_columns(self.tally, table, shown),
+            *counts,
+            *estimates.shown("share", interval, some["outside"].tolist()),
+        ]
 
-        return estimate_printed(self, Confidence(**options))
+    def rows_shown(self, table: dict[str, Counts], rows: int | None) -> NDArray[np.intp]:
+        """Return the rows of a table `of_interest` that readers see: all, or so many of the largest of each group."""
+        return largest_first(self.tally, table, rows, ordered=self.ordered)
+
+    def title(self, **_: Any) -> str:
+        """Return what was estimated, by which method, and from how many reports."""
+        by = [groups_counted(self.tally)] if self.tally.by else []
+        return ", ".join([f"Estimated shares ({self.name()}) from {collected(self.tally)}", *by, *left_out(self.tally)])
+
+    def foundations(self) -> list[str]:
+        """Return what all numbers from these reports rest on, in sentences, and warnings."""
+        reports = ", ".join([f"N = {collected(self.tally)}", *left_out(self.tally), f"estimator {self.name()}"])
+        return [reports, *(f"warning: {doubt}" for doubt in self.doubts())]
+
+    def notes(self, *, rows: int | None = None, **options: Any) -> list[str]:
+        """Return what a reader of the rows must know."""
+        confidence, tally = Confidence(**options), self.tally
+        table = self.of_interest(confidence)
+        notes = rows_left_out(tally, table, rows)
+        notes += [remainder(tally.domain)] if answers_shown(tally, table) == 1 else []
+        notes += [] if tally.by else [number_note(number) for number in self.mean_and_median(confidence) or ()]
+        if table["outside"][self.rows_shown(table, rows)].any():
+            notes.append(f"* outside its own interval: {self.estimator.outside}")
+        if confidence.anytime:
+            notes.append("the intervals hold however often you look while reports arrive")
+        if tally.sample is not None:
+            notes += [self.sample_words(confidence), *self.sample_notes()]
+        elif tally.weighted:
+            effective = f"{float(np.sum(tally.effective)):,.1f}"
+            notes.append(f"intervals are approximate: weights count as {effective} reports; {NO_CLUSTERS}")
+        return [*notes, *(f"warning: {doubt}" for doubt in self.doubts()), *self._why()]
+
+    def _why(self) -> list[str]:
+        """Return why this estimator was taken, unless it was asked for."""
+        if self.choices and self.choices[0].errors:
+            return [choices_in_words(self.choices)]
+        if self.choices:
+            return [f"auto took {self.choices[0].method}: {self.estimator.reason(self.tally)}"]
+        return [f"the default here is {self.method}: {self.reason()}"] if self.reason() else []
 
     # What a page, a plot and a text all need is computed once for each `Confidence`, and kept.
 
@@ -140,7 +211,7 @@ class Estimate(Result):
         return {}
 
     @cached_property
-    def _columns(self) -> dict[Confidence, dict[str, Counts]]:
+    def _arrays(self) -> dict[Confidence, dict[str, Counts]]:
         return {}
 
     def limits(self, confidence: Confidence) -> Limits:
@@ -188,18 +259,18 @@ class Estimate(Result):
             notes.append(f"{self.method} ignores clusters where they are fewer than {LEAST_CLUSTERS}")
         return [*filter(None, notes)]
 
-    def columns(self, confidence: Confidence) -> dict[str, Counts]:
-        """Give the table with these intervals; nobody can write to its arrays, which others use, too."""
-        if confidence not in self._columns:
+    def arrays(self, confidence: Confidence) -> dict[str, Counts]:
+        """Return the table with these intervals; its arrays are read-only, because others use them, too."""
+        if confidence not in self._arrays:
             columns = self._tabulated(self.limits(confidence))
             for column in columns.values():
                 column.flags.writeable = False
-            self._columns[confidence] = columns
-        return self._columns[confidence]
+            self._arrays[confidence] = columns
+        return self._arrays[confidence]
 
     def of_interest(self, confidence: Confidence) -> dict[str, Counts]:
-        """Give the table as people read it: of two answers that mirror each other, the first alone."""
-        return unmirrored(self.columns(confidence), self.tally.k)
+        """Return the table as readers see it: of two answers that mirror each other, the first alone."""
+        return unmirrored(self.arrays(confidence), self.tally.k)
 
     def _tabulated(self, ends: Limits) -> dict[str, Counts]:
         tally = self.tally
@@ -541,24 +612,11 @@ class Estimate(Result):
     def _input_library(self) -> str | None:
         return self.tally.backend
 
-    def to_json(
-        self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False
-    ) -> str:
-        """Write the estimate as JSON: design, method, reports, what the intervals are, and a list of values."""
-        return as_json(self.json_fields(level=level, target=target, simultaneous=simultaneous, anytime=anytime))
-
-    def to_dict(
-        self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False
-    ) -> Document:
-        """Give the estimate as what JSON can hold; options as for `table`."""
-        return listed(self.json_fields(level=level, target=target, simultaneous=simultaneous, anytime=anytime))
-
-    def json_fields(
-        self, *, level: float = 0.95, target: str = "population", simultaneous: bool = False, anytime: bool = False
-    ) -> Document:
-        tally, confidence = self.tally, Confidence(level, target, simultaneous, anytime)
+    def json_fields(self, **options: Any) -> Document:
+        """Return design, method, reports, what the intervals are, and the rows; options are those of `table`."""
+        tally, confidence = self.tally, Confidence(**options)
         left = {*tally.by, RESULT_COLUMN}
-        values = {name: column for name, column in self.columns(confidence).items() if name not in left}
+        values = {name: column for name, column in self.arrays(confidence).items() if name not in left}
         designs = [part.design.to_dict() for part in tally.parts]
         numbers = self.mean_and_median(confidence)
         summaries = {} if numbers is None else {"mean": numbers[0].to_dict(), "quantiles": [numbers[1].to_dict()]}
@@ -572,10 +630,7 @@ class Estimate(Result):
             "reports": np.asarray(tally.n).sum().item(),
             "missing": int(np.sum(tally.missing)),
             "unknown": int(np.sum(tally.unknown)),
-            "level": level,
-            "target": target,
-            "simultaneous": simultaneous,
-            "anytime": anytime,
+            **{name: getattr(confidence, name) for name in ("level", "target", "simultaneous", "anytime")},
             "interval": self.limits(confidence).method,
             "approximate": self.approximate(confidence),
             **({} if tally.sample is None else {"sample": self.sample_words(confidence)}),
@@ -585,24 +640,26 @@ class Estimate(Result):
             "values": TableRows(group_column(tally.by, tally.groups, tally.k) | values),
         }
 
-    def text(
-        self,
-        *,
-        rows: int = 20,
-        level: float = 0.95,
-        target: str = "population",
-        simultaneous: bool = False,
-        anytime: bool = False,
-    ) -> str:
-        """Write a table for people, the largest shares first; of two answers the first alone: the other is the rest."""
-        from warner.output.tables import estimate_text
+    def text(self, *, rows: int = ROWS_SHOWN, **options: Any) -> str:
+        """Return the table for a terminal: the largest shares first, each with a bar; of two answers the first alone.
 
-        return estimate_text(self, Confidence(level, target, simultaneous, anytime), rows)
+        Parameters
+        ----------
+        rows : int
+            Show so many answers of each group.
+        **options
+            Options of `table`.
+        """
+        table = self.of_interest(Confidence(**options))
+        shares = np.nan_to_num(table["share"]).clip(min=0)
+        # A single share has no other beside it: its bar is a part of the whole.
+        largest = 1.0 if shares.size == 1 else max(float(shares.max()), 1e-9)
+        bars = [bar(share / largest) for share in shares[self.rows_shown(table, rows)].tolist()]
+        shown = self.printed(rows=rows, **options)
+        return plain_table(shown._replace(columns=shown.columns | {"": bars}))
 
     def _repr_html_(self) -> str:
-        from warner.output.tables import estimate_html
-
-        return estimate_html(self)
+        return fragment(self.printed(rows=ROWS_SHOWN))
 
     def plot(
         self,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,6 +48,7 @@ MOST_DECIMALS = 12
 DOUBLE_DIGITS = 15  # of a decimal number, which a double keeps
 SMALLEST_P_SHOWN = 0.001  # a smaller p-value is not told apart
 MISSING_TEXT = "(missing)"
+BAR_CHARACTERS = 24  # characters of the longest bar
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which spreadsheet programs let formulas begin
 AS_TEXT = """ style="mso-number-format:'\\@'\""""  # for Excel, which opens pages as well
 
@@ -231,6 +233,19 @@ def count_cells(reports: Counts, totals: Counts | None) -> list[str]:
 def amount_cells(column: Counts) -> list[str]:
     """Write numbers of people, or sums of their weights."""
     return [amount(number) for number in column.tolist()]
+
+
+def bar(part: float) -> str:
+    """Draw a part of the whole as a bar, of a plain character where standard output cannot write the other.
+
+    >>> len(bar(0.3))
+    7
+    """
+    try:
+        "\N{FULL BLOCK}".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return "#" * round(BAR_CHARACTERS * part)
+    return "\N{FULL BLOCK}" * round(BAR_CHARACTERS * part)
 
 
 # Forms

@@ -207,13 +207,15 @@ def test_every_door_tells_the_same_of_the_intervals(
 @pytest.mark.parametrize("tally", [c[1] for c in CASES], ids=[c[0] for c in CASES])
 def test_a_notebook_tells_the_same_as_the_interval(tally: Tally | Pool) -> None:
     result = estimate(tally)
-    shown = "low (approximate 95 %)" if result.interval().approximate else "low (95 %)"
-    assert shown in result._repr_html_()
+    approximate = "approximate " * result.interval().approximate
+    assert f'<th align="right">{approximate}95 % interval (population)</th>' in result._repr_html_()
 
 
 def test_a_notebook_marks_shares_outside_and_says_which_estimator_was_taken_and_why() -> None:
     result = estimate(Tally(RandomizedResponse(100, epsilon=3), [100] * 99 + [130]))
-    text, page = result.text(rows=5), result._repr_html_()
-    assert text.count("%*") == page.count(" %*") > 0
-    for line in text.splitlines()[-2:]:  # why a share is outside, and why this estimator
-        assert f"<p>{line}</p>" in page
+    page, shown = result._repr_html_(), result.printed(rows=20)
+    shares = [text for text in shown.columns["share (%)"] if text.endswith("*")]
+    assert shares
+    for text in (*shares, *shown.notes[-2:]):  # why a share is outside, and why this estimator
+        assert text in page
+        assert text in " ".join(result.text().split())

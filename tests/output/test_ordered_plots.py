@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, SquareWave, Tally, estimate
+from warner.inference.answer_tables import number_texts
 from warner.inference.intervals import Confidence
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def test_a_fine_grid_is_one_area_with_its_mean(k: int) -> None:
     assert area[:, 1].max() == pytest.approx(100 * result.shares.max())
     assert len(ax.get_xticklabels()) < 20
     mean = result.mean()
-    assert f"mean {mean.said()[0]}" in labels_of(ax)
+    assert f"mean {', '.join(number_texts(mean)[0])}" in labels_of(ax)
     assert ax.lines[0].get_xdata()[0] == pytest.approx(mean.value)
     said = " ".join(text.get_text() for text in ax.texts)
     assert "intervals of single answers reach up to" in said
@@ -77,7 +78,7 @@ def test_the_distribution_function_has_the_limits_of_cumulative_intervals(k: int
     band = ax.collections[0].get_paths()[0].vertices
     assert band[:, 1].min() == pytest.approx(100 * found.low.min())
     assert band[:, 1].max() == pytest.approx(100)
-    assert f"median {result.median().said()[0]}" in labels_of(ax)
+    assert f"median {', '.join(number_texts(result.median())[0])}" in labels_of(ax)
 
 
 def test_the_limits_of_a_fine_grid_are_found_at_some_points() -> None:
@@ -104,14 +105,14 @@ def test_groups_have_a_line_each() -> None:
 def test_the_table_keeps_the_order_and_tells_mean_and_median() -> None:
     result = wave(60)
     text = result.text(rows=10)
-    shown = [int(line.split()[0]) for line in text.splitlines() if re.match(r"\d+ +[\d.]+%", line)]
+    shown = [int(value) for value in result.printed(rows=10).columns["value"]]
     largest = np.argsort(-result.shares, kind="stable")[:10]
     assert shown == sorted(largest.tolist())
     confidence = Confidence()
-    mean, median = result.mean_and_median(confidence)
-    for place in (text, result.to_markdown(), result._repr_html_()):
-        assert mean.said()[0] in place
-        assert median.said()[0] in place
+    for number in result.mean_and_median(confidence):
+        ((value, ends),) = number_texts(number)
+        for place in (text, result.to_markdown(), result._repr_html_()):
+            assert f"{number.name.capitalize()} {value}, {ends}, approximate 95 % interval (population)" in place
 
 
 @pytest.mark.parametrize("k", [5, 50])
@@ -119,7 +120,7 @@ def test_the_page_says_mean_and_median_first_and_draws_the_distribution(tmp_path
     result = wave(k)
     result.save_page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    value, _, ends = result.mean().said()[0].partition(", ")
+    ((value, ends),) = number_texts(result.mean())
     assert f"<p class='lead'>Estimated mean {value} (approximate 95 % interval (population): {ends}).</p>" in page
     assert "Estimated median " in page
     assert "leading answer" not in page
@@ -134,7 +135,7 @@ def test_the_page_of_groups_says_the_mean_of_each(tmp_path: Path) -> None:
     result = estimate(Tally(design, counts, by=("region",), groups=(("north",), ("south",))))
     result.save_page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert f"<strong>north</strong>: mean {result.mean().said()[0].partition(', ')[0]} (" in page
+    assert f"<strong>north</strong>: mean {number_texts(result.mean())[0][0]} (" in page
 
 
 def test_a_page_of_unordered_answers_is_as_before(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_many_groups_are_not_all_shown() -> None:
     groups = tuple((number,) for number in range(1000))
     text = estimate(Tally(ANSWERS, [[40, 35, 25, 16]] * 1000, by=("school",), groups=groups)).text(rows=2)
     assert len(text.splitlines()) == 2 + 200 + 1
-    assert text.endswith("... and 2 more answers in each group, 900 more groups")
+    assert text.endswith("... and 2 more answers in each group, 900 more groups.")
     two = RandomizedResponse(["yes", "no"], odds=(3, 1))
     one_row_each = estimate(Tally(two, [[40, 60]] * 1000, by=("school",), groups=groups))
     for rows, shown in ((1, 200), (30, 200), (900, 900)):
@@ -73,7 +73,7 @@ def test_many_groups_are_not_all_shown() -> None:
 
 def test_a_group_without_reports_has_one_row() -> None:
     text = estimate(Tally(ANSWERS, [[40, 35, 25, 16], [0] * 4], by=("g",), groups=(("a",), ("b",)))).text()
-    assert [line.split() for line in text.splitlines() if line.startswith("b")] == [["b", "no", "reports"]]
+    assert [line.split() for line in text.splitlines() if line.startswith("b")] == [["b", "no", "reports", "0", "of", "0"]]
 
 
 def test_weeks_in_a_text_file_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, Tally, UnaryEncoding, estimate, pool, surveys
 from warner.inference.comparisons import rows_mirrored
+from warner.typesetting import share_decimals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,15 +82,18 @@ def test_every_door_tells_the_first_answer_once(
     share, low, high = (100 * table[name][0] for name in ("share", "low", "high"))
 
     lines = result.text(**options).splitlines()
-    assert lines[2].startswith(first)
-    assert f"{share:.2f}%" in lines[2]
-    assert f"{low:6.2f} to {high:6.2f} %" in lines[2]
-    assert lines[3] == f"the share of {tally.domain[1]!r} is 100 % minus that of {tally.domain[0]!r}"
+    assert lines[2].lstrip().startswith(first)
+    assert lines[3] == f"The share of {tally.domain[1]!r} is 100 % minus that of {tally.domain[0]!r}."
     assert not any(line.startswith(second + " ") for line in lines)
 
-    (rows,) = {len(texts) for texts in result.printed(**options).columns.values()}
-    assert rows == 1
-    assert result.printed(**options).columns["value"] == [first]
+    printed = result.printed(**options).columns
+    decimals = share_decimals(table["low"][:1], table["high"][:1])
+    assert printed["value"] == [first]
+    assert printed["share (%)"] == [f"{share:.{decimals}f}{'*' * int(table['outside'][0])}"]
+    assert list(printed.values())[-1] == [f"{low:.{decimals}f} to {high:.{decimals}f}"]
+    for texts in printed.values():
+        assert len(texts) == 1
+        assert texts[0] in lines[2]
 
     page = page_of(result, tmp_path, **options)
     text = words(page)
@@ -122,8 +126,8 @@ def test_the_number_of_all_reports_stays_known() -> None:
     assert "513 of 1,769" in result.text()
     assert result.printed().columns["reports"] == ["513 of 1,769"]
     assert "| --- | ---: | ---: | ---: |" in result.to_markdown()
-    assert "<td>513 of 1,769</td>" in result._repr_html_()
-    assert "the share of &#x27;no&#x27; is 100 % minus that of &#x27;yes&#x27;" in result._repr_html_()
+    assert '<td align="right">513 of 1,769</td>' in result._repr_html_()
+    assert "The share of &#x27;no&#x27; is 100 % minus that of &#x27;yes&#x27;" in result._repr_html_()
 
 
 def test_the_reports_are_beside_it_on_the_page(tmp_path: Path) -> None:
@@ -141,12 +145,13 @@ def test_the_bar_of_a_single_share_is_a_part_of_the_whole() -> None:
 def test_groups_have_one_row_each(tmp_path: Path) -> None:
     result = grouped()
     shares = [f"{100 * share:.2f}" for share in result.shares[:2, 0]]
-    lines = result.text().splitlines()
+    lines, printed = result.text().splitlines(), result.printed().columns
     assert [line.split()[:2] for line in lines[1:4]] == [["region", "value"], ["north", "yes"], ["south", "yes"]]
-    assert lines[4].split() == ["nowhere", "no", "reports"]
-    assert "no reports" in lines[4]
-    assert "74 of 322" in lines[2]
-    assert result.printed().columns["region"] == ["north", "south", "nowhere"]
+    assert lines[4].split() == ["nowhere", "no", "reports", "0", "of", "0"]
+    assert printed["region"] == ["north", "south", "nowhere"]
+    assert printed["value"] == ["yes", "yes", "no reports"]
+    assert printed["reports"][0] == "74 of 322"
+    assert printed["share (%)"][2] == ""
 
     page = page_of(result, tmp_path)
     text = words(page)

@@ -22,9 +22,8 @@ from warner.cli.sources import NOT_FIXED, DesignGiven, Source
 from warner.estimation import estimated
 from warner.estimators import METHODS
 from warner.memory import JSON_BYTES, refuse_beyond_memory
-from warner.output.tables import foundations
 from warner.results import formulas_in
-from warner.words import conjoined
+from warner.words import conjoined, sentence
 
 if TYPE_CHECKING:
     from warner.documents import Document
@@ -102,7 +101,7 @@ def estimate(
             cells = result.shares.size
             refuse_beyond_memory(cells, JSON_BYTES, f"{cells:,} shares in JSON", "write .csv or .parquet")
         answers = follow_ups.answered(result, level, target, anytime=bool(ever))
-        text = table.written(Delivery(result, confidence, answers, rows, foundations(result) if answers else ()))
+        text = table.written(Delivery(result, confidence, answers, rows, tuple(map(sentence, result.foundations())) if answers else ()))
         text += "" if table.as_json or table.as_csv else _together(result)
         pictures.written(result, confidence, cumulative=cumulative)
         doubts = result.doubts() if table.as_json or table.as_csv else []  # the printed table says it itself

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 METHODS_COMPARED = ("mle", "inv_p", "inv_n")  # in the order in which ties are broken
 SIMULATED_SURVEYS = 20
 SIMULATED_COUNTS_AT_ONCE = 2**20  # counts of simulated surveys held at a time
+GROUPS_SHOWN = 5  # groups whose predicted errors are shown
 SQUARED_ERROR_ROUNDING = 1e-28  # a squared error below this is that of rounding
 
 
@@ -183,3 +184,19 @@ def _choices_among(parts: Sequence[Tally], groups: Integers, rng: np.random.Gene
         histograms = [(part.design, part.histograms(groups[some])) for part in parts]
         chosen += choices_for(histograms, [n[some] for n in people], rng=rng)
     return (chosen[i] for i in place.tolist())
+
+
+def choices_in_words(choices: Sequence[Choice]) -> str:
+    """Return which estimators were chosen, and their predicted errors to one digit: orders of magnitude.
+
+    >>> choices_in_words([Choice("mle", {"mle": 0.012, "inv_p": 0.034})])
+    'auto took mle; predicted squared errors (orders of magnitude): mle 1e-02, inv_p 3e-02'
+    """
+    predicted = [", ".join(f"{name} {error:.0e}" for name, error in one.errors.items()) for one in choices]
+    if len(choices) == 1:
+        return f"auto took {choices[0].method}; predicted squared errors (orders of magnitude): {predicted[0]}"
+    taken = [choice.method for choice in choices]
+    listed = ", ".join(f"{name} in {taken.count(name)}" for name in METHODS_COMPARED if name in taken)
+    shown = "; ".join([*predicted[:GROUPS_SHOWN], *["..."] * (len(choices) > GROUPS_SHOWN)])
+    errors = f"predicted squared errors (orders of magnitude), group by group: {shown}"
+    return f"auto took {listed} of {len(choices)} groups; {errors}"

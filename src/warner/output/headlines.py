@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.inference.answer_tables import answers_shown, number_texts
 from warner.output.estimate_plots import axis_of
-from warner.output.tables import answers_shown
 from warner.words import counted, percent_tight
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _of_numbers(tally: Collected, numbers: Sequence[Mean | Quantile]) -> str:
     """Say the mean and the median of numbers, in each of the first groups."""
 
     def said(result: Mean | Quantile, group: int) -> str:
-        value, _, ends = result.said()[group].partition(", ")
+        value, ends = number_texts(result)[group]
         between = f" ({escape(result.interval_name)}: {ends})" if ends else ""
         return f"{result.name} {value}{between}"
 

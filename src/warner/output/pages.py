@@ -15,10 +15,10 @@ import numpy as np
 from warner.documents import written_whole
 from warner.estimators import METHODS
 from warner.estimators.methods import BIAS, UNKNOWN_METHOD, described
+from warner.inference.answer_tables import NO_CLUSTERS, answers_shown, groups_counted, totals_of
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, svg
 from warner.output.headlines import headline, warnings
-from warner.output.tables import NO_CLUSTERS, answers_shown, totals_of
 from warner.words import (
     TIGHT,
     amount_of,
@@ -161,7 +161,7 @@ def save_page(
 
 def _page(estimate: Estimate, confidence: Confidence, title: str | None, question: str | None) -> str:
     table = estimate.of_interest(confidence)
-    one, totals = answers_shown(estimate.tally, table) == 1, totals_of(estimate, table)
+    one, totals = answers_shown(estimate.tally, table) == 1, totals_of(estimate.tally, table)
     approximate = estimate.approximate(confidence)
     read = _reading_section(estimate, table, confidence, approximate=approximate, one=one)
     heading = title or question or DEFAULT_TITLE
@@ -206,7 +206,7 @@ def _facts(tally: Collected) -> str:
     pooled = len(tally.parts) > 1
     facts = [reports_counted(tally.n, weighted=tally.weighted, kind="randomized"), f"{tally.k:,} possible answers"]
     facts += [f"{len(tally.parts)} designs"] * pooled
-    facts += [f"{counted(len(tally.groups), 'group', 'groups')} by {', '.join(tally.by)}"] * bool(tally.by)
+    facts += [groups_counted(tally)] * bool(tally.by)
     return " · ".join([*facts, f"epsilon {'at most ' * pooled}{tally.shown_epsilon()}"])
 
 

@@ -31,6 +31,7 @@ from warner.arrays import objects
 from warner.designs.ordered import is_numeric
 from warner.discovery.discoveries import discover, shown_value
 from warner.estimation import Estimate, estimated
+from warner.inference.answer_tables import number_texts
 from warner.inference.check_results import influence_text
 from warner.inference.checking import check
 from warner.inference.comparisons import rows_mirrored
@@ -450,8 +451,7 @@ def _number(result: Mean | Quantile, place: int = 0) -> Document:
     """Return the mean or median of a group with its interval, as numbers and as text."""
     row = {name: plain(np.atleast_1d(getattr(result, name))[place]) for name in ("value", "low", "high")}
     kind = "" if result.confidence.anytime else "approximate " if result.approximate else "exact "
-    value, _, ends = result.said()[place].rpartition(", ")
-    return {"name": result.name, **row, "shown": [value, ends], "interval": f"{kind}{result.confidence}"}
+    return {"name": result.name, **row, "shown": list(number_texts(result)[place]), "interval": f"{kind}{result.confidence}"}
 
 
 def _ranges(question: Question, k: int) -> list[range]:
@@ -465,7 +465,7 @@ def _ranges(question: Question, k: int) -> list[range]:
 def _table(result: Estimate, ranges: list[range], wanted: Confidence) -> dict[str, Counts]:
     """Return shares with intervals for all answers, or for ranges of answers, in each group."""
     if not ranges:
-        return result.columns(wanted)
+        return result.arrays(wanted)
     domain = result.tally.domain
     ends = limits(result.tally, wanted, sets=[list(places) for places in ranges])
     shares = np.stack([result.shares[..., places.start : places.stop].sum(axis=-1) for places in ranges], axis=-1)

@@ -1,0 +1,121 @@
+"""Tables of the answers in each group, for readers: which rows are shown, their names, and what was collected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner.results import Column, Estimates
+from warner.typesetting import labels
+from warner.words import counted, enumerated, printable, reports_counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from warner.arrays import Counts
+    from warner.inference.means import Mean, Quantile
+    from warner.reports.tallies import Collected
+
+    Table = dict[str, Counts]
+    Rows = NDArray[np.intp]
+
+ROWS_OF_ALL_GROUPS = 200  # of all groups together, unless more are asked for
+NO_REPORTS = "no reports"
+NO_CLUSTERS = "respondents who were sampled together, such as pupils of a school, count as if sampled independently"
+
+
+def answers_shown(tally: Collected, table: Table) -> int:
+    """Return the number of answers that have rows in a table: of two, the first may stand for both."""
+    return table["value"].size // max(len(tally.groups), 1)
+
+
+def totals_of(tally: Collected, table: Table) -> Counts | None:
+    """Return the number of reports in the group of each row; None without groups, where the rows add up to it."""
+    answers = answers_shown(tally, table)
+    return np.repeat(np.atleast_1d(tally.n), answers) if tally.by or answers == 1 else None
+
+
+def largest_first(tally: Collected, table: Table, rows: int | None, *, ordered: bool) -> Rows:
+    """Return the rows to show, in their order: all of them, or in each group so many with the largest shares.
+
+    Answers that are `ordered` keep their order, and so do two answers. A group without reports has one row. All groups
+    together have at most `ROWS_OF_ALL_GROUPS` rows, unless more than these are asked for.
+    """
+    answers, shares = answers_shown(tally, table), table["share"]
+    shares = shares.reshape(-1, answers)
+    if rows is None or tally.k == 2:
+        order = np.tile(range(answers), (len(shares), 1))
+    else:
+        order = np.argsort(-shares, axis=1, kind="stable")
+    if ordered:
+        order[:, :rows].sort(axis=1)
+    shown = (order + answers * np.arange(len(shares))[:, np.newaxis])[: _groups_shown(answers, rows), :rows]
+    kept = np.repeat(~np.isnan(shares[: len(shown), :1]), shown.shape[1], axis=1)
+    kept[:, 0] = True
+    return shown[kept]
+
+
+def _groups_shown(answers: int, rows: int | None) -> int | None:
+    return None if rows is None else max(ROWS_OF_ALL_GROUPS // min(rows, answers), rows // answers, 1)
+
+
+def rows_left_out(tally: Collected, table: Table, rows: int | None) -> list[str]:
+    """Return a sentence on the answers and groups that `largest_first` leaves out."""
+    answers = answers_shown(tally, table)
+    hidden = 0 if rows is None else max(answers - rows, 0)
+    groups = len(tally.groups[_groups_shown(answers, rows) :]) if tally.by and rows is not None else 0
+    of = " in each group" if tally.by else ""
+    left = [f"{counted(hidden, 'more answer', 'more answers')}{of}"] * bool(hidden)
+    left += [counted(groups, "more group", "more groups")] * bool(groups)
+    return [f"... and {', '.join(left)}"] * bool(left)
+
+
+def name_columns(tally: Collected, table: Table, rows: Rows) -> list[Column]:
+    """Return the columns that name the rows: the group, and the answer; "no reports" where a group has none."""
+    shown = [Column(heading=name, texts=labels(table[name][rows])) for name in tally.by]
+    silent = np.isnan(table["share"][rows]).tolist() if tally.by else [False] * rows.size
+    answers = zip(labels(table["value"][rows]), silent, strict=True)
+    return [*shown, Column(heading="value", texts=[NO_REPORTS if none else answer for answer, none in answers])]
+
+
+def count_heading(tally: Collected) -> str:
+    """Return the heading of counts: reports of an answer, or reports that support it."""
+    return "reports" if all(part.design.exclusive for part in tally.parts) else "support"
+
+
+def collected(tally: Collected) -> str:
+    """Return what was collected: reports, answers, epsilon and designs.
+
+    >>> from warner import RandomizedResponse, Tally
+    >>> collected(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]))
+    '100 reports among 2 answers, epsilon 1.099'
+    """
+    reports, several = reports_counted(np.asarray(tally.n).sum(), weighted=tally.weighted), len(tally.parts) > 1
+    designs = f", {len(tally.parts)} designs" * several
+    return f"{reports} among {tally.k:,} answers, epsilon {'at most ' * several}{tally.shown_epsilon()}{designs}"
+
+
+def groups_counted(tally: Collected) -> str:
+    """Return the number of groups, and the columns that they come from."""
+    return f"{counted(len(tally.groups), 'group', 'groups')} by {enumerated([*map(printable, tally.by)])}"
+
+
+def left_out(tally: Collected) -> list[str]:
+    """Return the numbers of missing and of invalid reports, as far as there are any."""
+    numbers = {"missing": tally.missing, "unknown": tally.unknown}
+    return [f"{int(np.sum(number)):,} {name} left out" for name, number in numbers.items() if np.any(number)]
+
+
+def number_texts(result: Mean | Quantile) -> list[tuple[str, str]]:
+    """Return the value and the interval in each group, as texts; "no reports" and nothing where a group has none."""
+    error = getattr(result, "se", None)
+    unit = "value" if error is None else "number"
+    values, _, ends, _ = Estimates(result.value, result.low, result.high, error, unit=unit).texts(NO_REPORTS)
+    return list(zip(values, ends, strict=True))
+
+
+def number_note(result: Mean | Quantile) -> str:
+    """Return a sentence with a number, its interval, and how the interval was computed."""
+    ((value, ends),) = number_texts(result)
+    return f"{result.name} {value}, {ends}, {result.interval_name}, {result.method}"
