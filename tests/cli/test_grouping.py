@@ -91,8 +91,8 @@ def test_a_trend_from_the_shell(folder: Path) -> None:
 def test_one_group_says_that_there_is_nothing_to_pool(folder: Path) -> None:
     (folder / "one.csv").write_text("region,answer\n" + "A,yes\n" * 45 + "A,no\n" * 55)
     said = succeeds(folder, "groups", "one.csv", *GROUPS[2:])
-    assert said.splitlines()[2].split()[:5] == ["A", "yes", "100", "100", "%"]
-    assert said.endswith("warning: there is one group with reports, and nothing to pool: its share is its own\n")
+    assert said.splitlines()[2].split()[:5] == ["A", "yes", "100", "100", "40.0"]
+    assert said.endswith("Warning: there is one group with reports, and nothing to pool: its share is its own.\n")
 
 
 def test_estimate_points_to_it_where_it_is_closer(folder: Path) -> None:

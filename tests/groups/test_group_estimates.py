@@ -29,6 +29,7 @@ from warner import (
 from warner.groups import fay_herriot
 from warner.groups.group_intervals import COVERAGE_WORDS, exact_limits
 from warner.inference.quantities import Quantities
+from warner.words import p_value, sentence
 
 EXAMPLE = reference("groups")["groups"]
 NAMES = tuple((name,) for name in "ABCDEFGH")
@@ -180,7 +181,7 @@ def test_a_trend_bridges_empty_weeks() -> None:
     together = estimate_groups(tally, along="week")
     assert_allclose(together.shares[:, 0], np.array(example["share"])[order], atol=example["tolerance"])
     assert together.own[4, 0] == 0  # week 2 has no reports
-    assert "one step: " in together.text()
+    assert "One step: " in together.text()
 
 
 def test_a_panel_has_a_walk_for_each_region() -> None:
@@ -204,7 +205,8 @@ def test_every_door_says_for_whom_intervals_hold() -> None:
         assert words in together.text(kind=kind)
         assert words in "".join(together.printed(kind=kind).columns)
     document = json.loads(together.to_json())
-    assert document["meaning"] in " ".join(together.text().split("\n"))
+    assert sentence(document["meaning"]) in together.printed().notes
+    assert sentence(document["meaning"]) in " ".join(together.text().split("\n"))
     assert "warner.estimate" in document["meaning"]
 
 
@@ -219,8 +221,8 @@ def test_text_json_and_frame_tell_the_same_numbers() -> None:
     frame = together.to_frame("polars", level=0.9)
     assert frame["share"].to_list() == table["share"].tolist()
     text = together.text(level=0.9)
-    assert "33.04%" in text
-    assert f"p = {together.test().p_value:.2g}" in text
+    assert together.printed(level=0.9).columns["share (%)"][0] == "33.0"
+    assert p_value(together.test().p_value) in text
     assert "90 % interval" in text
 
 

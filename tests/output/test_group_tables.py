@@ -81,7 +81,7 @@ def test_three_answers_are_rows_each() -> None:
     )
     text = together.text()
     assert text.count("often") >= 3
-    assert "spread between groups, if shares are roughly normal: 'never' " in text
+    assert "Spread between groups, if shares are roughly normal: 'never' " in text
     printed = together.printed()
     assert len(printed.columns["value"]) == 9
     assert any("on average" in heading for heading in printed.columns)

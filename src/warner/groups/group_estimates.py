@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,11 @@ from warner.groups.fay_herriot import (
     shares_under_any_law,
 )
 from warner.groups.group_intervals import (
+    ALIKE,
     COVERAGE_WORDS,
+    HETEROGENEITY_TOLERANCE,
     INTERVAL_HEADINGS,
+    ROWS_SHOWN,
     GroupIntervals,
     GroupMeans,
     GroupRanks,
@@ -54,12 +58,14 @@ from warner.groups.random_walk import (
     ordered_series,
     without_place,
 )
-from warner.inference.comparisons import unmirrored
+from warner.inference.answer_tables import answers_shown, collected, groups_counted
+from warner.inference.comparisons import remainder, unmirrored
 from warner.inference.intervals import mirrored, positions_of
 from warner.reports.tallies import holds_every_answer, refuse_uncounted
-from warner.results import Result, TableRows, as_json, critical_value, group_column, listed, plain
+from warner.results import Column, Estimates, TableResult, TableRows, critical_value, group_column, plain
 from warner.simulate import seeded_by
-from warner.words import enumerated, level_text, quoted
+from warner.typesetting import amount_cells, fragment, labels, percent_cells, plain_table
+from warner.words import counted, enumerated, level_text, points, printable, quoted
 
 if TYPE_CHECKING:
     import os
@@ -71,17 +77,24 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.groups.fay_herriot import DirectEstimates
     from warner.reports.tallies import Collected
-    from warner.typesetting import Printed
 
 FORMAT = "warner group estimates"
 ENOUGH = 0.8  # weight of the groups' own reports from which on separate estimates are as good
 GROUPS_ADVISED, CELLS_ADVISED = 5, 10**6  # groups, and shares, for which it is looked up whether to pool them
 SIZES_MATTER = 3.3  # standard errors of a correlation with the size of groups that are more than chance, p = 0.001
+ANSWERS_NAMED = 5  # answers whose spreads are named in a sentence
 GROUP_COLUMNS = {"value", "reports", "share", "se", "low", "high", "own"}  # columns of the table
+
+OWN_EXPLAINED = "the column own (%) is the weight of the group's own reports in a share; the rest comes from the other groups"
+ANY_LAW_EXPLAINED = (
+    "groups form clusters, or some lie far out: shares are shrunk toward the most likely distribution of the shares "
+    "(nonparametric maximum likelihood), not to their mean; own and the widths of intervals are those of a normal "
+    "distribution"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupEstimates(Result):
+class GroupEstimates(TableResult):
     """Shares of many groups, each drawn towards the others as far as its own reports are noise.
 
     Attributes
@@ -148,6 +161,10 @@ class GroupEstimates(Result):
             The names of `by`, then ``value``, ``reports`` (of the group), ``share``, ``se``, ``low``, ``high`` and
             ``own``: the weight of the group's own reports.
         """
+        return super().table(level, kind=kind)
+
+    def arrays(self, level: float, kind: str) -> dict[str, Counts]:
+        """Return the columns of `table`."""
         tally, groups = self.tally, len(self.tally.groups)
         low, high = self.limits(level, kind)
         names: dict[str, Counts] = {
@@ -163,9 +180,64 @@ class GroupEstimates(Result):
             "own": self.own.ravel(),
         }
 
+    def columns(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[Column]:
+        """Return the columns; readers see the first of two answers alone, and with `rows` the first groups."""
+        arrays = self.arrays(level, kind)
+        table = unmirrored(arrays, self.tally.k)
+        shown = None if rows is None else rows * answers_shown(self.tally, table)
+        table = {name: column[:shown] for name, column in table.items()}
+        estimates = Estimates(table["share"], table["low"], table["high"], unit="share")
+        return [
+            *starmap(Column, arrays.items()),
+            *(Column(heading=name, texts=labels(table[name])) for name in (*self.tally.by, "value")),
+            Column(heading="reports", texts=partial(amount_cells, table["reports"])),
+            Column(heading="own (%)", texts=partial(percent_cells, table["own"], 0)),
+            *estimates.shown("share", self.interval_name(level, kind)),
+        ]
+
+    def title(self, *_: Any, **__: Any) -> str:
+        """Return which groups were estimated, and from how many reports."""
+        on = f", on {printable(enumerated(list(self.on)))}" if self.on else ""
+        along = f", along {printable(self.along)}" if self.along else ""
+        return f"Partially pooled shares of {groups_counted(self.tally)}{on}{along}, from {collected(self.tally)}"
+
+    def notes(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[str]:
+        """Return what a reader of the rows must know: the same in a terminal, in a paper and on a page."""
+        tally, groups = self.tally, len(self.tally.groups)
+        left = 0 if rows is None else max(groups - rows, 0)
+        one_answer = answers_shown(tally, self.of_interest(level, kind)) == 1
+        return [
+            *[f"... and {counted(left, 'more group', 'more groups')}"] * bool(left),
+            *[remainder(tally.domain)] * one_answer,
+            OWN_EXPLAINED,
+            *[ANY_LAW_EXPLAINED] * (self.law == "any"),
+            self._spread_note(level),
+            self.test().text(),
+            self.explanation(level, kind),
+            *(f"warning: {doubt}" for doubt in self.doubts()),
+        ]
+
+    def _spread_note(self, level: float) -> str:
+        """Return how much groups differ: the spread of each answer with its interval."""
+        step = "spread about the regression" if self.on else "spread between groups"
+        name, roughly = ("one step", "") if self.along else (step, ", if shares are roughly normal")
+        ends = zip(*map(np.atleast_1d, (self.spread, *self.spread_interval(level))), strict=True)
+        # An end just above 0 is not written as 0, which the test leaves out.
+        spreads = [
+            f"{points(spread)} ({level_text(level)} interval "
+            f"{'above 0' if 0 < low <= HETEROGENEITY_TOLERANCE else f'{100 * low:.3g}'} to {100 * high:.3g}"
+            for spread, low, high in ends
+        ]
+        if len(spreads) == 1:
+            return f"{name}: {spreads[0]}{roughly})"
+        order = np.argsort(-np.nan_to_num(self.overall), kind="stable")[:ANSWERS_NAMED].tolist()
+        named = "; ".join(f"{quoted(self.tally.domain[place])} {spreads[place]})" for place in order)
+        most = f" of the {ANSWERS_NAMED} most common answers" if len(spreads) > ANSWERS_NAMED else ""
+        return f"{name}{most}{roughly}: {named}"
+
     def of_interest(self, level: float, kind: str) -> dict[str, Counts]:
-        """Give the table as people read it: of two answers that mirror each other, the first alone."""
-        return unmirrored(self.table(level, kind=kind), self.tally.k)
+        """Return the table as readers see it: of two answers that mirror each other, the first alone."""
+        return unmirrored(self.arrays(level, kind), self.tally.k)
 
     @cached_property
     def _limits(self) -> dict[tuple[float, str], tuple[Array, Array]]:
@@ -287,7 +359,8 @@ class GroupEstimates(Result):
         >>> estimate_groups(towns).test()
         That all groups are alike: p = 0.004 (exact, conditional likelihood ratio 18.58, one-sided p = 0.002)
         """
-        return replace(self._test, tally=self.tally)
+        hypothesis = "nothing changes" if self.along else "all groups lie on the regression" if self.on else ALIKE
+        return replace(self._test, tally=self.tally, hypothesis=hypothesis)
 
     @cached_property
     def _test(self) -> GroupTest:
@@ -409,13 +482,10 @@ class GroupEstimates(Result):
         about = "approximate " if kind == "each" and not self.tally.simple else ""
         return f"{about}{level_text(level)} {INTERVAL_HEADINGS[kind]}"
 
-    def to_dict(self, *, level: float = 0.95, kind: str = "average") -> Document:
-        """Give the estimates as what JSON can hold; options as for `table`."""
-        return listed(self.json_fields(level=level, kind=kind))
-
-    def json_fields(self, *, level: float = 0.95, kind: str = "average") -> Document:
+    def json_fields(self, level: float = 0.95, *, kind: str = "average") -> Document:
+        """Return the design, the model, what intervals hold for, and the rows; options are those of `table`."""
         tally = self.tally
-        values = {name: column for name, column in self.table(level, kind=kind).items() if name not in tally.by}
+        values = {name: column for name, column in self.arrays(level, kind).items() if name not in tally.by}
         designs = [part.design.to_dict() for part in tally.parts]
         return {
             "format": FORMAT,
@@ -438,24 +508,23 @@ class GroupEstimates(Result):
             "values": TableRows(group_column(tally.by, tally.groups, tally.k) | values),
         }
 
-    def to_json(self, *, level: float = 0.95, kind: str = "average") -> str:
-        """Write the estimates as JSON; options as for `table`."""
-        return as_json(self.json_fields(level=level, kind=kind))
-
     def _input_library(self) -> str | None:
         return self.tally.backend
 
-    def text(self, *, rows: int = 20, level: float = 0.95, kind: str = "average") -> str:
-        """Write a table for people; of two answers the first alone, of many groups the first `rows`."""
-        from warner.output.group_tables import groups_text
+    def text(self, *, rows: int = ROWS_SHOWN, **options: Any) -> str:
+        """Return the table for a terminal: of two answers the first alone, of many groups the first `rows`.
 
-        return groups_text(self, level, kind, rows)
+        Parameters
+        ----------
+        rows : int
+            Show so many groups.
+        **options
+            Options of `table`.
+        """
+        return plain_table(self.printed(rows=rows, **options))
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper; options are those of `table`."""
-        from warner.output.group_tables import groups_printed
-
-        return groups_printed(self, **options)
+    def _repr_html_(self) -> str:
+        return fragment(self.printed(rows=ROWS_SHOWN))
 
     def plot(
         self,

@@ -71,6 +71,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -92,12 +93,12 @@ from warner.inference.intervals import Confidence, mirrored
 from warner.inference.means import Mean, numbers_of, sets_of
 from warner.inference.ranking import reports_in_papers
 from warner.reports.tallies import Pool, Tally
-from warner.results import Result, critical_value, plain, rows
+from warner.results import Column, Estimates, TableResult, critical_value
 from warner.searching import bisected, bisected_each
 from warner.simulate import seeded_by
 from warner.special import deviance
-from warner.typesetting import Printed, cells, interval_cells, labels, p_value_cells, percent_cells, share_decimals
-from warner.words import group_name, level_text, p_value, printable, quoted, tabulated
+from warner.typesetting import labels, p_value_cells, percent_cells, plain_table
+from warner.words import level_text, p_value, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,6 +120,8 @@ DIVISIONS = 4001  # of the error probability, in a table
 LEAST_DIVISION = 1e-6  # no tail is without error probability
 LEAST_BELIEVED_SPREAD = 1e-3  # that is believed of the other groups
 GROUPS_AT_ONCE = 2_000
+ROWS_SHOWN = 20  # groups in a terminal
+ALIKE = "all groups are alike"  # the hypothesis of a test without covariates and order
 
 
 class Prior(NamedTuple):
@@ -245,7 +248,7 @@ def check_kind(kind: str) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupIntervals(Result):
+class GroupIntervals(TableResult):
     """Intervals of shares in all groups.
 
     Attributes
@@ -260,44 +263,44 @@ class GroupIntervals(Result):
         Whether it holds on ``average`` over the groups, or for ``each`` of them.
     """
 
+    rows_key = ""
+
     tally: Collected
     low: Array
     high: Array
     level: float
     kind: str
 
-    def table(self) -> dict[str, Counts]:
-        """Give the ends as columns."""
-        return {"low": self.low.ravel(), "high": self.high.ravel()}
-
-    def printed(self, **_: Any) -> Printed:
-        """Give a table for a paper: a row for each group, and answer if there are several."""
+    def columns(self) -> list[Column]:
+        """Return the ends, a row for each group, and answer if there are several."""
         answers = self.low.size // len(self.tally.groups)
-        columns = {
-            name: labels(np.repeat(objects(key[place] for key in self.tally.groups), answers))
-            for place, name in enumerate(self.tally.by)
-        }
-        if answers > 1:
-            columns["value"] = labels(np.tile(objects(self.tally.domain), len(self.tally.groups)))
-        decimals = share_decimals(self.low, self.high)
-        low, high = (percent_cells(ends.ravel(), decimals) for ends in (self.low, self.high))
-        name = f"{level_text(self.level)} {INTERVAL_HEADINGS[self.kind]}"
-        columns[f"{name} (%)"] = interval_cells(low, high)
-        return Printed(columns, "Intervals of shares by group", (f"{reports_in_papers(self.tally)}.",))
+        names = [(name, labels(objects(key[i] for key in self.tally.groups))) for i, name in enumerate(self.tally.by)]
+        ends = Estimates(self.low, self.low, self.high, unit="share")
+        values = labels(objects(self.tally.domain)) * len(self.tally.groups)
+        return [
+            Column("low", self.low.ravel()),
+            Column("high", self.high.ravel()),
+            *(Column(heading=name, texts=[text for text in texts for _ in range(answers)]) for name, texts in names),
+            *[Column(heading="value", texts=values)] * (answers > 1),
+            Column(heading=f"{level_text(self.level)} {INTERVAL_HEADINGS[self.kind]} (%)", texts=ends.texts()[2]),
+        ]
 
-    def to_dict(self) -> Document:
-        """Give the intervals as what JSON can hold."""
-        return {
-            "low": plain(self.low),
-            "high": plain(self.high),
-            "level": self.level,
-            "kind": self.kind,
-            "holds": COVERAGE_WORDS[self.kind],
-        }
+    def title(self) -> str:
+        """Return what the table has."""
+        return "Intervals of shares by group"
+
+    def notes(self) -> list[str]:
+        """Return what was collected."""
+        return [reports_in_papers(self.tally)]
+
+    def facts(self) -> Document:
+        """Return the ends in the shape of the shares, and what the intervals hold for."""
+        about = {"level": self.level, "kind": self.kind, "holds": COVERAGE_WORDS[self.kind]}
+        return {"low": self.low, "high": self.high, **about}
 
     def text(self) -> str:
-        """Say it in a line."""
-        return f"<{self.low.size:,} intervals: {level_text(self.level)} {INTERVAL_HEADINGS[self.kind]}>"
+        """Return the first rows of the table."""
+        return plain_table(self.printed(), ROWS_SHOWN)
 
 
 def exact_limits(
@@ -446,11 +449,10 @@ def group_means(estimates: GroupEstimates, values: Any, level: float, kind: str)
 
 DRAWS, FEW_DRAWS = 2_000, 200  # for up to MANY_GROUPS, and for more
 MANY_GROUPS = 10_000
-RANKS_SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupRanks(Result):
+class GroupRanks(TableResult):
     """Expected ranks of groups by the share of one answer, 1 for the largest.
 
     Attributes
@@ -469,6 +471,8 @@ class GroupRanks(Result):
         Of the ranges.
     """
 
+    rows_key = "ranks"
+
     tally: Collected
     answer: Label
     expected: Array
@@ -478,42 +482,43 @@ class GroupRanks(Result):
     count: int
     level: float
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each group: its expected rank, the range, and the probability of being among the first."""
-        names = {name: objects(key[place] for key in self.tally.groups) for place, name in enumerate(self.tally.by)}
-        return names | {"rank": self.expected, "low": self.low, "high": self.high, "first": self.among_first}
+    def columns(self, *, sort: bool = False) -> list[Column]:
+        """Return a row for each group: expected rank, range, and the probability of being among the first.
 
-    def to_dict(self) -> Document:
-        """Give the ranks as what JSON can hold."""
-        return {"answer": self.answer, "count": self.count, "level": self.level, "ranks": rows(self.table())}
+        Parameters
+        ----------
+        sort : bool
+            Whether the first ranks are first.
+        """
+        order = np.argsort(self.expected, kind="stable") if sort else np.arange(self.expected.size)
+        groups = [self.tally.groups[i] for i in order]
+        names = {name: objects(key[i] for key in groups) for i, name in enumerate(self.tally.by)}
+        rank, low, high, first = (part[order] for part in (self.expected, self.low, self.high, self.among_first))
+        among = "first (%)" if self.count == 1 else f"among the first {self.count:,} (%)"
+        ends = (f"{least:.0f} to {most:.0f}" for least, most in zip(low, high, strict=True))
+        return [
+            *(Column(name, column, name, labels(column)) for name, column in names.items()),
+            Column("rank", rank, "expected rank", [f"{one:.1f}" for one in rank]),
+            Column("low", low),
+            Column("high", high, f"{level_text(self.level)} range", list(ends)),
+            Column("first", first, among, percent_cells(first, 0)),
+        ]
 
-    def printed(self, **_: Any) -> Printed:
-        """Give a table for a paper: all groups, in their order."""
-        table, first = self.table(), "first" if self.count == 1 else f"among the first {self.count:,}"
-        columns = {name: labels(table[name]) for name in self.tally.by}
-        columns |= {
-            "expected rank": [f"{rank:.1f}" for rank in self.expected],
-            f"{level_text(self.level)} range": [
-                f"{low:.0f} to {high:.0f}" for low, high in zip(self.low, self.high, strict=True)
-            ],
-            f"{first} (%)": [f"{100 * part:.0f}" for part in self.among_first],
-        }
-        title = f"Expected ranks of groups by the share of {quoted(self.answer)}"
-        return Printed(columns, title, (f"{reports_in_papers(self.tally)}.",))
+    def title(self, **_: Any) -> str:
+        """Return which ranks these are."""
+        return f"Expected ranks of groups by the share of {quoted(self.answer)}"
+
+    def notes(self, **_: Any) -> list[str]:
+        """Return what was collected."""
+        return [reports_in_papers(self.tally)]
+
+    def facts(self, **_: Any) -> Document:
+        """Return whose ranks these are, and what the columns mean."""
+        return {"answer": self.answer, "count": self.count, "level": self.level}
 
     def text(self) -> str:
-        """Write a table for people, the first ranks first."""
-        order = np.argsort(self.expected, kind="stable")[:RANKS_SHOWN]
-        first = "first" if self.count == 1 else f"among the first {self.count:,}"
-        columns = {
-            printable(", ".join(self.tally.by)): [printable(group_name(self.tally.groups[i])) for i in order],
-            "expected rank": [f"{self.expected[i]:.1f}" for i in order],
-            f"{level_text(self.level)} range": [f"{self.low[i]:.0f} to {self.high[i]:.0f}" for i in order],
-            first: [f"{100 * self.among_first[i]:.0f} %" for i in order],
-        }
-        rest = len(self.tally.groups) - order.size
-        more = [f"... and {rest:,} more groups"] * (rest > 0)
-        return "\n".join([f"Ranks of groups by the share of {quoted(self.answer)}", *tabulated(columns), *more])
+        """Return the table for a terminal, the first ranks first."""
+        return plain_table(self.printed(sort=True), ROWS_SHOWN)
 
 
 def expected_ranks(
@@ -597,7 +602,7 @@ def _q(direct: DirectEstimates, covariates: Array, spreads: Array, overall: floa
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupTest(Result):
+class GroupTest(TableResult):
     """The test that all groups are alike (or lie on the regression; along an order, that nothing changes).
 
     Attributes
@@ -617,7 +622,11 @@ class GroupTest(Result):
         The reports.
     approximate : bool
         Whether the p-value uses the chi-squared distribution; otherwise it is exact, from draws given the total count.
+    hypothesis : str
+        The hypothesis in words.
     """
+
+    rows_key = None
 
     statistic: float
     freedom: float
@@ -626,39 +635,36 @@ class GroupTest(Result):
     method: str
     tally: Collected | None = None
     approximate: bool = True
+    hypothesis: str = ALIKE
 
-    def printed(self, **_: Any) -> Printed:
-        """Give a table for a paper: the statistic, its degrees of freedom and both p-values."""
-        columns = {
-            name: cells(column) for name, column in self.table().items() if not name.endswith(("_value", "_sided"))
+    def columns(self) -> list[Column]:
+        """Return one row: the statistic, its degrees of freedom, and both p-values."""
+        row = {
+            name: np.array([getattr(self, name)])
+            for name in ("method", "statistic", "freedom", "p_value", "one_sided", "approximate")
         }
-        columns |= {
-            "p": p_value_cells(np.array([self.p_value])),
-            "p (one-sided)": p_value_cells(np.array([self.one_sided])),
-        }
-        notes = () if self.tally is None else (f"{reports_in_papers(self.tally)}.",)
-        return Printed(columns, "Test that all groups are alike", notes)
+        tests = {"p_value": "p", "one_sided": "p (one-sided)"}
+        headings = {"freedom": "degrees of freedom"} | tests
+        return [
+            Column(name, value, headings.get(name, name), partial(p_value_cells, value) if name in tests else None)
+            for name, value in row.items()
+        ]
 
-    def table(self) -> dict[str, Counts]:
-        """Give the test as columns with one row."""
-        return {name: np.array([value]) for name, value in self.to_dict().items()}
+    def title(self) -> str:
+        """Return the hypothesis."""
+        return f"Test that {self.hypothesis}"
 
-    def to_dict(self) -> Document:
-        """Give the test as what JSON can hold."""
-        names = ("method", "statistic", "freedom", "p_value", "one_sided", "approximate")
-        return {name: getattr(self, name) for name in names}
+    def notes(self) -> list[str]:
+        """Return what was collected."""
+        return [] if self.tally is None else [reports_in_papers(self.tally)]
 
     def text(self) -> str:
-        """Say it in a line."""
+        """Return the test in a line, which is a sentence below tables without its full stop."""
         names = {"Cochran": "Cochran's Q", "sum of Cochran": "the sum of Cochran's Q"}
-        statistic = f"{names.get(self.method, self.method)} {self.statistic:.4g}"
-        if self.approximate:
-            degrees = "degree" if self.freedom == 1 else "degrees"
-            statistic = f"approximate, {statistic} on {self.freedom:.4g} {degrees} of freedom"
-        else:
-            statistic = f"exact, {statistic}"
-        one_sided = p_value(self.one_sided)
-        return f"That all groups are alike: {p_value(self.p_value)} ({statistic}, one-sided {one_sided})"
+        found = f"{names.get(self.method, self.method)} {self.statistic:.4g}"
+        degrees = f" on {self.freedom:.4g} degree{'s' * (self.freedom != 1)} of freedom" * self.approximate
+        about = f"{'approximate' if self.approximate else 'exact'}, {found}{degrees}"
+        return f"{self.title()}: {p_value(self.p_value)} ({about}, one-sided {p_value(self.one_sided)})"
 
 
 def conditional_test(counts: Binomial) -> GroupTest | None:

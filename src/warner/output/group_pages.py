@@ -10,7 +10,6 @@ import numpy as np
 from warner.documents import written_whole
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.group_plots import TITLE, TREND_TITLE, groups_svg
-from warner.output.group_tables import heading, remarks
 from warner.output.page_tables import Cell, sortable_table
 from warner.output.pages import TABLE_ROWS, design_section, left_out_section, whole_page
 from warner.words import amount, group_name, percent_tight, quoted, sentence
@@ -58,11 +57,11 @@ def _page(estimates: GroupEstimates, level: float, kind: str, title: str | None,
     )
     name = title or question or (TITLE if estimates.along is None else TREND_TITLE)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
-    said = "".join(f"<li>{escape(sentence(remark))}</li>" for remark in remarks(estimates, level, kind))
+    said = "".join(f"<li>{escape(sentence(remark))}</li>" for remark in estimates.notes(level, kind=kind))
     drawn = f"Shares of {quoted(tally.domain[common])} by group; the numbers are in the table"
     computed = WALKED if estimates.along else ANY if estimates.law == "any" else POOLED
     sections = [
-        f"<h1>{escape(name)}</h1>\n<p class='facts'>{escape(heading(estimates))}</p>\n{asked}",
+        f"<h1>{escape(name)}</h1>\n<p class='facts'>{escape(estimates.title())}</p>\n{asked}",
         f"<figure role='img' aria-label='{escape(drawn, quote=True)}'>{pictures}</figure>",
         f"<h2>Table of results</h2>{_table(estimates, level, kind)}",
         f"<h2>How to read the table</h2><ul>{said}</ul>",
