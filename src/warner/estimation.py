@@ -190,7 +190,7 @@ class Estimate(TableResult):
         if confidence.anytime:
             notes.append("the intervals hold however often you look while reports arrive")
         if tally.sample is not None:
-            notes += [self.sample_words(confidence), *self.sample_notes()]
+            notes.append("; ".join([self.sample_words(confidence), *self.sample_notes()]))
         elif tally.weighted:
             effective = f"{float(np.sum(tally.effective)):,.1f}"
             notes.append(f"intervals are approximate: weights count as {effective} reports; {NO_CLUSTERS}")
@@ -837,10 +837,10 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
     >>> from warner import RandomizedResponse, Tally
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
     >>> estimate(Tally(survey, [40, 60]))
-    Estimate (mle) from 100 reports among 2 answers, epsilon 1.099
-    value     reports    share  95 % interval (population)
-    yes     40 of 100   30.00%   10.66 to  50.56 %   ███████
-    the share of 'no' is 100 % minus that of 'yes'
+    Estimated shares (mle) from 100 reports among 2 answers, epsilon 1.099
+    value    reports  share (%)  95 % interval (population)
+    yes    40 of 100       30.0                10.7 to 50.6  ███████
+    The share of 'no' is 100 % minus that of 'yes'.
     """
     result = estimated(tally, method=method, rng=rng)
     if result.misfit:

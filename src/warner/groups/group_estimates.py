@@ -357,7 +357,7 @@ class GroupEstimates(TableResult):
         >>> counts = [[40, 60], [45, 55], [65, 35], [38, 62], [48, 52]]
         >>> towns = Tally(survey, counts, by=("town",), groups=(("A",), ("B",), ("C",), ("D",), ("E",)))
         >>> estimate_groups(towns).test()
-        That all groups are alike: p = 0.004 (exact, conditional likelihood ratio 18.58, one-sided p = 0.002)
+        Test that all groups are alike: p = 0.004 (exact, conditional likelihood ratio 18.58, one-sided p = 0.002)
         """
         hypothesis = "nothing changes" if self.along else "all groups lie on the regression" if self.on else ALIKE
         return replace(self._test, tally=self.tally, hypothesis=hypothesis)
@@ -623,21 +623,21 @@ def estimate_groups(
     >>> regions = Tally(survey, counts, by=("region",), groups=tuple((name,) for name in "ABCDEFGH"))
     >>> estimate_groups(regions)
     Partially pooled shares of 8 groups by region, from 605 reports among 2 answers, epsilon 1.099
-    region  value  reports   own   share  95 % interval, on average over the groups
-    A       yes        100  63 %  33.04%                          14.43 to  51.66 %
-    B       yes        100  63 %  41.80%                          24.84 to  58.76 %
-    C       yes        100  63 %  50.56%                          33.22 to  67.90 %
-    D       yes        100  63 %  36.80%                          19.12 to  54.48 %
-    E       yes        100  63 %  60.57%                          40.48 to  80.66 %
-    F       yes        100  63 %  44.31%                          27.45 to  61.16 %
-    G       yes          5  13 %  48.29%                           7.61 to  88.98 %
-    H       yes          0   0 %  45.05%                           0.00 to  94.57 %
-    the share of 'no' is 100 % minus that of 'yes'
-    own: how much of a share comes from the group's own reports; the rest comes from the other groups
-    spread between groups: 12.2 percentage points (95 % interval 0 to 33.8, if shares are roughly normal)
-    that all groups are alike: p = 0.11 (exact, conditional likelihood ratio 13.02, one-sided p = 0.053)
-    over all groups, about 95 % of these intervals hold; a group that is unlike the others is drawn to them: for a claim
-    about one group, see its own interval (warner.estimate)
+    region  value  reports  own (%)  share (%)  95 % interval, on average over the groups
+    A       yes        100       63       33.0                               14.4 to 51.7
+    B       yes        100       63       41.8                               24.8 to 58.8
+    C       yes        100       63       50.6                               33.2 to 67.9
+    D       yes        100       63       36.8                               19.1 to 54.5
+    E       yes        100       63       60.6                               40.5 to 80.7
+    F       yes        100       63       44.3                               27.5 to 61.2
+    G       yes          5       13       48.3                                7.6 to 89.0
+    H       yes          0        0       45.1                                0.0 to 94.6
+    The share of 'no' is 100 % minus that of 'yes'.
+    The column own (%) is the weight of the group's own reports in a share; the rest comes from the other groups.
+    Spread between groups: 12.2 percentage points (95 % interval 0 to 33.8, if shares are roughly normal).
+    Test that all groups are alike: p = 0.11 (exact, conditional likelihood ratio 13.02, one-sided p = 0.053).
+    Over all groups, about 95 % of these intervals hold; a group that is unlike the others is drawn to them: for a claim
+    about one group, see its own interval (warner.estimate).
     """
     refuse_uncounted(tally, "estimate_groups(tally)")
     _refuse(tally, on, along, different_people=different_people)
