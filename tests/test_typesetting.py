@@ -106,10 +106,11 @@ def test_groups_have_their_number_of_reports_in_every_form() -> None:
 def test_what_a_table_rests_on_stands_below_it() -> None:
     result = estimate(Tally(SURVEY, COUNTS, missing=4))
     for text in (result.to_markdown(), result.to_latex(), result.to_html()):
-        assert "N = 1,000 reports, 4 missing left out, epsilon 1.792, estimator mle." in text
-        assert "Estimated shares" in text
+        assert "Estimated shares (mle) from 1,000 reports among 3 answers, epsilon 1.792, 4 missing left out" in text
     two = estimate(Tally(COIN, [40, 60])).to_markdown()
-    assert two.startswith("Estimated share of 'yes'\n\n| value | reports |")
+    assert two.startswith(
+        "Estimated shares (mle) from 100 reports among 2 answers, epsilon 1.099\n\n| value | reports |"
+    )
     assert "The share of 'no' is 100 % minus that of 'yes'." in two
 
 

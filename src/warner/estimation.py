@@ -184,7 +184,7 @@ class Estimate(TableResult):
         table = self.of_interest(confidence)
         notes = rows_left_out(tally, table, rows)
         notes += [remainder(tally.domain)] if answers_shown(tally, table) == 1 else []
-        notes += [] if tally.by else [number_note(number) for number in self.mean_and_median(confidence) or ()]
+        notes += [number_note(number) for number in self.summaries(**options)]
         if table["outside"][self.rows_shown(table, rows)].any():
             notes.append(f"* outside its own interval: {self.estimator.outside}")
         if confidence.anytime:

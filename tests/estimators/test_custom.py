@@ -32,7 +32,7 @@ def test_a_function_takes_the_place_of_a_method() -> None:
 
 def test_its_name_is_told_at_every_door(tmp_path: Path) -> None:
     estimate = warner.estimate(Tally(THREE, [50, 30, 20]), method=halfway)
-    assert estimate.text().startswith("Estimate (halfway) from 100 reports")
+    assert estimate.text().startswith("Estimated shares (halfway) from 100 reports")
     assert json.loads(estimate.to_json())["method"] == "halfway"
     estimate.save_page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text("utf-8")

@@ -437,7 +437,7 @@ def test_one_truth_every_door() -> None:
     assert_array_equal(found.shares, shrink(counts, design))
     assert found.certificate is not None
     assert found.certificate.gap == pytest.approx(float(warner.certificate(found.shares, counts, design).gap), abs=1e-9)
-    assert found.text().startswith("Estimate (shrink) from")
+    assert found.text().startswith("Estimated shares (shrink) from")
     assert json.loads(found.to_json())["method"] == "shrink"
 
 

@@ -665,7 +665,7 @@ def test_auto_chooses_for_a_pool() -> None:
         assert other.errors == pytest.approx(option.errors, rel=1e-12)  # sums of the same surveys in another order
         wanted = estimate(together, method=option.method).shares[place]
         assert_allclose(found.shares[place], wanted, atol=1e-12)
-    assert found.text().startswith("Estimate (auto: ")
+    assert found.text().startswith("Estimated shares (auto: ")
     sets = estimate(in_groups(MIXTURES["sets and a response"]), method="auto")
     assert {option.method for option in sets.choices} <= {"inv_p", "inv_n"}
 

@@ -73,7 +73,9 @@ def test_many_groups_are_not_all_shown() -> None:
 
 def test_a_group_without_reports_has_one_row() -> None:
     text = estimate(Tally(ANSWERS, [[40, 35, 25, 16], [0] * 4], by=("g",), groups=(("a",), ("b",)))).text()
-    assert [line.split() for line in text.splitlines() if line.startswith("b")] == [["b", "no", "reports", "0", "of", "0"]]
+    assert [line.split() for line in text.splitlines() if line.startswith("b")] == [
+        ["b", "no", "reports", "0", "of", "0"]
+    ]
 
 
 def test_weeks_in_a_text_file_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:

@@ -267,9 +267,9 @@ def test_kept_reports_stay_with_their_groups() -> None:
 
 
 def test_weights_alone_stay_as_they_are_and_say_what_they_do_not_know() -> None:
-    text = warner.estimate(warner.tally(pupils(), SURVEY, column="answer", weights="w")).text()
-    assert "people who were drawn together, such as pupils of a school, count as if drawn alone" in text
-    assert "design-based" not in text
+    notes = " ".join(warner.estimate(warner.tally(pupils(), SURVEY, column="answer", weights="w")).printed().notes)
+    assert "sampled together, such as pupils of a school, count as if sampled independently." in notes
+    assert "design-based" not in notes.lower()
 
 
 # What is refused

@@ -101,7 +101,9 @@ def estimate(
             cells = result.shares.size
             refuse_beyond_memory(cells, JSON_BYTES, f"{cells:,} shares in JSON", "write .csv or .parquet")
         answers = follow_ups.answered(result, level, target, anytime=bool(ever))
-        text = table.written(Delivery(result, confidence, answers, rows, tuple(map(sentence, result.foundations())) if answers else ()))
+        text = table.written(
+            Delivery(result, confidence, answers, rows, tuple(map(sentence, result.foundations())) if answers else ())
+        )
         text += "" if table.as_json or table.as_csv else _together(result)
         pictures.written(result, confidence, cumulative=cumulative)
         doubts = result.doubts() if table.as_json or table.as_csv else []  # the printed table says it itself

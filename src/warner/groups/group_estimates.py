@@ -85,7 +85,9 @@ SIZES_MATTER = 3.3  # standard errors of a correlation with the size of groups t
 ANSWERS_NAMED = 5  # answers whose spreads are named in a sentence
 GROUP_COLUMNS = {"value", "reports", "share", "se", "low", "high", "own"}  # columns of the table
 
-OWN_EXPLAINED = "the column own (%) is the weight of the group's own reports in a share; the rest comes from the other groups"
+OWN_EXPLAINED = (
+    "the column own (%) is the weight of the group's own reports in a share; the rest comes from the other groups"
+)
 ANY_LAW_EXPLAINED = (
     "groups form clusters, or some lie far out: shares are shrunk toward the most likely distribution of the shares "
     "(nonparametric maximum likelihood), not to their mean; own and the widths of intervals are those of a normal "

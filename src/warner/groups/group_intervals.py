@@ -103,7 +103,7 @@ from warner.words import level_text, p_value, quoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.arrays import Array, Counts, Integers, Label, Mask, Sets
+    from warner.arrays import Array, Integers, Label, Mask, Sets
     from warner.documents import Document
     from warner.groups.fay_herriot import DirectEstimates
     from warner.groups.group_estimates import GroupEstimates

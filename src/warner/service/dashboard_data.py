@@ -451,7 +451,12 @@ def _number(result: Mean | Quantile, place: int = 0) -> Document:
     """Return the mean or median of a group with its interval, as numbers and as text."""
     row = {name: plain(np.atleast_1d(getattr(result, name))[place]) for name in ("value", "low", "high")}
     kind = "" if result.confidence.anytime else "approximate " if result.approximate else "exact "
-    return {"name": result.name, **row, "shown": list(number_texts(result)[place]), "interval": f"{kind}{result.confidence}"}
+    return {
+        "name": result.name,
+        **row,
+        "shown": list(number_texts(result)[place]),
+        "interval": f"{kind}{result.confidence}",
+    }
 
 
 def _ranges(question: Question, k: int) -> list[range]:
