@@ -19,6 +19,7 @@ from warner.estimators.likelihood import CERTIFICATE_FIELDS, shortfall
 from warner.estimators.methods import AUTO, described, method_asked
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.answer_tables import (
+    FIRST_ROWS,
     NO_CLUSTERS,
     answers_shown,
     collected,
@@ -69,7 +70,6 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Collected
 
 ANSWERS_DRAWN = 30  # with a name each
-ROWS_SHOWN = 20  # answers of each group in a terminal and in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -640,7 +640,7 @@ class Estimate(TableResult):
             "values": TableRows(group_column(tally.by, tally.groups, tally.k) | values),
         }
 
-    def text(self, *, rows: int = ROWS_SHOWN, **options: Any) -> str:
+    def text(self, *, rows: int = FIRST_ROWS, **options: Any) -> str:
         """Return the table for a terminal: the largest shares first, each with a bar; of two answers the first alone.
 
         Parameters
@@ -659,7 +659,7 @@ class Estimate(TableResult):
         return plain_table(shown._replace(columns=shown.columns | {"": bars}))
 
     def _repr_html_(self) -> str:
-        return fragment(self.printed(rows=ROWS_SHOWN))
+        return fragment(self.printed(rows=FIRST_ROWS))
 
     def plot(
         self,

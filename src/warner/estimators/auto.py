@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 METHODS_COMPARED = ("mle", "inv_p", "inv_n")  # in the order in which ties are broken
 SIMULATED_SURVEYS = 20
 SIMULATED_COUNTS_AT_ONCE = 2**20  # counts of simulated surveys held at a time
-GROUPS_SHOWN = 5  # groups whose predicted errors are shown
+GROUPS_PREDICTED = 5  # groups whose predicted errors are shown
 SQUARED_ERROR_ROUNDING = 1e-28  # a squared error below this is that of rounding
 
 
@@ -197,6 +197,6 @@ def choices_in_words(choices: Sequence[Choice]) -> str:
         return f"auto took {choices[0].method}; predicted squared errors (orders of magnitude): {predicted[0]}"
     taken = [choice.method for choice in choices]
     listed = ", ".join(f"{name} in {taken.count(name)}" for name in METHODS_COMPARED if name in taken)
-    shown = "; ".join([*predicted[:GROUPS_SHOWN], *["..."] * (len(choices) > GROUPS_SHOWN)])
+    shown = "; ".join([*predicted[:GROUPS_PREDICTED], *["..."] * (len(choices) > GROUPS_PREDICTED)])
     errors = f"predicted squared errors (orders of magnitude), group by group: {shown}"
     return f"auto took {listed} of {len(choices)} groups; {errors}"

@@ -27,7 +27,6 @@ from warner.groups.group_intervals import (
     COVERAGE_WORDS,
     HETEROGENEITY_TOLERANCE,
     INTERVAL_HEADINGS,
-    ROWS_SHOWN,
     GroupIntervals,
     GroupMeans,
     GroupRanks,
@@ -58,7 +57,7 @@ from warner.groups.random_walk import (
     ordered_series,
     without_place,
 )
-from warner.inference.answer_tables import answers_shown, collected, groups_counted
+from warner.inference.answer_tables import FIRST_ROWS, answers_shown, collected, groups_counted
 from warner.inference.comparisons import remainder, unmirrored
 from warner.inference.intervals import mirrored, positions_of
 from warner.reports.tallies import holds_every_answer, refuse_uncounted
@@ -85,9 +84,7 @@ SIZES_MATTER = 3.3  # standard errors of a correlation with the size of groups t
 ANSWERS_NAMED = 5  # answers whose spreads are named in a sentence
 GROUP_COLUMNS = {"value", "reports", "share", "se", "low", "high", "own"}  # columns of the table
 
-OWN_EXPLAINED = (
-    "the column own (%) is the weight of the group's own reports in a share; the rest comes from the other groups"
-)
+OWN_EXPLAINED = "own (%) is the weight of the group's own reports in a share; the rest comes from the other groups"
 ANY_LAW_EXPLAINED = (
     "groups form clusters, or some lie far out: shares are shrunk toward the most likely distribution of the shares "
     "(nonparametric maximum likelihood), not to their mean; own and the widths of intervals are those of a normal "
@@ -513,7 +510,7 @@ class GroupEstimates(TableResult):
     def _input_library(self) -> str | None:
         return self.tally.backend
 
-    def text(self, *, rows: int = ROWS_SHOWN, **options: Any) -> str:
+    def text(self, *, rows: int = FIRST_ROWS, **options: Any) -> str:
         """Return the table for a terminal: of two answers the first alone, of many groups the first `rows`.
 
         Parameters
@@ -526,7 +523,7 @@ class GroupEstimates(TableResult):
         return plain_table(self.printed(rows=rows, **options))
 
     def _repr_html_(self) -> str:
-        return fragment(self.printed(rows=ROWS_SHOWN))
+        return fragment(self.printed(rows=FIRST_ROWS))
 
     def plot(
         self,
@@ -635,7 +632,7 @@ def estimate_groups(
     G       yes          5       13       48.3                                7.6 to 89.0
     H       yes          0        0       45.1                                0.0 to 94.6
     The share of 'no' is 100 % minus that of 'yes'.
-    The column own (%) is the weight of the group's own reports in a share; the rest comes from the other groups.
+    Own (%) is the weight of the group's own reports in a share; the rest comes from the other groups.
     Spread between groups: 12.2 percentage points (95 % interval 0 to 33.8, if shares are roughly normal).
     Test that all groups are alike: p = 0.11 (exact, conditional likelihood ratio 13.02, one-sided p = 0.053).
     Over all groups, about 95 % of these intervals hold; a group that is unlike the others is drawn to them: for a claim

@@ -88,6 +88,7 @@ from warner.groups.fay_herriot import (
     partially_pooled,
 )
 from warner.groups.random_walk import RandomWalks, Series
+from warner.inference.answer_tables import FIRST_ROWS
 from warner.inference.binomial import ROUNDING, Binomial, at_least
 from warner.inference.intervals import Confidence, mirrored
 from warner.inference.means import Mean, numbers_of, sets_of
@@ -120,7 +121,6 @@ DIVISIONS = 4001  # of the error probability, in a table
 LEAST_DIVISION = 1e-6  # no tail is without error probability
 LEAST_BELIEVED_SPREAD = 1e-3  # that is believed of the other groups
 GROUPS_AT_ONCE = 2_000
-ROWS_SHOWN = 20  # groups in a terminal
 ALIKE = "all groups are alike"  # the hypothesis of a test without covariates and order
 
 
@@ -300,7 +300,7 @@ class GroupIntervals(TableResult):
 
     def text(self) -> str:
         """Return the first rows of the table."""
-        return plain_table(self.printed(), ROWS_SHOWN)
+        return plain_table(self.printed(), FIRST_ROWS)
 
 
 def exact_limits(
@@ -518,7 +518,7 @@ class GroupRanks(TableResult):
 
     def text(self) -> str:
         """Return the table for a terminal, the first ranks first."""
-        return plain_table(self.printed(sort=True), ROWS_SHOWN)
+        return plain_table(self.printed(sort=True), FIRST_ROWS)
 
 
 def expected_ranks(

@@ -5,6 +5,7 @@ Its files::
     binomial           Binomial: Clopper-Pearson, Wilson and score limits, tails, smallest detectable share
     normal             normal and Wilson limits of unbiased estimates, and averages of them
     intervals          Confidence, Interval: any sets of answers, any design, one collection or several
+    answer_tables      tables of answers for readers: rows, their names, what was collected
     means              Mean: means, standard deviations, and differences of means: shares of fuzzy sets
     totals             Totals: numbers of people, sums of a number
     quantities         Quantities: means, quantiles, shares beyond numbers and totals in one table

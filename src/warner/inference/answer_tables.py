@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Table = dict[str, Counts]
     Rows = NDArray[np.intp]
 
+FIRST_ROWS = 20  # in a terminal and in a notebook: answers of each group, or groups
 ROWS_OF_ALL_GROUPS = 200  # of all groups together, unless more are asked for
 NO_REPORTS = "no reports"
 NO_CLUSTERS = "respondents who were sampled together, such as pupils of a school, count as if sampled independently"
@@ -53,7 +54,7 @@ def largest_first(tally: Collected, table: Table, rows: int | None, *, ordered: 
     shown = (order + answers * np.arange(len(shares))[:, np.newaxis])[: _groups_shown(answers, rows), :rows]
     kept = np.repeat(~np.isnan(shares[: len(shown), :1]), shown.shape[1], axis=1)
     kept[:, 0] = True
-    return shown[kept]
+    return np.asarray(shown[kept])
 
 
 def _groups_shown(answers: int, rows: int | None) -> int | None:

@@ -1,4 +1,4 @@
-"""Tables, plots and HTML reports: results for people.
+"""Plots and HTML reports: results for readers.
 
 Its files::
 
