@@ -48,7 +48,7 @@ from warner.reports.linearization import RESULT_COLUMN
 from warner.reports.tallies import Pool, holds_every_answer, refuse_uncounted
 from warner.results import Column, Estimates, TableResult, TableRows, group_column
 from warner.typesetting import amount_cells, bar, count_cells, fragment, plain_table
-from warner.words import counted, printable
+from warner.words import counted, level_text, printable
 
 if TYPE_CHECKING:
     import os
@@ -237,9 +237,10 @@ class Estimate(TableResult):
             return ""
         freedom = np.unique(sample_freedom(self.tally.parts[0]).round(1))
         degrees = f"{freedom[0]:g}" if freedom.size == 1 else f"{freedom[0]:g} to {freedom[-1]:g}"
-        kind = str(confidence).removesuffix(" (population)")
+        ever = " simultaneous" * confidence.simultaneous + " any-time" * confidence.anytime
         of_freedom = f"{degrees} degree{'' if degrees == '1' else 's'} of freedom"
-        return f"design-based {kind}, {sample.described()} ({of_freedom})"
+        kind = f"design-based {level_text(confidence.level)}{ever} interval"
+        return f"{kind}, {sample.described()} ({of_freedom})"
 
     def sample_notes(self) -> list[str]:
         """Return what limits design-based intervals and shares beside the sample itself, in sentences."""

@@ -102,10 +102,10 @@ def test_numbers_are_those_of_the_table(level: float, tmp_path: Path) -> None:
             table[name][i] for name in ("reports", "share", "people", "low", "high")
         ]
         assert [shown for shown, _ in row[2:]] == [
-            f"{100 * table['share'][i]:.2f} %",
+            f"{100 * table['share'][i]:.2f}",
             f"{table['people'][i]:,.0f}",
-            f"{100 * table['low'][i]:.2f} %",
-            f"{100 * table['high'][i]:.2f} %",
+            f"{100 * table['low'][i]:.2f}",
+            f"{100 * table['high'][i]:.2f}",
         ]
 
 

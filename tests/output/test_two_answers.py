@@ -97,9 +97,9 @@ def test_every_door_tells_the_first_answer_once(
 
     page = page_of(result, tmp_path, **options)
     text = words(page)
-    assert f"For an estimated {share:.2f} % of people, the true answer is {first} (" in text
-    assert f"interval: {low:.2f} % to {high:.2f} %)." in text
-    assert f"For the other {100 - share:.2f} %, it is {second}." in text
+    assert f"For an estimated {share:.{decimals}f} % of people, the true answer is {first} (" in text
+    assert f"interval: {low:.{decimals}f} % to {high:.{decimals}f} %)." in text
+    assert f"For the other {100 - share:.{decimals}f} %, it is {second}." in text
     assert len(re.findall("<tr>", page)) == 2  # the head, and one row
     assert f"the share of {second} is 100 % minus that of {first}, and its interval is the mirror image" in text
     assert f"share of {tally.domain[0]!r}" in unescape(page)  # the caption of the picture
@@ -198,8 +198,8 @@ def test_two_readings_of_one_share_are_both_shown_the_first_one_first(tmp_path: 
     assert not rows_mirrored(result.table(), 2)
     assert [line.split()[0] for line in result.text().splitlines()[2:4]] == ["yes", "no"]
     text = words(page_of(result, tmp_path))
-    assert f"For an estimated {100 * result.shares[0]:.2f} % of people, the true answer is yes (" in text
-    assert f"The other answer is no with an estimated {100 * result.shares[1]:.2f} % of people (" in text
+    assert f"For an estimated {100 * result.shares[0]:.1f} % of people, the true answer is yes (" in text
+    assert f"The other answer is no with an estimated {100 * result.shares[1]:.1f} % of people (" in text
     assert "mirror image" not in text
     assert ticks(result.plot(ax=Figure().subplots())) == ["yes", "no"]
     several = estimate(Tally(BOTH, [[120, 150], [125, 145]], n=[360, 360], by=("region",), groups=REGIONS[:2]))

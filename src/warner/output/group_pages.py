@@ -10,9 +10,10 @@ import numpy as np
 from warner.documents import written_whole
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.group_plots import TITLE, TREND_TITLE, groups_svg
-from warner.output.page_tables import Cell, sortable_table
+from warner.output.page_tables import number_cells, share_cells, sortable_table
 from warner.output.pages import TABLE_ROWS, design_section, left_out_section, whole_page
-from warner.words import amount, group_name, percent_tight, quoted, sentence
+from warner.typesetting import amount_cells, percent_cells
+from warner.words import group_name, quoted, sentence
 
 if TYPE_CHECKING:
     import os
@@ -74,17 +75,11 @@ def _page(estimates: GroupEstimates, level: float, kind: str, title: str | None,
 
 def _table(estimates: GroupEstimates, level: float, kind: str) -> str:
     tally, table = estimates.tally, estimates.of_interest(level, kind)
-    numbers = ("reports", "own", "share", "low", "high")
-
-    def cell(name: str, row: int) -> Cell:
-        value = table[name][row].item()
-        shown = amount(value) if name == "reports" else percent_tight(value)
-        return ("", "–") if np.isnan(value) else (repr(value), shown)
-
-    rows = [
-        ([group_name([table[name][row]]) for name in (*tally.by, "value")], [cell(name, row) for name in numbers])
-        for row in range(min(table["value"].size, TABLE_ROWS))
-    ]
+    some = {name: column[:TABLE_ROWS] for name, column in table.items()}
+    columns = {"reports": number_cells(some["reports"], amount_cells(some["reports"]))}
+    columns |= {"own (%)": number_cells(some["own"], percent_cells(some["own"], 0)), **share_cells(some)}
+    names = zip(*([group_name([one]) for one in some[name].tolist()] for name in (*tally.by, "value")), strict=True)
+    rows = zip(names, zip(*columns.values(), strict=True), strict=True)
     cut = f"The first {TABLE_ROWS:,} rows of {table['value'].size:,}. " if table["value"].size > TABLE_ROWS else ""
     note = f"<p class='note'>{cut}Low and high are the ends of the {escape(estimates.interval_name(level, kind))}.</p>"
-    return note + sortable_table([*tally.by, "answer"], numbers, rows, "Table of results")
+    return note + sortable_table([*tally.by, "answer"], [*columns], rows, "Table of results")

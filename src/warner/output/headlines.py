@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from warner.inference.answer_tables import answers_shown, number_texts
 from warner.output.estimate_plots import axis_of
-from warner.words import counted, percent_tight
+from warner.typesetting import percent_cells, share_decimals
+from warner.words import TIGHT, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,32 @@ if TYPE_CHECKING:
     from warner.inference.intervals import Confidence
     from warner.inference.means import Mean, Quantile
     from warner.reports.tallies import Collected
+
+
+class Shown(NamedTuple):
+    """The table of an estimate, the name of its intervals, and the decimals of its shares in sentences."""
+
+    table: dict[str, Counts]
+    interval: str
+    decimals: int
+
+    def percent(self, share: float) -> str:
+        """Return a share in percent; no line breaks before its sign."""
+        return f"{percent_cells(np.array([share]), self.decimals)[0]}{TIGHT}%"
+
+    def share(self, row: int) -> str:
+        """Return the share of a row."""
+        return self.percent(self.table["share"][row])
+
+    def limits(self, row: int) -> str:
+        """Return the interval of a row."""
+        low, high = (self.percent(self.table[name][row]) for name in ("low", "high"))
+        return f"{low} to {high}{', see * below' if self.table['outside'][row] else ''}"
+
+    def answer(self, row: int) -> str:
+        """Return the answer of a row with its share and interval."""
+        label = escape(str(self.table["value"][row]))
+        return f"<q>{label}</q> with an estimated {self.share(row)} of people ({self.interval}: {self.limits(row)})"
 
 
 HEADLINED_GROUPS, HEADLINED_TREND = 12, 4  # groups with a headline of their own, and those of a trend that have
@@ -41,14 +68,14 @@ def headline(estimate: Estimate, table: dict[str, Counts], confidence: Confidenc
     numbers = None if tally.k == 2 else estimate.mean_and_median(confidence)
     if numbers is not None:
         return _of_numbers(tally, numbers)
-    answers = answers_shown(tally, table)
+    answers, shown = answers_shown(tally, table), Shown(table, interval, share_decimals(table["low"], table["high"]))
     leading = _first_of_two if tally.k == 2 else _leader
     if not tally.by:
-        return leading(table, np.arange(answers), interval, "lead") + (_rest(tally, table) if answers == 1 else "")
+        return leading(shown, np.arange(answers), "lead") + (_rest(tally, shown) if answers == 1 else "")
     lines, names, groups = [], tally.group_names(), _headlined(tally)
     for group in groups:
         start, rows = f"<strong>{escape(names[group])}</strong>: ", np.arange(answers) + group * answers
-        lines.append(_in_group(table, group, start) if answers == 1 else leading(table, rows, interval, "group", start))
+        lines.append(_in_group(shown, group, start) if answers == 1 else leading(shown, rows, "group", start))
     more = len(tally.groups) - len(groups)
     others = counted(more, "more group is", "more groups are")
     above = ""
@@ -86,7 +113,8 @@ def _headlined(tally: Collected) -> list[int]:
     return [answered[0], answered[-1]] if len(answered) > 1 else answered
 
 
-def _leader(table: dict[str, Counts], rows: NDArray[np.intp], interval: str, style: str, start: str = "") -> str:
+def _leader(shown: Shown, rows: NDArray[np.intp], style: str, start: str = "") -> str:
+    table = shown.table
     shares = table["share"][rows]
     if np.isnan(shares).any():
         return f"<p class='{style}'>{start}no reports.</p>"
@@ -94,47 +122,35 @@ def _leader(table: dict[str, Counts], rows: NDArray[np.intp], interval: str, sty
     tied = int((shares == shares.max()).sum()) - 1
     if tied:
         others = counted(tied, "other answer is", "other answers are")
-        leader = _with_interval(table, first, interval)
-        return f"<p class='{style}'>{start}A leading answer is {leader}; {others} tied with it.</p>"
-    lead = f"<p class='{style}'>{start}The leading answer is {_with_interval(table, first, interval)}.</p>"
+        return f"<p class='{style}'>{start}A leading answer is {shown.answer(first)}; {others} tied with it.</p>"
+    lead = f"<p class='{style}'>{start}The leading answer is {shown.answer(first)}.</p>"
     overlap = table["low"][first] <= table["high"][second]
     order = " Their intervals overlap, so it is not certain which of the two is more common." if overlap else ""
-    return f"{lead}<p class='note'>Next comes {_with_interval(table, second, interval)}.{order}</p>"
+    return f"{lead}<p class='note'>Next comes {shown.answer(second)}.{order}</p>"
 
 
-def _first_of_two(table: dict[str, Counts], rows: NDArray[np.intp], interval: str, style: str, start: str = "") -> str:
+def _first_of_two(shown: Shown, rows: NDArray[np.intp], style: str, start: str = "") -> str:
     """Lead with the answer of interest, be it common or rare."""
     first, *others = rows
-    if np.isnan(table["share"][first]):
+    if np.isnan(shown.table["share"][first]):
         return f"<p class='{style}'>{start}no reports.</p>"
-    share, label = percent_tight(table["share"][first]), escape(str(table["value"][first]))
-    said = (
-        f"For an estimated {share} of people, the true answer is <q>{label}</q> ({interval}: {_limits(table, first)})."
-    )
-    note = f"<p class='note'>The other answer is {_with_interval(table, others[0], interval)}.</p>" if others else ""
-    return f"<p class='{style}'>{start}{said}</p>{note}"
+    label = escape(str(shown.table["value"][first]))
+    about = f"{shown.interval}: {shown.limits(first)}"
+    lead = f"For an estimated {shown.share(first)} of people, the true answer is <q>{label}</q> ({about})."
+    note = f"<p class='note'>The other answer is {shown.answer(others[0])}.</p>" if others else ""
+    return f"<p class='{style}'>{start}{lead}</p>{note}"
 
 
-def _rest(tally: Collected, table: dict[str, Counts]) -> str:
+def _rest(tally: Collected, shown: Shown) -> str:
     """Name the second of two answers; an estimate outside of 0 to 100 % leaves nothing to be said of it."""
-    others = 1 - float(table["share"][0])
+    others = 1 - float(shown.table["share"][0])
     if not 0 <= others <= 1:
         return ""
     label = escape(str(tally.domain[1]))
-    return f"<p class='note'>For the other {percent_tight(others)}, it is <q>{label}</q>.</p>"
+    return f"<p class='note'>For the other {shown.percent(others)}, it is <q>{label}</q>.</p>"
 
 
-def _in_group(table: dict[str, Counts], row: int, start: str) -> str:
-    share = table["share"][row]
-    found = "no reports" if np.isnan(share) else f"{percent_tight(share)} ({_limits(table, row)})"
+def _in_group(shown: Shown, row: int, start: str) -> str:
+    silent = np.isnan(shown.table["share"][row])
+    found = "no reports" if silent else f"{shown.share(row)} ({shown.limits(row)})"
     return f"<p class='group'>{start}{found}</p>"
-
-
-def _with_interval(table: dict[str, Counts], row: int, interval: str) -> str:
-    share, label = percent_tight(table["share"][row]), escape(str(table["value"][row]))
-    return f"<q>{label}</q> with an estimated {share} of people ({interval}: {_limits(table, row)})"
-
-
-def _limits(table: dict[str, Counts], row: int) -> str:
-    low, high = (percent_tight(table[name][row]) for name in ("low", "high"))
-    return f"{low} to {high}{', see * below' if table['outside'][row] else ''}"

@@ -19,13 +19,13 @@ from warner.inference.answer_tables import NO_CLUSTERS, answers_shown, groups_co
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, svg
 from warner.output.headlines import headline, warnings
+from warner.output.page_tables import Cell, number_cells, share_cells, sortable_table
+from warner.typesetting import count_cells
 from warner.words import (
     TIGHT,
-    amount_of,
     counted,
     group_name,
     level_text,
-    percent_tight,
     quoted,
     reports_counted,
     rounded_up,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     Table = dict[str, Counts]
 
 TABLE_ROWS = 2000  # more would make browsers slow
-NUMBER_COLUMNS = ("reports", "share", "people", "low", "high")  # columns of the table
 
 INTERVAL_METHODS = {
     "clopper_pearson": "Clopper and Pearson's interval for the binomial number of reports, translated into shares",
@@ -69,6 +68,7 @@ TARGET_CHANCE = {
 }
 NO_LIKELIHOOD = "a report can count for several answers, so the counts alone do not have a likelihood"
 CUMULATIVE_TITLE = "Share of people up to each answer"
+WIDTH_OF_SAMPLES = "The intervals are as wide as the differences between the sampled units make them."
 ANYTIME_EXPLAINED = (
     "The intervals hold however often you look while reports arrive. That makes them wider than those for one look, "
     "at a number of reports that was fixed beforehand."
@@ -254,42 +254,22 @@ def _table_section(estimate: Estimate, table: Table, totals: Counts | None, inte
     sorted_by_share = not by and estimate.tally.k > 2 and not estimate.ordered
     if not sorted_by_share:
         order = np.sort(order)
-    columns = [name for name in NUMBER_COLUMNS if name in table]
-    names = {"reports": "reports" if _counted_once(estimate.tally) else "supporting reports"}
-    heads = "".join(f"<th class='text' scope='col'><button>{escape(name)}</button></th>" for name in (*by, "answer"))
-    for name in columns:
-        sort = " aria-sort='descending'" if name == "share" and sorted_by_share else ""
-        heads += f"<th scope='col' data-column='{name}'{sort}><button>{names.get(name, name)}</button></th>"
-    lines = []
-    for row in order:
-        named = (group_name([table[name][row]]) for name in (*by, "value"))
-        cells = "".join(f"<td class='text'>{escape(name)}</td>" for name in named)
-        mark = "*" if table["outside"][row] else ""
-        said = {"reports": amount_of(table["reports"][row], totals, row)} if "reports" in table else {}
-        cells += "".join(_cell(name, table[name][row].item(), said.get(name, mark)) for name in columns)
-        lines.append(f"<tr>{cells}</tr>")
+    some = {name: column[order] for name, column in table.items()}
+    columns: dict[str, list[Cell]] = {}
+    if "reports" in table:
+        heading = "reports" if _counted_once(estimate.tally) else "supporting reports"
+        shown = count_cells(some["reports"], None if totals is None else totals[order])
+        columns[heading] = number_cells(some["reports"], shown)
+    shares = share_cells(some, ["*" * outside for outside in some["outside"].tolist()])
+    people = number_cells(some["people"], (f"{number:,.0f}" for number in some["people"].tolist()))
+    columns |= {"share (%)": shares.pop("share (%)"), "people": people} | shares
+    names = zip(*([group_name([one]) for one in some[name].tolist()] for name in (*by, "value")), strict=True)
+    rows = zip(names, zip(*columns.values(), strict=True), strict=True)
     cut = f"The {TABLE_ROWS:,} rows with the largest shares, of {size:,}. " if size > TABLE_ROWS else ""
     sorting = " Click a column's name to sort by it." if size > 1 else ""
     note = f"<p class='note'>{cut}Low and high are the ends of the {interval}.{sorting}</p>"
-    body = "\n".join(lines)
-    element = f"<table><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table>"
-    return f"{note}<div class='wide' role='region' aria-label='Table of results' tabindex='0'>{element}</div>"
-
-
-def _cell(name: str, value: float, said: str) -> str:
-    """Show a number rounded, with all its digits beside it for the sort and for whoever reads the page by program.
-
-    `said` is the text of a number of reports, and the mark of a share.
-    """
-    if math.isnan(value):
-        return "<td data-value=''>–</td>"
-    if name == "reports":
-        shown = said
-    elif name == "people":
-        shown = f"{value:,.0f}"
-    else:
-        shown = percent_tight(value) + (f"<span class='mark'>{said}</span>" if name == "share" else "")
-    return f"<td data-value='{value!r}'>{shown}</td>"
+    falling = "share (%)" if sorted_by_share else ""
+    return note + sortable_table([*by, "answer"], [*columns], rows, "Table of results", falling)
 
 
 def left_out_section(tally: Collected | OpenTally) -> str:
@@ -314,10 +294,8 @@ def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *
     if confidence.anytime:
         items.append(ANYTIME_EXPLAINED)
     if tally.sample is not None:
-        said = estimate.sample_words(confidence), *estimate.sample_notes()
-        drawn, *notes = (escape(as_sentence(text)) for text in said)
-        items.append(f"{drawn} The intervals are as wide as the differences between those who were drawn make them.")
-        items += notes
+        sample = "; ".join([estimate.sample_words(confidence), *estimate.sample_notes()])
+        items.append(f"{escape(as_sentence(sample))} {WIDTH_OF_SAMPLES}")
     elif tally.weighted:
         effective = f"{float(np.sum(tally.effective)):,.1f}"
         items.append(
