@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from warner.arrays import Counts
 
 Cell = tuple[str, str]  # what a number is sorted by, with all its digits or nothing, and how it is shown
-NO_NUMBER: Cell = ("", "–")
+UNKNOWN_CELL: Cell = ("", "–")
 
 
 def number_cells(values: Counts, texts: Iterable[str]) -> list[Cell]:
     """Return the cells of a column: numbers with all their digits, and as readers see them."""
     cells = zip(values.tolist(), texts, strict=True)
-    return [NO_NUMBER if np.isnan(value) else (repr(value), text) for value, text in cells]
+    return [UNKNOWN_CELL if np.isnan(value) else (repr(value), text) for value, text in cells]
 
 
 def share_cells(table: Mapping[str, Counts], stars: Sequence[str] = ()) -> dict[str, list[Cell]]:
