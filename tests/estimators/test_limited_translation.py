@@ -135,7 +135,7 @@ def test_wider_limits_are_said_at_every_door(tmp_path: Path) -> None:
     widest = errors_promised(bad.astype(float), 1000, design)
     (warning,) = [warning for warning in found.doubts() if said in warning]
     assert f"up to {widest:.2f} are allowed" in warning
-    assert f"warning: {warning}" in found.text()
+    assert f"Warning: {warning}." in found.printed().notes
     assert warning in json.loads(found.to_json())["warnings"]
     found.save_page(tmp_path / "page.html")
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -80,7 +80,7 @@ def test_what_was_dropped_is_listed_at_every_door(tmp_path: Path) -> None:
         counted = tally(reports, survey, unknown="drop", column=column)
         assert counted.dropped == {"'NA'": 3, "'Yes'": 1}
         result = estimate(counted)
-        assert f"warning: {SAID}" in result.text()
+        assert f"Warning: {SAID}." in result.printed().notes
         assert json.loads(result.to_json())["warnings"] == [SAID]
         result.save_page(tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """Pooled groups as tables, pictures and pages.
 
-It tests output/group_pages.py and output/group_plots.py as well.
+It tests output/group_plots.py as well.
 """
 
 from __future__ import annotations
