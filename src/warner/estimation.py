@@ -178,7 +178,7 @@ class Estimate(TableResult):
         reports = ", ".join([f"N = {collected(self.tally)}", *left_out(self.tally), f"estimator {self.name()}"])
         return [reports, *(f"warning: {doubt}" for doubt in self.doubts())]
 
-    def notes(self, *, rows: int | None = None, **options: Any) -> list[str]:
+    def footnotes(self, *, rows: int | None = None, **options: Any) -> list[str]:
         """Return what a reader of the rows must know."""
         confidence, tally = Confidence(**options), self.tally
         table = self.of_interest(confidence)
@@ -474,7 +474,7 @@ class Estimate(TableResult):
 
         return mean(self.tally, None, single), quantile(self.tally, self.shares, 0.5, None, single)
 
-    def summaries(self, **options: Any) -> tuple[Result, ...]:
+    def summaries(self, **options: Any) -> tuple[Mean | Quantile, ...]:
         """Return the mean and the median, if the text has them; options are those of `table`."""
         return () if self.tally.by else self.mean_and_median(Confidence(**options)) or ()
 

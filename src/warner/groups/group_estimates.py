@@ -200,7 +200,7 @@ class GroupEstimates(TableResult):
         along = f", along {printable(self.along)}" if self.along else ""
         return f"Partially pooled shares of {groups_counted(self.tally)}{on}{along}, from {collected(self.tally)}"
 
-    def notes(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[str]:
+    def footnotes(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[str]:
         """Return what a reader of the rows must know: the same in a terminal, in a paper and on a page."""
         tally, groups = self.tally, len(self.tally.groups)
         left = 0 if rows is None else max(groups - rows, 0)

@@ -289,7 +289,7 @@ class GroupIntervals(TableResult):
         """Return what the table has."""
         return "Intervals of shares by group"
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return what was collected."""
         return [reports_in_papers(self.tally)]
 
@@ -508,7 +508,7 @@ class GroupRanks(TableResult):
         """Return which ranks these are."""
         return f"Expected ranks of groups by the share of {quoted(self.answer)}"
 
-    def notes(self, **_: Any) -> list[str]:
+    def footnotes(self, **_: Any) -> list[str]:
         """Return what was collected."""
         return [reports_in_papers(self.tally)]
 
@@ -654,7 +654,7 @@ class GroupTest(TableResult):
         """Return the hypothesis."""
         return f"Test that {self.hypothesis}"
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return what was collected."""
         return [] if self.tally is None else [reports_in_papers(self.tally)]
 

@@ -2,8 +2,6 @@
 
 Its files::
 
-    tables             an estimate for a terminal and for a notebook
-    group_tables       pooled groups for a terminal and for a paper
     group_plots        caterpillar plots, and trends that were pooled
     group_pages        one page for pooled groups
     estimate_plots     plots of estimates

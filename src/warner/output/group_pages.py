@@ -58,7 +58,7 @@ def _page(estimates: GroupEstimates, level: float, kind: str, title: str | None,
     )
     name = title or question or (TITLE if estimates.along is None else TREND_TITLE)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
-    said = "".join(f"<li>{escape(sentence(remark))}</li>" for remark in estimates.notes(level, kind=kind))
+    said = "".join(f"<li>{escape(sentence(remark))}</li>" for remark in estimates.footnotes(level, kind=kind))
     drawn = f"Shares of {quoted(tally.domain[common])} by group; the numbers are in the table"
     computed = WALKED if estimates.along else ANY if estimates.law == "any" else POOLED
     sections = [
