@@ -307,7 +307,7 @@ def test_reports_that_fit_are_not_warned_of() -> None:
     # One count tells everything, P(Bin(100, 1/4) <= c): 0.0111 at c = 15, 0.0054 at c = 14.
     survey = RandomizedResponse(["yes", "no"], odds=(3, 1))
     estimate(Tally(survey, [15, 85]))
-    with pytest.warns(UserWarning, match=r"\(p = 0.0054\)"):
+    with pytest.warns(UserWarning, match=r"\(p = 0.005\)"):
         estimate(Tally(survey, [14, 86]))
     estimate(Tally(RandomizedResponse(2, odds=(1, 0)), [0, 100]))  # without noise everything fits
 

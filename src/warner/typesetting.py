@@ -46,7 +46,6 @@ NUMERIC_CELL = re.compile(rf"(?:{NUMBER_PATTERN}|any|\?)(?: (?:to|of) (?:{NUMBER
 MARKDOWN_SYNTAX = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")  # what Markdown would take for its own
 MOST_DECIMALS = 12
 DOUBLE_DIGITS = 15  # of a decimal number, which a double keeps
-SMALLEST_P_SHOWN = 0.001  # a smaller p-value is not told apart
 MISSING_TEXT = "(missing)"
 BAR_CHARACTERS = 24  # characters of the longest bar
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which spreadsheet programs let formulas begin

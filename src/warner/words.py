@@ -22,6 +22,7 @@ NAMES_LISTED = 8  # names in a sentence, before it says how many more there are
 LONGEST_VALUE = 100  # characters of a user's value that a message repeats
 LONGEST_MESSAGE = 1_500  # characters of a message, whatever it repeats
 IN_QUOTES = re.compile(r"""(?<!\w)'(?:[^'\\]|\\.)*'|(?<!\w)"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+SMALLEST_P_SHOWN = 0.001  # a smaller p-value is only bounded
 SMALL_SHARE = 1e-3  # a share below this, 0.1 %, is written with two significant digits on web pages
 
 
@@ -93,8 +94,12 @@ def points(difference: float | None, *, up: bool = False) -> str:
 
 
 def p_value(value: float) -> str:
-    """Write a p-value; one that is too small for a double is bounded."""
-    return f"p = {value:.2g}" if value > 0 else "p < 1e-300"
+    """Write a p-value in a sentence, as `warner.typesetting.p_value_cells` does in a table.
+
+    >>> p_value(0.0431), p_value(1e-9)
+    ('p = 0.043', 'p < 0.001')
+    """
+    return f"p < {SMALLEST_P_SHOWN:g}" if value < SMALLEST_P_SHOWN else f"p = {value:.3f}"
 
 
 def rounded_up(value: float, digits: int) -> str:
@@ -278,7 +283,7 @@ def wrapped(paragraphs: Iterable[str]) -> str:
     """Break paragraphs into lines; a number stays with its percent sign."""
     texts = (
         textwrap.fill(
-            text.replace(" %", f"{TIGHT}%").replace("p = ", f"p{TIGHT}={TIGHT}"),
+            re.sub(r"\bp ([=<]) ", rf"p{TIGHT}\1{TIGHT}", text.replace(" %", f"{TIGHT}%")),
             LINE_CHARACTERS,
             break_long_words=False,
         )

@@ -31,6 +31,7 @@ from warner import (
     surveys,
 )
 from warner.inference.check_results import influence_text, moved_by
+from warner.words import p_value
 
 
 def drawn(design: Any, rng: np.random.Generator, n: int = 300) -> Tally:
@@ -182,7 +183,8 @@ def test_what_people_read_when_it_fits() -> None:
     text = found.text()
     assert repr(found) == text
     assert text.startswith(
-        "The reports fit the design (p = 1; a misfit would have p < 0.05).\n1,000 reports among 3 answers, 4 missing"
+        "The reports fit the design (p = 1.000; a misfit would have p < 0.05).\n"
+        "1,000 reports among 3 answers, 4 missing"
     )
     assert "Rarest answer: 'often' has 220 reports. With this noise every answer has at least 200.0" in text
     assert "This does not contradict the 1.099" in " ".join(text.split())
@@ -199,7 +201,7 @@ def test_what_people_read_when_it_does_not_fit() -> None:
     counts = np.full(40, 10_000)
     counts[:12] = 0
     text = check(Tally(design, counts), fakes=1234).text()
-    assert text.startswith("The reports do not fit the design (p < 1e-300, below 0.05).")
+    assert text.startswith("The reports do not fit the design (p < 0.001, below 0.05).")
     joined = " ".join(text.split())
     assert "explain): 'site 0', 'site 1'," in joined
     assert "'site 9' and 2 more." in joined
@@ -279,13 +281,13 @@ def test_a_test_says_its_sentence() -> None:
         "Rarest answer: 'often' has 220 reports. With this noise every answer has at least 200.0"
     )
     assert together.say(0).startswith(
-        "All answers together: G2 = 0, p = 1 (against 999 simulated surveys; conservative)."
+        "All answers together: G2 = 0, p = 1.000 (against 999 simulated surveys; conservative)."
     )
     assert rarest.statistic is None
     for test in found.tests:
         assert test.say(0)[:50] in found.text()
     (range_,) = check(Tally(FORCED, [40, 60])).tests
-    assert range_.say(0).endswith(f"outside what is possible: p = {range_.p_value[0]:.2g}.")
+    assert range_.say(0).endswith(f"outside what is possible: {p_value(range_.p_value[0])}.")
     commonest = check(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 3)), [50, 30, 20])).tests[0]
     assert commonest.say(0).startswith("Commonest answer: 'a' has 50 reports. With this noise every answer has at most")
 

@@ -38,6 +38,7 @@ from warner.inference import checking as fit
 from warner.inference import report_types as kinds
 from warner.inference.checking import doubt, likelihood_ratio
 from warner.metrics import negative_log_likelihood
+from warner.words import p_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -653,13 +654,13 @@ def test_doubt_is_the_first_test_at_99_percent(design: Any, good: list[int], bad
     assert said.startswith(f"the reports do not seem to fit the design: an answer was reported {rule} times than noise")
     p = float(check(Tally(design, bad, n=100), simulations=1).tests[0].p_value[0])
     assert p < 0.01
-    assert f"(p = {p:.2g})" in said
+    assert f"({p_value(p)})" in said
     # In groups it is told once, with as many chances as there are groups.
     rows = np.array([good, bad, [0] * len(bad)])
     grouped = doubt(Tally(design, rows, n=np.array([100, 100, 0]), by=("g",), groups=((1,), (2,), (3,))))
-    assert f"explains, in some group (p = {2 * p:.2g})" in grouped
+    assert f"explains, in some group ({p_value(2 * p)})" in grouped
     weighted = doubt(Tally(design, np.array(bad) * 2.0, n=200.0, squares=400.0))
-    assert f"(about p = {p:.2g})" in weighted
+    assert f"(about {p_value(p)})" in weighted
 
 
 def test_nobody_is_in_doubt_of_a_design_without_noise() -> None:

@@ -630,7 +630,7 @@ def test_doubt_of_a_pool_counts_the_chances_of_all_parts() -> None:
     # P(Bin(100, 1/4) <= 13) = 0.0025 alone, and three times that for two parts and their agreement;
     # P(Bin(100, 1/4) <= 14) = 0.0054 alone, and three times that is no longer below 0.01.
     odd, less_odd, fine = Tally(THREE, [13, 87]), Tally(THREE, [14, 86]), Tally(NINE, [10, 90])
-    for reports, p in ((odd, "0.0025"), (pool([fine, odd]), "0.0074"), (less_odd, "0.0054")):
+    for reports, p in ((odd, "0.002"), (pool([fine, odd]), "0.007"), (less_odd, "0.005")):
         with pytest.warns(UserWarning, match=rf"do not seem to fit the design: .* \(p = {p}\)"):
             estimate(reports)
     estimate(pool([fine, less_odd]))
