@@ -351,9 +351,9 @@ class Estimate(TableResult):
         >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
         >>> result = estimate(Tally(survey, [400, 350, 250]))
         >>> result.interval("once")
-        <28.17 % to 52.19 %, 95 % interval (population), clopper_pearson>
+        28.2 to 52.2 %, 95 % interval (population), clopper_pearson
         >>> result.interval(["once", "often"])  # at least once
-        <27.55 % to 52.21 %, 95 % interval (population), clopper_pearson>
+        27.6 to 52.2 %, 95 % interval (population), clopper_pearson
         """
         confidence = Confidence(level, target, simultaneous, anytime)
         if above is not None or below is not None or within is not None:
@@ -391,10 +391,10 @@ class Estimate(TableResult):
         >>> from warner import RandomizedResponse, Tally
         >>> result = estimate(Tally(RandomizedResponse([0, 1], truth="3/4"), [60, 40]))
         >>> result.mean()
-        <mean 0.300, 0.107 to 0.506, 95 % interval (population), clopper_pearson>
+        mean 0.300, 0.107 to 0.506, 95 % interval (population), clopper_pearson
         >>> often = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
         >>> estimate(Tally(often, [400, 350, 250])).mean({"never": 0, "once": 1, "often": 5})
-        <mean 0.40, 0.00 to 0.90, approximate 95 % interval (population), linear>
+        mean 0.40, 0.00 to 0.90, approximate 95 % interval (population), linear
         """
         from warner.inference.means import mean
 
@@ -441,7 +441,7 @@ class Estimate(TableResult):
         >>> from warner import RandomizedResponse, Tally
         >>> result = estimate(Tally(RandomizedResponse(range(5), odds=(20, 1)), [100, 300, 400, 150, 50]))
         >>> result.quantile(0.9)
-        <90 % quantile 3, 3 to 3, 95 % interval (population), clopper_pearson>
+        90 % quantile 3, 3 to 3, 95 % interval (population), clopper_pearson
         """
         confidence = Confidence(level, target, anytime=anytime)
         from warner.inference.means import quantile
@@ -527,8 +527,10 @@ class Estimate(TableResult):
         >>> from warner import RandomizedResponse, Tally
         >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
         >>> estimate(Tally(survey, [400, 350, 250])).compare("never", "often")
-        'never' against 'often', 95 % interval (population)
-        +60.00 points, +40.09 to +80.36; 3.59 times or more; exact test of equality in the population: p = 4.4e-09
+        'never' against 'often'
+        difference (points)  95 % interval (population)  ratio, 95 % interval       p
+                      +60.0              +40.1 to +80.4  3.59 or more          <0.001
+        Exact test of equality in the population.
         """
         from warner.inference.comparisons import compare, compare_groups
 
@@ -560,9 +562,13 @@ class Estimate(TableResult):
         >>> from warner import RandomizedResponse, Tally
         >>> result = estimate(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]))
         >>> result.totals(population=10_777)
-        totals, 95 % interval (population) (known population)
-          yes: 3,233, 1,149 to 5,449
-          no: 7,544, 5,328 to 9,628
+        Estimated totals
+        value  total     se  95 % interval (population)
+        yes    3,233  1,056              1,149 to 5,449
+        no     7,544  1,056              5,328 to 9,628
+        N = 100 reports, epsilon 1.099.
+        Number of people: known population.
+        Method of the interval: clopper_pearson.
         """
         from warner.inference.totals import totals
 
@@ -602,9 +608,9 @@ class Estimate(TableResult):
         >>> from warner import RandomizedResponse, Tally
         >>> survey = RandomizedResponse(["never", "once", "often"], odds=(2, 1))
         >>> estimate(Tally(survey, [400, 350, 250])).present()
-        Answers that somebody holds (the probability of naming any falsely is at most 5 %):
+        Detected answers (the family-wise error rate is at most 5 %):
           never, once
-          a share of 16.65 % would be found with a probability of 80 %
+          a share of 16.65 % is detected with a probability of 80 %
         """
         from warner.inference.presence import presence
 

@@ -32,6 +32,7 @@ from warner.typesetting import (
     fragment,
     html,
     interval_cells,
+    labels,
     latex,
     like_formula,
     markdown,
@@ -142,6 +143,15 @@ class Column(NamedTuple):
         return list(self.texts() if callable(self.texts) else self.texts)
 
 
+def name_columns(names: Mapping[str, Counts]) -> list[Column]:
+    """Return columns of names, of groups or answers, which are written as they are.
+
+    >>> [column.shown() for column in name_columns({"year": np.array([2024]), "region": np.array([None])})]
+    [['2024'], ['(missing)']]
+    """
+    return [Column(name, column, name, partial(labels, column)) for name, column in names.items()]
+
+
 class TableResult(Result):
     """A result that is one table.
 
@@ -238,10 +248,11 @@ class Estimates:
         arrays = {name: self.value, "se": self.se, "low": self.low, "high": self.high, "p_value": self.p}
         return {key: np.ravel(array) for key, array in arrays.items() if array is not None}
 
-    def texts(self, unknown: str = "", *, sign: bool = False) -> tuple[list[str], ...]:
+    def texts(self, unknown: str | Sequence[str] = "", *, sign: bool = False) -> tuple[list[str], ...]:
         """Write values, standard errors, intervals and p-values; an empty list for what is missing.
 
-        With `sign`, shares have a percent sign: in sentences, and in columns of different quantities.
+        A value that is NaN is `unknown`, or has a text of its own. With `sign`, shares have a percent sign: in
+        sentences, and in columns of different quantities.
 
         >>> Estimates(0.365, 0.2913, 0.441, unit="share").texts(sign=True)
         (['36.50 %'], [], ['29.13 to 44.10 %'], [])
@@ -261,8 +272,12 @@ class Estimates:
         written = ([f"{text}{percent}" if text else "" for text in column] for column in shown)
         return *written, [] if self.p is None else p_value_cells(np.ravel(self.p))
 
-    def _writer(self, error: Array, low: Array, high: Array) -> Callable[[Array, str], list[str]]:
-        """Return the function that writes one of the arrays, with a text for NaN."""
+    def reasons(self) -> list[str]:
+        """Return why values are NaN: there are no reports, or they do not identify a value, which has an interval."""
+        return ["no reports" if nothing else "not known" for nothing in np.isnan(np.ravel(self.low)).tolist()]
+
+    def _writer(self, error: Array, low: Array, high: Array) -> Callable[[Array], list[str]]:
+        """Return the function that writes one of the arrays, NaN as nothing."""
         if self.unit == "value":
             return lambda numbers, unknown: [unknown if math.isnan(x) else number_text(x) for x in numbers.tolist()]
         if self.unit in {"number", "change"}:

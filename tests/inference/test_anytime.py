@@ -223,7 +223,7 @@ def test_the_interval_of_an_estimate_is_that_of_its_reports() -> None:
     low, high = anytime_limits(350, 1000, 0.05)
     found = FOUND.interval("once", anytime=True)
     assert_allclose([found.low, found.high], [4 * low - 1, 4 * high - 1], rtol=1e-12)
-    assert found.text() == "<18.56 % to 62.51 %, 95 % any-time interval (population), anytime>"
+    assert found.text() == "18.6 to 62.5 %, 95 % any-time interval (population), anytime"
     assert found.methods == ("anytime",)
     assert not found.approximate
     written = found.to_dict()

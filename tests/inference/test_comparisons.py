@@ -256,7 +256,8 @@ def test_two_answers_compared() -> None:
     found = FOUND.compare("never", "often")
     assert found.unbiased == pytest.approx(0.6)
     assert found.low < 0.6 < found.high
-    assert "+60.00 points" in found.text()
+    assert found.printed().columns["difference (points)"] == ["+60.0"]
+    assert "unbiased (points)" not in found.printed().columns
     back = FOUND.compare("often", "never")
     assert_allclose([back.unbiased, back.low, back.high], [-found.unbiased, -found.high, -found.low])
     assert back.p_value == pytest.approx(found.p_value)
@@ -269,9 +270,10 @@ def test_two_answers_compared_in_each_group() -> None:
     found = GROUPED.compare("never", "once")
     assert found.unbiased.shape == (3,)
     assert found.unbiased[0] == pytest.approx(FOUND.compare("never", "once").unbiased)
-    lines = found.text().splitlines()
-    assert lines[2] == "south: no reports"
-    assert lines[3].startswith("(missing): -75.00 points (unbiased: -80.00), ")  # mle shares 1/8, 7/8
+    columns = found.printed().columns
+    assert columns["group"] == ["north", "south", "(missing)"]
+    assert columns["difference (points)"][1:] == ["no reports", "-75.0"]  # mle shares 1/8, 7/8
+    assert columns["unbiased (points)"][1:] == ["", "-80.0"]
     assert found.to_dict()["low"][1] is None
 
 
@@ -366,7 +368,7 @@ def test_a_difference_is_that_of_the_shares_that_are_shown() -> None:
         assert_allclose(compared.difference, np.clip(found.shares[:, 0] - found.shares[:, 1], -1, 1))
         assert between.difference == pytest.approx(np.clip(found.shares[0, 1] - found.shares[1, 1], -1, 1))
         assert_allclose(compared.unbiased, [4 * (1 - 9) / 12, 4 * (9 - 1) / 10])  # beyond what shares can be
-        assert "unbiased: -266.67" in compared.text()
+        assert compared.printed().columns["unbiased (points)"] == ["-266.7", "+320.0"]
         assert json.loads(compared.to_json())["difference"] == compared.difference.tolist()
 
 

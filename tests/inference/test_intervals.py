@@ -96,11 +96,11 @@ def test_simultaneous_intervals_are_those_of_a_higher_level() -> None:
 
 
 def test_what_an_interval_says_of_itself() -> None:
-    assert repr(FOUND.interval("once")).endswith("95 % interval (population), clopper_pearson>")
+    assert repr(FOUND.interval("once")).endswith("95 % interval (population), clopper_pearson")
     realised = FOUND.interval("once", target="realised")
     assert realised.method == "exact"
     assert not realised.approximate
-    assert "<28.60 % to 51.70 %, 95 % interval (realised), exact>" in repr(realised)
+    assert repr(realised) == "28.6 to 51.7 %, 95 % interval (realised), exact"
     many = [400_000, 350_000, 250_000]
     mixed = estimate(Tally(HALF, [many, [3, 2, 1]], by=("g",), groups=((1,), (2,)))).interval(target="realised")
     assert mixed.method == "exact or score"
@@ -110,7 +110,7 @@ def test_what_an_interval_says_of_itself() -> None:
     assert not FOUND.interval("once").approximate
     assert FOUND.interval("once", method="wilson").approximate
     assert FOUND.interval("once", target="realised", method="score").approximate
-    assert "<3 intervals: 90 % simultaneous interval (population)" in repr(FOUND.interval(level=0.9, simultaneous=True))
+    assert "3 intervals: 90 % simultaneous interval (population)" in repr(FOUND.interval(level=0.9, simultaneous=True))
     few = estimate(Tally(HALF, [3, 2, 1])).interval(target="realised")
     assert few.method == "exact"
     # Hardly any noise, but too many reports to add up their law: neither the exact interval nor the score one holds.

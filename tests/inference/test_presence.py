@@ -106,7 +106,7 @@ def test_presence_by_hand() -> None:
     assert_allclose(found.p_values, binom.sf(np.array([399, 349, 249]), 1000, 0.25), rtol=1e-9)
     # About (z(1 - .05/3) + z(.8)) sqrt(.25 * .75 / 1000) * 4, but exactly
     assert found.smallest == pytest.approx((2.128045 + 0.841621) * np.sqrt(0.1875 / 1000) * 4, rel=0.03)
-    assert f"a share of {100 * found.smallest:.2f} % would be found with a probability of 80 %" in found.text()
+    assert f"a share of {100 * found.smallest:.2f} % is detected with a probability of 80 %" in found.text()
     assert found.to_dict()["found"] == ["never", "once"]
     assert "not proven" in FOUND.present(correction="bh").text()
 
@@ -115,7 +115,7 @@ def test_presence_where_nothing_can_be_found() -> None:
     found = estimate(Tally(RandomizedResponse(50, epsilon=0.5), [1] * 50)).present()
     assert not found.found.any()
     assert "none rises above the noise" in found.text()
-    assert "not even a share of 100 % would be found" in found.text()
+    assert "not even a share of 100 % is detected" in found.text()
 
 
 def test_names_come_with_the_commonest_first() -> None:
@@ -287,7 +287,7 @@ def test_where_a_table_is_too_large_the_result_says_approximate(monkeypatch: pyt
     found = estimate(Tally(KUK, [300, 380, 320])).present()
     assert found.approximate
     assert found.to_dict()["approximate"]
-    assert "(approximate, the probability of naming any falsely is at most 5 %" in found.text()
+    assert "(approximate, the family-wise error rate is at most 5 %" in found.text()
     errors = estimate(Tally(KUK, [300, 380, 320])).table()["se"]
     assert found.smallest == pytest.approx((1.959963984540054 + 0.8416212335729143) * errors.max(), rel=1e-3)
 
@@ -314,7 +314,7 @@ def test_an_answer_that_reports_do_not_tell_is_never_found() -> None:
     found = estimate(Tally(finer, [60, 40])).present()
     assert_array_equal(found.p_values[:2], [1, 1])
     assert found.smallest == np.inf
-    assert "not even a share of 100 % would be found" in found.text()
+    assert "not even a share of 100 % is detected" in found.text()
 
 
 @pytest.mark.parametrize("odds", [(6, 1), (3, 1)])
@@ -347,7 +347,7 @@ def test_one_presence_through_every_door() -> None:
     for row, names in zip(found.found, told["found"], strict=True):
         assert names == [HALF.domain[i] for i in np.flatnonzero(row)]
     assert repr(found) == found.text()
-    assert "about 10 % of them are false on average, which is not proven, in each group" in found.text()
+    assert "the false discovery rate is about 10 %, which is not proven, in each group" in found.text()
 
 
 def test_a_group_without_reports_says_so() -> None:

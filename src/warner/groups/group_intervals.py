@@ -368,8 +368,6 @@ class GroupMeans(Mean):
         Whether intervals hold on ``average`` over the groups, or for ``each`` of them.
     """
 
-    numbers = ("value", "se", "low", "high", "own")
-
     own: Array
     kind: str
 
@@ -388,9 +386,11 @@ class GroupMeans(Mean):
         """Give the means as rows of a table of quantities, which says what their intervals hold for."""
         return super().rows()._replace(method=f"{self.method}, {INTERVAL_HEADINGS[self.kind].partition(', ')[2]}")
 
-    def to_dict(self) -> Document:
-        """Give the means as what JSON can hold, and what their intervals hold for."""
-        return super().to_dict() | {"kind": self.kind, "holds": COVERAGE_WORDS[self.kind]}
+    def columns(self) -> list[Column]:
+        return [*super().columns(), Column("own", self.own)]
+
+    def facts(self) -> Document:
+        return super().facts() | {"own": self.own, "kind": self.kind, "holds": COVERAGE_WORDS[self.kind]}
 
 
 def pooled_share(direct: DirectEstimates, covariates: Array, series: Series | None) -> Pooled:

@@ -29,8 +29,9 @@ Where each sample tells the share by a binomial count, and there are up to `MOST
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from itertools import starmap
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -58,9 +59,9 @@ from warner.inference.exact_tests import MOST_REPORTS, fisher_test, limits_of_an
 from warner.inference.intervals import Confidence, in_all_groups, law_of, limits, mirrored, positions_of
 from warner.inference.normal import Sampled, joints, normal_limits, normal_test
 from warner.reports.tallies import refuse_uncounted
-from warner.results import Result, plain
-from warner.typesetting import Printed, in_digits, interval_cells, labels, p_value_cells, percent_cells, share_decimals
-from warner.words import enumerated, group_name, level_text, printable, quoted, sentence
+from warner.results import Column, Estimates, TableResult, name_columns
+from warner.typesetting import share_decimals
+from warner.words import enumerated, group_name, level_text, printable, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,7 +82,7 @@ COMPARISON_VERSION = 1  # of the JSON document
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Result):
+class Comparison(TableResult):
     """Two shares against each other.
 
     Attributes
@@ -127,50 +128,43 @@ class Comparison(Result):
     groups: tuple[Group, ...] = ()
     note: str = ""
 
-    def table(self) -> dict[str, Counts]:
-        grouped = {"group": objects(map(shown_name, self.groups))} if self.groups else {}
-        return grouped | {name: np.atleast_1d(getattr(self, name)) for name in DIFFERENCE_COLUMNS}
+    rows_key = ""
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: the difference in percentage points, the ratio, and the test."""
-        table = self.table(**options)
-        decimals = share_decimals(table["low"], table["high"])
-        low, high, difference = (percent_cells(table[name], decimals) for name in ("low", "high", "difference"))
-        ratios = (
-            ["" if np.isnan(end) else in_digits(end) for end in table[f"ratio_{name}"]] for name in ("low", "high")
-        )
+    def columns(self) -> list[Column]:
+        """Return a row for each group."""
+        numbers = {name: np.atleast_1d(getattr(self, name)) for name in DIFFERENCE_COLUMNS}
+        difference, unbiased, low, high, *ratio, p = numbers.values()
+        found = Estimates(difference, low, high, p=p, unit="points")
+        level = level_text(self.confidence.level)
         about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
-        columns = {name: labels(table[name]) for name in ("group",) if name in table}
-        columns |= {
-            "difference (points)": difference,
-            about: interval_cells(low, high),
-            f"ratio, {level_text(self.confidence.level)} interval": interval_cells(*ratios),
-            "p": p_value_cells(table["p_value"]),
-        }
-        test = f"{self.test} test of equality in the population"
-        notes = tuple(map(sentence, filter(None, (test, self.note))))
-        return Printed(columns, f"{self.first} against {self.second}", notes)
+        value, interval, p_value = found.columns("difference", about, unknown=found.reasons())[-3:]
+        moved, unmoved = np.round(100 * np.stack([difference, unbiased]), share_decimals(low, high))
+        differs = not np.array_equal(moved, unmoved, equal_nan=True)
+        other = replace(found, value=unbiased).columns("unbiased", about)[-3:-2] if differs else []
+        named = name_columns({"group": objects(map(shown_name, self.groups))} if self.groups else {})
+        ratios = Column(heading=f"ratio, {level} interval", texts=lambda: list(map(_ratio_cell, *map(np.ravel, ratio))))
+        return [*named, *starmap(Column, numbers.items()), value, *other, interval, ratios, p_value]
 
-    def text(self) -> str:
-        head = f"{self.first} against {self.second}, {'approximate ' if self.approximate else ''}{self.confidence}"
-        rows = np.transpose([np.atleast_1d(getattr(self, name)) for name in DIFFERENCE_COLUMNS])
-        names = [f"{shown_name(group)}: " for group in self.groups] or [""]
-        lines = [f"{name}{_compared_in_words(row, self.test)}" for name, row in zip(names, rows.tolist(), strict=True)]
-        return "\n".join([head, *lines, *filter(None, [self.note])])
+    def title(self) -> str:
+        return f"{self.first} against {self.second}"
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold; an infinite ratio, and what a group without reports has, as None."""
-        numbers = {name: plain(getattr(self, name)) for name in DIFFERENCE_COLUMNS}
+    def notes(self) -> list[str]:
+        return [f"{self.test} test of equality in the population", *([self.note] if self.note else [])]
+
+    def facts(self) -> Document:
+        """Return what JSON can hold; an infinite ratio, and what a group without reports has, as None."""
         about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
-        grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
-        named = {
+        return {
             "format": "warner comparison",
             "version": COMPARISON_VERSION,
             "first": self.first,
             "second": self.second,
+            **({"groups": self.groups} if self.groups else {}),
+            **{name: getattr(self, name) for name in DIFFERENCE_COLUMNS},
+            "test": self.test,
+            **about,
+            **({"note": self.note} if self.note else {}),
         }
-        note = {"note": self.note} if self.note else {}
-        return {**named, **grouped, **numbers, "test": self.test, **about, **note}
 
 
 DIFFERENCE_COLUMNS = ("difference", *Difference._fields)
@@ -452,17 +446,17 @@ def _refuse_simultaneous(confidence: Confidence) -> None:
         )
 
 
-def _compared_in_words(row: list[float], test: str) -> str:
-    middle, unbiased, low, high, ratio_low, ratio_high, p_value = row
-    if np.isnan(middle):
-        return "no reports"
-    least, most = _ratio_in_words(ratio_low), _ratio_in_words(ratio_high)
-    times = f"{least} times or more" if np.isinf(ratio_high) else f"{least} to {most} times"
-    ratio = "" if ratio_low == 0 and np.isinf(ratio_high) else f"; {times}"
-    same = f"{100 * middle:+.2f}" == f"{100 * unbiased:+.2f}"
-    points = f"{100 * middle:+.2f} points{'' if same else f' (unbiased: {100 * unbiased:+.2f})'}"
-    interval = f"{100 * low:+.2f} to {100 * high:+.2f}{ratio}"
-    return f"{points}, {interval}; {test} test of equality in the population: p = {p_value:.2g}"
+def _ratio_cell(low: float, high: float) -> str:
+    """Write the interval of a ratio.
+
+    >>> _ratio_cell(3.5901, math.inf), _ratio_cell(1.001, 6.65), _ratio_cell(0.0, math.inf)
+    ('3.59 or more', 'just above 1 to 6.65', 'any')
+    """
+    if math.isnan(low):
+        return ""
+    if math.isinf(high):
+        return f"{_ratio_in_words(low)} or more" if low > 0 else "any"
+    return f"{_ratio_in_words(low)} to {_ratio_in_words(high)}"
 
 
 def _ratio_in_words(ratio: float) -> str:
@@ -553,8 +547,10 @@ def compare_samples(
     >>> direct = Tally(RandomizedResponse(["yes", "no"], odds=(1, 0)), [20, 380])
     >>> dice = Tally(surveys.forced_response(truth="3/4", yes="1/6"), [160, 440])
     >>> compare_samples(dice, direct, "yes", names=("dice", "direct"))
-    'yes' in dice against 'yes' in direct, 95 % interval (population)
-    +8.33 points, +3.15 to +13.67; just above 1 to 6.65 times; exact test of equality in the population: p = 0.0017
+    'yes' in dice against 'yes' in direct
+    difference (points)  95 % interval (population)  ratio, 95 % interval      p
+                  +8.33             +3.15 to +13.67  just above 1 to 6.65  0.002
+    Exact test of equality in the population.
     """
     confidence = Confidence(level)
     samples = [_sample(tally, answer, name) for name, tally in (("first", first), ("second", second))]

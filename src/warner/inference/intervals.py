@@ -35,6 +35,7 @@ References
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -59,8 +60,8 @@ from warner.inference.normal import Joint, Sampled, beside, joints, never_empty,
 from warner.reports.design_based import refuse_realised
 from warner.reports.linearization import fewer_people
 from warner.reports.tallies import holds_every_answer
-from warner.results import Result, check_level, plain
-from warner.words import NAMES_LISTED, enumerated, level_text, percent
+from warner.results import Column, Estimates, TableResult, check_level
+from warner.words import NAMES_LISTED, counted, enumerated, level_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -225,6 +226,10 @@ class Confidence:
         """
         return (1 - self.level) / (2 * k if self.simultaneous else 2)
 
+    def facts(self) -> Document:
+        """Return what a JSON document says of an interval of one value."""
+        return {"level": self.level, "target": self.target, "anytime": self.anytime}
+
     def __str__(self) -> str:
         at_once = " simultaneous" if self.simultaneous else ""
         ever = " any-time" if self.anytime else ""
@@ -250,12 +255,19 @@ class Limits(NamedTuple):
         return EXACT.issuperset(self.methods)
 
 
-class IntervalResult(Result):
+class IntervalResult(TableResult):
     """A result with confidence intervals: how they were computed, and whether they hold exactly."""
+
+    rows_key = ""
 
     confidence: Confidence
     methods: tuple[str, ...]
     weighted: bool
+    sample: str = ""
+
+    @abstractmethod
+    def estimates(self) -> Estimates:
+        """Return the values with their intervals."""
 
     @property
     def method(self) -> str:
@@ -269,8 +281,12 @@ class IntervalResult(Result):
 
     @property
     def interval_name(self) -> str:
-        """What the interval is called: its level, whose value is meant, and whether it is approximate."""
-        return f"{'approximate ' if self.approximate else ''}{self.confidence}"
+        """The level, the target, and whether intervals are approximate, or design-based as of a complex sample."""
+        return f"{'design-based ' if self.sample else 'approximate ' if self.approximate else ''}{self.confidence}"
+
+    def notes(self) -> list[str]:
+        """Return how the intervals were computed, and the complex sample."""
+        return [f"method of the interval: {self.method}", *([self.sample] if self.sample else [])]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -298,27 +314,33 @@ class Interval(IntervalResult):
     methods: tuple[str, ...]
     weighted: bool = False
 
-    def table(self) -> dict[str, Counts]:
-        return {"low": np.ravel(self.low), "high": np.ravel(self.high)}
+    def estimates(self) -> Estimates:
+        return Estimates(np.full(np.shape(self.low), np.nan), self.low, self.high, unit="share")
 
-    def to_dict(self) -> Document:
-        """Give the interval as what JSON can hold; that of a group without reports as None."""
+    def columns(self) -> list[Column]:
+        ends = Column(heading=f"{self.interval_name}, %", texts=lambda: self.estimates().texts()[2])
+        return [Column("low", np.ravel(self.low)), Column("high", np.ravel(self.high)), ends]
+
+    def title(self) -> str:
+        return counted(np.size(self.low), "confidence interval", "confidence intervals")
+
+    def facts(self) -> Document:
+        """Return what JSON can hold; the interval of a group without reports as None."""
         return {
-            "low": plain(self.low),
-            "high": plain(self.high),
-            "level": self.confidence.level,
-            "target": self.confidence.target,
+            "low": self.low,
+            "high": self.high,
+            **self.confidence.facts(),
             "simultaneous": self.confidence.simultaneous,
-            "anytime": self.confidence.anytime,
             "method": self.method,
             "approximate": self.approximate,
         }
 
     def text(self) -> str:
+        """Return one interval, or the number of intervals, and how they were computed."""
         about = f"{self.interval_name}, {self.method}"
-        if np.ndim(self.low) == 0:
-            return f"<{percent(self.low)} to {percent(self.high)}, {about}>"
-        return f"<{np.size(self.low):,} intervals: {about}>"
+        if np.ndim(self.low):
+            return f"{np.size(self.low):,} intervals: {about}"
+        return f"{self.estimates().texts(sign=True)[2][0] or 'no reports'}, {about}"
 
 
 def law_of(tally: Collected, confidence: Confidence) -> Confidence:

@@ -41,7 +41,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -58,18 +59,9 @@ from warner.inference.intervals import Confidence, IntervalResult, law_of, limit
 from warner.inference.normal import joints, normal_limits, normal_test
 from warner.inference.quantities import Rows
 from warner.reports.tallies import holds_every_answer
-from warner.results import Result, plain
-from warner.typesetting import (
-    Printed,
-    amount_cells,
-    decimals_of,
-    estimate_columns,
-    interval_cells,
-    labels,
-    number_text,
-    rounded,
-)
-from warner.words import enumerated, level_text, printable, sentence
+from warner.results import Column, Estimates, TableResult, name_columns
+from warner.typesetting import amount_cells, plain_table
+from warner.words import enumerated, level_text
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, PerGroup, Sets
@@ -108,9 +100,6 @@ class NumericResult(IntervalResult):
         What the sample consists of, such as 32 schools in 4 regions; empty where people were drawn alone.
     """
 
-    numbers: ClassVar[tuple[str, ...]] = ("value", "low", "high")  # the attributes that have one for each group
-    colon: ClassVar[str] = ""  # between the name and the value
-
     value: PerGroup
     low: PerGroup
     high: PerGroup
@@ -141,11 +130,6 @@ class NumericResult(IntervalResult):
         )
 
     @property
-    def interval_name(self) -> str:
-        """What the interval is called; of a complex sample it is design-based, as in the table of an estimate."""
-        return f"design-based {self.confidence}" if self.sample else super().interval_name
-
-    @property
     @abstractmethod
     def name(self) -> str:
         """What it is called."""
@@ -156,65 +140,51 @@ class NumericResult(IntervalResult):
         """What kind of quantity it is, and which of them, if there are several."""
 
     @abstractmethod
-    def _key(self) -> Document:
-        """Say in JSON which value it is."""
-
-    @abstractmethod
-    def _said(self, **numbers: float) -> str:
-        """Say the value and the interval of one group."""
-
-    @abstractmethod
-    def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
-        """Give the columns of a table for a paper, with the interval under this title."""
-
-    def table(self) -> dict[str, Counts]:
-        """Give it as columns, a row for each group."""
-        names = {name: objects(group[place] for group in self.groups) for place, name in enumerate(self.by)}
-        return names | {name: np.atleast_1d(getattr(self, name)) for name in self.numbers}
+    def key(self) -> Document:
+        """Return what says in JSON which value it is."""
 
     def rows(self) -> Rows:
-        """Give it as rows of a table of quantities, one for each group."""
-        table, (quantity, of) = self.table(), self.part
-        cells = self._cells(table, "interval")
-        groups = {name: table.pop(name) for name in self.by}
-        each = len(table["value"])
-        shown = cells[self.name], cells.get("se", [""] * each), cells["interval"]
-        names, confidence = [self.name] * each, self.confidence
-        return Rows(quantity, [of] * each, names, groups, table, shown, confidence, self.method, self.approximate)
+        """Return what the rows of a table of quantities are, one for each group."""
+        (quantity, of), each = self.part, np.size(self.value)
+        return Rows(quantity, [of] * each, [self.name] * each, self._group_columns(), self.method)
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper, a row for each group."""
-        table = self.table(**options)
-        columns = {name: labels(table[name]) for name in self.by} | {"reports": amount_cells(np.atleast_1d(self.n))}
-        columns |= self._cells(table, self.interval_name)
-        return Printed(columns, f"Estimated {self.name}", (sentence(f"method of the interval: {self.method}"),))
+    def _group_columns(self) -> dict[str, Counts]:
+        return {name: objects(group[place] for group in self.groups) for place, name in enumerate(self.by)}
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold; what is not known as None."""
+    def columns(self) -> list[Column]:
+        """Return a row for each group."""
+        reports, found = Column(heading="reports", texts=partial(amount_cells, np.atleast_1d(self.n))), self.estimates()
+        numbers = found.columns(self.name, self.interval_name, unknown=found.reasons())
+        return [*name_columns(self._group_columns()), reports, *numbers]
+
+    def title(self) -> str:
+        return f"Estimated {self.name}"
+
+    def facts(self) -> Document:
+        numbers = {name: getattr(self, name, None) for name in ("value", "se", "low", "high")}
         return {
-            **self._key(),
-            **({"groups": [list(group) for group in self.groups]} if self.groups else {}),
-            **{name: plain(getattr(self, name)) for name in self.numbers},
-            "level": self.confidence.level,
-            "target": self.confidence.target,
-            "anytime": self.confidence.anytime,
+            **self.key(),
+            **({"groups": self.groups} if self.groups else {}),
+            **{name: number for name, number in numbers.items() if number is not None},
+            **self.confidence.facts(),
             "method": self.method,
             "approximate": self.approximate,
             **({"sample": self.sample} if self.sample else {}),
         }
 
-    def said(self) -> list[str]:
-        """Say the value and the interval of each group, without the kind of the interval."""
-        rows = zip(*(np.atleast_1d(getattr(self, name)).tolist() for name in self.numbers), strict=True)
-        return [self._said(**dict(zip(self.numbers, row, strict=True))) for row in rows]
+    def value_texts(self) -> list[tuple[str, str]]:
+        """Return the value and the interval of each group as texts, for sentences."""
+        found = self.estimates()
+        values, _, ends, _ = found.texts(found.reasons(), sign=True)
+        return list(zip(values, ends, strict=True))
 
     def text(self) -> str:
-        """Say it in a line, or in one for each group."""
-        about, said = f"{self.interval_name}, {self.method}", self.said()
-        if not self.groups:
-            return f"<{self.name}{self.colon} {said[0]}, {about}>"
-        lines = [f"  {printable(shown_name(group))}: {line}" for group, line in zip(self.groups, said, strict=True)]
-        return "\n".join([f"{self.name}, {about}", *lines])
+        """Return a single value in one line; a table of groups."""
+        if self.groups:
+            return plain_table(self.printed())
+        colon = ":" * self.name[-1].isdigit()  # share above 50: 8.61 %
+        ((value, ends),) = self.value_texts()
+        return ", ".join(filter(None, (f"{self.name}{colon} {value}", ends, self.interval_name, self.method)))
 
 
 # Means
@@ -302,8 +272,6 @@ class Mean(NumericResult):
         What it is.
     """
 
-    numbers: ClassVar[tuple[str, ...]] = ("value", "se", "low", "high")
-
     se: PerGroup
     quantity: str
 
@@ -317,30 +285,11 @@ class Mean(NumericResult):
         """What kind of quantity it is."""
         return self.quantity, ""
 
-    def _key(self) -> Document:
+    def key(self) -> Document:
         return {"quantity": self.quantity}
 
-    def _said(self, **numbers: float) -> str:
-        return with_limits(numbers["value"], numbers["low"], numbers["high"], numbers["se"])
-
-    def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
-        """Round each row to two digits of its standard error."""
-        return estimate_columns(table, self.quantity, about, of="value", unknown="")
-
-
-def with_limits(value: float, low: float, high: float, error: float) -> str:
-    """Write a number and its limits, to two digits of the standard error.
-
-    >>> with_limits(41.2345, 38.9012, 43.5678, 1.19), with_limits(41234.5, 38901.2, 43567.8, 1190.0)
-    ('41.2, 38.9 to 43.6', '41,234, 38,901 to 43,568')
-    """
-    if math.isnan(low):
-        return "no reports"
-    if low == high:  # known, as it is
-        return f"{number_text(value)}, {number_text(low)} to {number_text(high)}"
-    decimals = decimals_of(error, low, high)
-    numbers = [rounded(x, decimals, "not known") for x in (value, low, high)]
-    return f"{numbers[0]}, {numbers[1]} to {numbers[2]}"
+    def estimates(self) -> Estimates:
+        return Estimates(self.value, self.low, self.high, self.se)
 
 
 def numbers_of(tally: Collected, values: Any = None) -> Array:
@@ -396,7 +345,8 @@ def _with_shares(tally: Collected, sets: Sets, confidence: Confidence) -> tuple[
 def _made(
     tally: Collected, rows: Array, confidence: Confidence, methods: tuple[str, ...], quantity: str = "mean"
 ) -> Mean:
-    return Mean.of_groups(tally, dict(zip(Mean.numbers, rows, strict=True)), confidence, methods, quantity=quantity)
+    numbers = dict(zip(("value", "se", "low", "high"), rows, strict=True))
+    return Mean.of_groups(tally, numbers, confidence, methods, quantity=quantity)
 
 
 def standard_deviation(tally: Collected, values: Any, confidence: Confidence) -> Mean:
@@ -456,7 +406,7 @@ def _deviation(tally: Collected, group: int, x: Array, confidence: Confidence) -
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MeanComparison(Result):
+class MeanComparison(TableResult):
     """The difference of the means of two groups.
 
     Attributes
@@ -492,49 +442,31 @@ class MeanComparison(Result):
     test: str
     note: str = ""
 
-    def table(self) -> dict[str, Counts]:
-        """Give the numbers as columns of one row."""
-        return {name: np.array([getattr(self, name)]) for name in ("difference", "low", "high", "p_value")}
+    rows_key = None
+
+    def estimates(self) -> Estimates:
+        """Return the difference with its interval and the p-value of the test."""
+        return Estimates(self.difference, self.low, self.high, p=self.p_value)
 
     def rows(self) -> Rows:
-        """Give it as a row of a table of quantities, with the p-value of the test."""
-        table = self.table()
-        numbers = {"value": table.pop("difference"), **table}
+        """Return what the row of a table of quantities is."""
         quantity, of = "difference of means", f"{self.first} against {self.second}"
-        cells = self._cells(table | {"difference": numbers["value"]}, "interval")
-        shown = cells[quantity], [""], cells["interval"]
-        return Rows(
-            quantity, [of], [f"{quantity}, {of}"], {}, numbers, shown, self.confidence, self.test, self.approximate
-        )
+        return Rows(quantity, [of], [f"{quantity}, {of}"], {}, self.test)
 
-    def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
-        unknown = {"p": table["p_value"], "se": np.array([np.nan])}
-        columns = estimate_columns(table | unknown, "difference of means", about, of="difference")
-        del columns["se"]
-        return columns
-
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: the difference in the unit of the numbers, and the test."""
+    def columns(self) -> list[Column]:
         about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
-        columns = self._cells(self.table(**options), about)
-        test = f"{self.test} test of equality in the population"
-        notes = tuple(map(sentence, filter(None, (test, self.note))))
-        return Printed(columns, f"Mean in {self.first} against {self.second}", notes)
+        return self.estimates().columns("difference of means", about, "difference")
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold."""
-        numbers = {name: plain(getattr(self, name)) for name in ("difference", "low", "high", "p_value")}
+    def title(self) -> str:
+        return f"Mean in {self.first} against {self.second}"
+
+    def notes(self) -> list[str]:
+        return [f"{self.test} test of equality in the population", *([self.note] if self.note else [])]
+
+    def facts(self) -> Document:
         about = {"level": self.confidence.level, "target": self.confidence.target, "approximate": self.approximate}
-        about |= {"note": self.note} if self.note else {}
-        return {"quantity": "mean", "first": self.first, "second": self.second, **numbers, "test": self.test, **about}
-
-    def text(self) -> str:
-        """Say it in two lines."""
-        about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
-        said = with_limits(self.difference, self.low, self.high, math.nan)
-        head = f"mean in {self.first} against {self.second}, {about}"
-        line = f"{said}; {self.test} test of equality in the population: p = {self.p_value:.2g}"
-        return "\n".join(filter(None, (head, line, self.note)))
+        note = {"note": self.note} if self.note else {}
+        return {"quantity": "mean", "first": self.first, "second": self.second, "test": self.test, **about, **note}
 
 
 def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confidence: Confidence) -> MeanComparison:
@@ -617,19 +549,11 @@ class Quantile(NumericResult):
         """What kind of quantity it is, and which of them."""
         return "quantile", f"{self.tau:.12g}"
 
-    def _key(self) -> Document:
+    def key(self) -> Document:
         return {"quantile": self.tau}
 
-    def _said(self, **numbers: float) -> str:
-        value, low, high = (number_text(numbers[name]) for name in self.numbers)
-        return "no reports" if np.isnan(numbers["low"]) else f"{value}, {low} to {high}"
-
-    def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
-        """Write values and limits as they are: numbers that answers stand for."""
-        value, low, high = (
-            ["" if np.isnan(x) else number_text(x) for x in table[name].tolist()] for name in self.numbers
-        )
-        return {self.name: value, about: interval_cells(low, high)}
+    def estimates(self) -> Estimates:
+        return Estimates(self.value, self.low, self.high, unit="value")
 
 
 def quantile_name(tau: float) -> str:
@@ -676,7 +600,7 @@ def quantile(
 def _made_quantiles(
     tally: Collected, tau: float, rows: tuple[Array, Array, Array], confidence: Confidence, methods: tuple[str, ...]
 ) -> Quantile:
-    numbers = dict(zip(Quantile.numbers, rows, strict=True))
+    numbers = dict(zip(("value", "low", "high"), rows, strict=True))
     return Quantile.of_groups(tally, numbers, confidence, methods, tau=float(tau))
 
 

@@ -44,6 +44,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -62,10 +63,10 @@ from warner.inference.ranking import (
     names_of,
     reports_in_papers,
 )
-from warner.results import Result, check_level, plain
+from warner.results import Column, TableResult, check_level, name_columns
 from warner.searching import bisected, rising_roots
-from warner.typesetting import Printed, cells, labels, p_value_cells
-from warner.words import level_text, percent, sentence
+from warner.typesetting import p_value_cells
+from warner.words import level_text, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -333,8 +334,8 @@ HARDEST_ANSWERS = 4  # those whose smallest share is computed for several collec
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Presence(Result):
-    """Which answers somebody holds: those whose reports rise above the noise.
+class Presence(TableResult):
+    """The detected answers: those whose reports rise above the noise.
 
     Attributes
     ----------
@@ -366,33 +367,38 @@ class Presence(Result):
     approximate: bool
     tally: Collected
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each answer (and group): both p-values, and whether it was found."""
-        columns = {name: np.ravel(getattr(self, name)) for name in ("p_values", "adjusted", "found")}
-        return answer_columns(self.tally) | columns
+    rows_key = ""
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: both p-values of each answer, and whether it was found."""
-        table = self.table(**options)
-        names = {name: labels(table[name]) for name in (*self.tally.by, "value")}
-        p, adjusted = (p_value_cells(table[name]) for name in ("p_values", "adjusted"))
+    def columns(self) -> list[Column]:
+        """Return a row for each answer (and group)."""
+        p, adjusted, found = (np.ravel(part) for part in (self.p_values, self.adjusted, self.found))
+        return [
+            *name_columns(answer_columns(self.tally)),
+            Column("p_values", p, "p", partial(p_value_cells, p)),
+            Column("adjusted", adjusted, "adjusted p", partial(p_value_cells, adjusted)),
+            Column("found", found, "detected"),
+        ]
+
+    def title(self) -> str:
+        return "Tests of the hypothesis that no respondent has the answer"
+
+    def notes(self) -> list[str]:
         by = {"holm": "Holm's method", "bh": "Benjamini and Hochberg's method, which is not proven here"}
-        notes = [reports_in_papers(self.tally), f"p-values are {'approximate' if self.approximate else 'exact'}"]
-        notes.append(f"adjusted for the number of answers by {by[self.correction]}; level {level_text(self.level)}")
-        return Printed(
-            names | {"p": p, "adjusted p": adjusted, "found": cells(table["found"])},
-            "Tests of the hypothesis that nobody holds the answer",
-            tuple(map(sentence, notes)),
-        )
+        return [
+            reports_in_papers(self.tally),
+            f"p-values are {'approximate' if self.approximate else 'exact'}",
+            f"adjusted for the number of answers by {by[self.correction]}; level {level_text(self.level)}",
+        ]
 
     def text(self) -> str:
+        """Return the names of the detected answers, for each group."""
         error = f"{100 * (1 - self.level):.6g} %"
         promise = {
-            "holm": f"the probability of naming any falsely is at most {error}",
-            "bh": f"about {error} of them are false on average, which is not proven",
+            "holm": f"the family-wise error rate is at most {error}",
+            "bh": f"the false discovery rate is about {error}, which is not proven",
         }[self.correction]
         about = "approximate, " if self.approximate and self.tally.simple else ""
-        lines = [f"Answers that somebody holds ({about}{promise}{about_groups(self.tally)}):"]
+        lines = [f"Detected answers ({about}{promise}{about_groups(self.tally)}):"]
         least = np.atleast_1d(self.smallest).tolist()
         for place, (group, found) in enumerate(group_rows(self.tally, self.found)):
             if found is None:
@@ -401,15 +407,15 @@ class Presence(Result):
             named = names_of(self.tally, place, found) or "none rises above the noise"
             share = f"a share of {percent(least[place])}" if least[place] <= 1 else "not even a share of 100 %"
             lines.append(f"{group}{named}")
-            lines.append(f"  {share} would be found with a probability of {level_text(self.power)}")
+            lines.append(f"  {share} is detected with a probability of {level_text(self.power)}")
         return "\n".join(lines)
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold: the names of the found, for each group."""
+    def facts(self) -> Document:
+        """Return the names of the detected answers, for each group."""
         return {
             **listed_groups(self.tally),
             "found": listed_labels(self.tally, self.found),
-            "smallest": plain(self.smallest),
+            "smallest": self.smallest,
             "level": self.level,
             "power": self.power,
             "correction": self.correction,

@@ -7,122 +7,105 @@ how that was found.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from warner.arrays import objects
-from warner.results import Result, rows
-from warner.typesetting import Printed, labels, p_value_cells
+from warner.results import Column, TableResult
+from warner.typesetting import labels
 from warner.words import level_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from warner.arrays import Counts
-    from warner.documents import Document
-    from warner.inference.intervals import Confidence
 
 QUANTITY_NUMBERS = ("value", "se", "low", "high", "p_value")  # NaN where a quantity has none
 
 
 class Rows(NamedTuple):
-    """The rows of one quantity: which they are, their numbers, and these as a paper has them."""
+    """What the rows of one quantity are."""
 
     quantity: str
-    of: Sequence[str]  # what of it, in each row: the level of a quantile, an answer, a stretch of numbers
-    names: Sequence[str]  # both in words
+    of: list[str]  # what of it, in each row: the level of a quantile, an answer, a stretch of numbers
+    names: list[str]  # both in words
     groups: dict[str, Counts]
-    numbers: dict[str, Counts]
-    cells: tuple[list[str], list[str], list[str]]  # value, standard error and interval
-    confidence: Confidence
     method: str
-    approximate: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Quantities(Result):
+class Quantities(TableResult):
     """Several quantities in one table.
 
     Attributes
     ----------
     parts : tuple of results
         Means, quantiles, shares beyond a number, totals, differences of means.
-    notes : tuple of str
-        What all of them rest on, in sentences, for a paper.
+    remarks : tuple of str
+        What all of them rest on, in sentences.
     """
 
-    parts: tuple[Any, ...]  # each has `rows`
-    notes: tuple[str, ...] = ()
+    parts: tuple[Any, ...]  # each has `rows` and `estimates`
+    remarks: tuple[str, ...] = ()
 
-    def text(self) -> str:
-        """Say each in plain words."""
-        return "\n\n".join(part.text() for part in self.parts)
+    rows_key = "quantities"
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each quantity and group: its names, value, standard error, interval and how it was found."""
-        parts = [part.rows() for part in self.parts]
-        known = [name for name in QUANTITY_NUMBERS if any(name in part.numbers for part in parts)]
-        texts = {
-            "quantity": [part.quantity for part in parts for _ in part.of],
-            "of": [text for part in parts for text in part.of],
-        }
-        methods = [part.method for part in parts for _ in part.of]
-        targets = [part.confidence.target for part in parts for _ in part.of]
-        return {
-            **_group_columns(parts),
-            **{name: objects(column) for name, column in texts.items()},
-            **{name: np.concatenate([_numbers(part, name) for part in parts]) for name in known},
-            "level": np.array([part.confidence.level for part in parts for _ in part.of]),
-            "target": objects(targets),
-            "interval": objects(methods),
-            "approximate": np.array([part.approximate for part in parts for _ in part.of]),
-        }
+    def columns(self) -> list[Column]:
+        """Return a row for each quantity and group: its names, value, standard error, interval and method."""
+        parts, found = [part.rows() for part in self.parts], [part.estimates() for part in self.parts]
+        confidences, doubts = [part.confidence for part in self.parts], [part.approximate for part in self.parts]
 
-    def to_dict(self) -> Document:
-        """Give the rows as what JSON can hold."""
-        return {"quantities": rows(self.table())}
+        def joined(values: Iterable[Any]) -> list[Any]:
+            """Join the values of all parts; a single value stands for all rows of its part."""
+            each = (
+                values if isinstance(values, list) else [values] * len(part.of)
+                for values, part in zip(values, parts, strict=True)
+            )
+            return [value for values in each for value in values]
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: each value with the digits that mean something."""
-        table, parts = self.table(**options), [part.rows() for part in self.parts]
-        about = {str(part.confidence) for part in parts}
-        alike = len(about) == 1
-        heading = about.pop() if alike else f"{level_text(parts[0].confidence.level)} interval"
-        value, error, ends = ([cell for part in parts for cell in part.cells[place]] for place in range(3))
+        @cache
+        def written() -> list[tuple[list[str], ...]]:
+            return [one.texts(one.reasons(), sign=True) for one in found]
+
+        def cells(place: int) -> list[str]:
+            """Return values, standard errors, intervals or p-values; empty texts where a quantity has none."""
+            return joined(texts[place] or "" for texts in written())
+
+        def group_cells(name: str) -> list[str]:
+            """Return the names of groups, which are empty for what compares groups."""
+            return joined(labels(part.groups[name]) if part.groups else "" for part in parts)
+
+        names = dict.fromkeys(name for part in parts for name in part.groups)
+        groups = {name: joined(part.groups[name].tolist() if part.groups else None for part in parts) for name in names}
+        numbers = [{name: column.tolist() for name, column in one.numbers().items()} for one in found]
+        known = [name for name in QUANTITY_NUMBERS if any(name in each for each in numbers)]
+        alike = len(set(map(str, confidences))) == 1
+        heading = str(confidences[0]) if alike else f"{level_text(confidences[0].level)} interval"
+        about = zip(parts, confidences, doubts, strict=True)
         how = [
-            ", ".join(filter(None, (part.method, "" if alike else part.confidence.target, _doubt(part))))
-            for part in parts
-            for _ in part.of
+            ", ".join(filter(None, (part.method, "" if alike else confidence.target, "approximate" * doubt)))
+            for part, confidence, doubt in about
         ]
-        columns = {
-            name: [
-                text for part in parts for text in (labels(part.groups[name]) if part.groups else [""] * len(part.of))
-            ]
-            for name in _group_names(parts)
-        }
-        columns |= {"quantity": [name for part in parts for name in part.names], "estimate": value, "se": error}
-        columns |= {heading: ends} | ({"p": p_value_cells(table["p_value"])} if "p_value" in table else {})
-        return Printed(columns | {"method of the interval": how}, "Estimates", self.notes)
+        headings = ["estimate", "se", heading, *(["p"] if "p_value" in known else [])]
+        return [
+            *(Column(name, objects(group), name, partial(group_cells, name)) for name, group in groups.items()),
+            Column(
+                "quantity", objects(joined(part.quantity for part in parts)), "quantity", joined(p.names for p in parts)
+            ),
+            Column("of", objects(joined(part.of for part in parts))),
+            *(Column(name, np.array(joined(each.get(name, np.nan) for each in numbers))) for name in known),
+            Column("level", np.array(joined(confidence.level for confidence in confidences))),
+            Column("target", objects(joined(confidence.target for confidence in confidences))),
+            Column("interval", objects(joined(part.method for part in parts))),
+            Column("approximate", np.array(joined(doubts))),
+            *(Column(heading=head, texts=partial(cells, place)) for place, head in enumerate(headings)),
+            Column(heading="method of the interval", texts=joined(how)),
+        ]
 
+    def title(self) -> str:
+        return "Estimates"
 
-def _doubt(part: Rows) -> str:
-    return "approximate" if part.approximate else ""
-
-
-def _numbers(part: Rows, name: str) -> Counts:
-    return part.numbers.get(name, np.full(len(part.of), np.nan))
-
-
-def _group_names(parts: list[Rows]) -> list[str]:
-    return list(dict.fromkeys(name for part in parts for name in part.groups))
-
-
-def _group_columns(parts: list[Rows]) -> dict[str, Counts]:
-    """Give the columns of groups; of what compares groups they are empty."""
-    return {
-        name: objects(
-            label for part in parts for label in (part.groups[name].tolist() if part.groups else [None] * len(part.of))
-        )
-        for name in _group_names(parts)
-    }
+    def notes(self) -> tuple[str, ...]:
+        return self.remarks

@@ -26,9 +26,8 @@ from warner.inference.binomial import Binomial, at_least, at_most
 from warner.inference.exact_tests import sign_tail
 from warner.inference.intervals import Confidence, limits, mirrored
 from warner.inference.normal import joints
-from warner.results import Result
+from warner.results import Column, TableResult, name_columns
 from warner.searching import first_true
-from warner.typesetting import Printed, cells, labels
 from warner.words import enumerated, level_text, printable, reports_counted
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ ANSWERS_LISTED = 20  # that the text of a result names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ranking(Result):
-    """Who is certainly among the commonest answers, and who may be.
+class Ranking(TableResult):
+    """The answers that are certainly among the most common ones, and those that may be.
 
     Attributes
     ----------
@@ -66,30 +65,31 @@ class Ranking(Result):
     approximate: bool
     tally: Collected
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each answer (and group): whether it is certainly among the commonest, or may be."""
-        return answer_columns(self.tally) | {"certain": self.certain.ravel(), "possible": self.possible.ravel()}
+    rows_key = ""
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: of each answer, whether it is certainly among the commonest, or may be."""
-        table = self.table(**options)
-        names = {name: labels(table[name]) for name in (*self.tally.by, "value")}
+    def columns(self) -> list[Column]:
+        """Return a row for each answer (and group)."""
+        found = [("certain", self.certain, "certainly"), ("possible", self.possible, "possibly")]
+        flags = (Column(name, mask.ravel(), heading) for name, mask, heading in found)
+        return [*name_columns(answer_columns(self.tally)), *flags]
+
+    @property
+    def _leading(self) -> str:
+        return "the most common answer" if self.count == 1 else f"among the {self.count:,} most common answers"
+
+    def title(self) -> str:
+        return f"Answers that are certainly, or possibly, {self._leading}"
+
+    def notes(self) -> list[str]:
         about, level = "approximate " * self.approximate, level_text(self.confidence.level)
-        what = "The most common answer" if self.count == 1 else f"The {self.count:,} most common answers"
-        return Printed(
-            names | {"certainly": cells(table["certain"]), "possibly": cells(table["possible"])},
-            f"{what}: which are certainly among them, and which may be",
-            (
-                f"{reports_in_papers(self.tally)}.",
-                f"All of it holds at once, at {about}confidence {level} ({self.confidence.target}).",
-            ),
-        )
+        at_once = f"all of it holds at once, at {about}confidence {level} ({self.confidence.target})"
+        return [reports_in_papers(self.tally), at_once]
 
     def text(self) -> str:
+        """Return the names of the answers, for each group."""
         about = "approximate, " if self.approximate and self.tally.simple else ""
         tally, level = self.tally, f"{about}{level_text(self.confidence.level)} confidence, {self.confidence.target}"
-        what = "the most common answer" if self.count == 1 else f"among the {self.count:,} most common answers"
-        lines = [f"Certainly {what} ({level}{about_groups(tally)}):"]
+        lines = [f"Certainly {self._leading} ({level}{about_groups(tally)}):"]
         for place, (group, certain, possible) in enumerate(group_rows(tally, self.certain, self.possible)):
             if certain is None or possible is None:
                 lines.append(f"{group}no reports")
@@ -102,8 +102,8 @@ class Ranking(Result):
                 lines.append(f"  {places}: {names_of(tally, place, undecided)}")
         return "\n".join(lines)
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold: the names, for each group."""
+    def facts(self) -> Document:
+        """Return the names of the answers, for each group."""
         return {
             **listed_groups(self.tally),
             "count": self.count,

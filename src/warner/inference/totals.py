@@ -26,15 +26,14 @@ from warner.designs.labels import all_labels
 from warner.designs.ordered import NEARLY
 from warner.inference.differences import student_error
 from warner.inference.intervals import Confidence, Interval, IntervalResult, limits
-from warner.inference.means import NumericResult, mean, numbers_of, sets_of, values_of, with_limits
+from warner.inference.means import NumericResult, mean, numbers_of, sets_of, values_of
 from warner.inference.normal import never_empty
 from warner.inference.quantities import Rows
 from warner.inference.ranking import reports_in_papers
 from warner.reports.design_based import LinearScores
 from warner.reports.linearization import ClusterSample
-from warner.results import plain
-from warner.typesetting import Printed, estimate_columns, labels, number_text
-from warner.words import percent, printable, sentence
+from warner.results import Column, Estimates, name_columns
+from warner.typesetting import number_text
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Mask, PerGroup
@@ -100,85 +99,47 @@ class Totals(IntervalResult):
     reports: str = ""
     outside: str = ""
 
-    def table(self) -> dict[str, Counts]:
-        """Give a row for each answer (and group)."""
+    def estimates(self) -> Estimates:
+        return Estimates(self.value, self.low, self.high, self.se)
+
+    def _group_columns(self) -> dict[str, Counts]:
         each = max(len(self.answers), 1)
-        names = {
-            name: np.repeat(objects(group[place] for group in self.groups), each) for place, name in enumerate(self.by)
-        }
-        if self.answers:
-            names["value"] = np.tile(objects(self.answers), len(self.value))
-        numbers = {"total": self.value, "se": self.se, "low": self.low, "high": self.high}
-        return names | {name: np.ravel(column) for name, column in numbers.items()}
+        names = (objects(group[place] for group in self.groups) for place in range(len(self.by)))
+        return {name: np.repeat(column, each) for name, column in zip(self.by, names, strict=True)}
 
     def rows(self) -> Rows:
-        """Give it as rows of a table of quantities, one for each answer and group."""
-        table = self.table()
-        groups = {name: table.pop(name) for name in self.by}
-        of = [""] * self.value.size if "value" not in table else list(map(str, table.pop("value").tolist()))
+        """Return what the rows of a table of quantities are, one for each answer and group."""
+        of = [str(answer) for _ in self.value for answer in self.answers] or [""] * self.value.size
         names = [f"total of {answer}" if answer else "total" for answer in of]
-        cells = estimate_columns(table, "total", "interval", of="total", unknown="")
-        table["value"] = table.pop("total")
-        shown = cells["total"], cells["se"], cells["interval"]
-        method = f"{self.method}, {self.source}"
-        return Rows("total", of, names, groups, table, shown, self.confidence, method, self.approximate)
-
-    @property
-    def about(self) -> str:
-        """What the intervals are, in words."""
-        return f"design-based {self.confidence}" if self.sample else self.interval_name
+        return Rows("total", of, names, self._group_columns(), f"{self.method}, {self.source}")
 
     @property
     def marked(self) -> Mask:
         """Which totals lie outside their own intervals, a row each."""
         return np.ravel((self.value < self.low) | (self.value > self.high))
 
-    def _remarks(self) -> list[str]:
-        outside = [f"* outside its own interval: {self.outside}"] if self.outside and self.marked.any() else []
-        return outside + [FLOORS[name] for name in self.methods if name in FLOORS]
+    def columns(self) -> list[Column]:
+        """Return a row for each answer (and group)."""
+        answers = {"value": np.tile(objects(self.answers), len(self.value))} if self.answers else {}
+        names, found = name_columns(self._group_columns() | answers), self.estimates()
+        return [*names, *found.columns("total", self.interval_name, "total", self.marked.tolist(), found.reasons())]
 
-    def printed(self, **options: Any) -> Printed:
-        """Give a table for a paper: each row to two digits of its standard error."""
-        table = self.table(**options)
-        columns = {name: labels(table[name]) for name in (*self.by, "value") if name in table}
-        columns |= estimate_columns(table, "total", self.about, of="total", unknown="")
-        columns["total"] = [
-            f"{text}*" if mark else text for text, mark in zip(columns["total"], self.marked.tolist(), strict=True)
-        ]
-        drawn = [self.sample] if self.sample else []
-        method, source = f"method of the interval: {self.method}", f"number of people: {self.source}"
-        notes = [self.reports, source, method, *drawn, *self._remarks()]
-        return Printed(columns, "Estimated totals", tuple(map(sentence, notes)))
+    def title(self) -> str:
+        return "Estimated totals"
 
-    def to_dict(self) -> Document:
-        """Give what JSON can hold; what is not known as None."""
-        about = {"level": self.confidence.level, "population": self.source}
-        sample = {"sample": self.sample} if self.sample else {}
-        grouped = {"groups": [list(group) for group in self.groups]} if self.groups else {}
-        numbers = {name: plain(self._squeezed(getattr(self, name))) for name in ("value", "se", "low", "high")}
-        named = {"answers": list(self.answers)} if self.answers else {}
-        how = {"method": self.method, "approximate": self.approximate}
-        return {"quantity": "total", **grouped, **named, **numbers, **about, **how, **sample}
+    def notes(self) -> list[str]:
+        outside = f"* outside its own interval: {self.outside}" if self.outside and self.marked.any() else ""
+        floors = [FLOORS[name] for name in self.methods if name in FLOORS]
+        notes = [self.reports, f"number of people: {self.source}", *super().notes(), outside, *floors]
+        return list(filter(None, notes))
 
-    def _squeezed(self, values: Array) -> Array:
-        values = values if self.groups else values[0]
-        return values if self.answers else values[..., 0]
-
-    def text(self) -> str:
-        """Say it in a line for each answer (and group)."""
-        table = self.table()
-        names = [column.tolist() for name, column in table.items() if name in (*self.by, "value")]
-        rows = zip(*(table[name].tolist() for name in ("total", "low", "high", "se")), strict=True)
-        said = [with_limits(*row) + " *" * mark for row, mark in zip(rows, self.marked.tolist(), strict=True)]
-        drawn = f", {self.sample}" if self.sample else ""
-        head = f"totals, {self.about}{drawn} ({self.source})"
-        if not names:
-            return "\n".join([head, f"  {said[0]}", *self._remarks()])
-        lines = [
-            f"  {printable(', '.join(map(str, name)))}: {line}"
-            for name, line in zip(zip(*names, strict=True), said, strict=True)
-        ]
-        return "\n".join([head, *lines, *self._remarks()])
+    def facts(self) -> Document:
+        axes = (slice(None) if self.groups else 0, slice(None) if self.answers else 0)
+        numbers = {name: getattr(self, name)[axes] for name in ("value", "se", "low", "high")}
+        known = {"groups": self.groups, "answers": self.answers, "sample": self.sample}
+        about = {"level": self.confidence.level, "population": self.source, "method": self.method}
+        given = {name: part for name, part in known.items() if part}
+        return {"quantity": "total", **given, **numbers, **about, "approximate": self.approximate}
 
 
 def totals(
@@ -327,9 +288,6 @@ class ShareBeyond(NumericResult, Interval):
         The standard error of the unbiased estimate, as in the table of an estimate.
     """
 
-    numbers = ("value", "se", "low", "high")
-    colon = ":"
-
     share_of: str
     se: PerGroup
 
@@ -343,17 +301,11 @@ class ShareBeyond(NumericResult, Interval):
         """What kind of quantity it is, and which of them."""
         return "share", self.share_of
 
-    def _key(self) -> Document:
+    def key(self) -> Document:
         return {"share_of": self.share_of}
 
-    def _said(self, **numbers: float) -> str:
-        value, low, high = (percent(numbers[name]) for name in ("value", "low", "high"))
-        return "no reports" if np.isnan(numbers["low"]) else f"{value}, {low} to {high}"
-
-    def _cells(self, table: dict[str, Counts], about: str) -> dict[str, list[str]]:
-        """Write shares in percent, each row to two digits of its standard error."""
-        columns = estimate_columns(table, self.name, about, of="value", times=100, unknown="")
-        return {name: [f"{text} %" if text else "" for text in column] for name, column in columns.items()}
+    def estimates(self) -> Estimates:
+        return Estimates(self.value, self.low, self.high, self.se, unit="share")
 
 
 def share_beyond(
