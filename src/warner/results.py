@@ -248,6 +248,10 @@ class Estimates:
         arrays = {name: self.value, "se": self.se, "low": self.low, "high": self.high, "p_value": self.p}
         return {key: np.ravel(array) for key, array in arrays.items() if array is not None}
 
+    def reasons(self) -> list[str]:
+        """Return why values are NaN: there are no reports, or they do not identify a value, which has an interval."""
+        return ["no reports" if nothing else "not known" for nothing in np.isnan(np.ravel(self.low)).tolist()]
+
     def texts(self, unknown: str | Sequence[str] = "", *, sign: bool = False) -> tuple[list[str], ...]:
         """Write values, standard errors, intervals and p-values; an empty list for what is missing.
 
@@ -271,10 +275,6 @@ class Estimates:
         shown = [signed(value, unknown), [] if self.se is None else write(error, ""), ends]
         written = ([f"{text}{percent}" if text else "" for text in column] for column in shown)
         return *written, [] if self.p is None else p_value_cells(np.ravel(self.p))
-
-    def reasons(self) -> list[str]:
-        """Return why values are NaN: there are no reports, or they do not identify a value, which has an interval."""
-        return ["no reports" if nothing else "not known" for nothing in np.isnan(np.ravel(self.low)).tolist()]
 
     def _writer(self, error: Array, low: Array, high: Array) -> Callable[[Array], list[str]]:
         """Return the function that writes one of the arrays, NaN as nothing."""

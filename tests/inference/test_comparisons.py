@@ -273,7 +273,7 @@ def test_two_answers_compared_in_each_group() -> None:
     columns = found.printed().columns
     assert columns["group"] == ["north", "south", "(missing)"]
     assert columns["difference (points)"][1:] == ["no reports", "-75.0"]  # mle shares 1/8, 7/8
-    assert columns["unbiased (points)"][1:] == ["", "-80.0"]
+    assert columns["unbiased (points)"][1:] == ["no reports", "-80.0"]
     assert found.to_dict()["low"][1] is None
 
 

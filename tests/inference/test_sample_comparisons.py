@@ -73,9 +73,7 @@ def test_by_hand() -> None:
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.06)
     assert json.loads(found.to_json())["approximate"] is False
     assert found.text().startswith("'yes' in dice against 'yes' in direct\n")
-    assert found.printed().columns["ratio, 95 % interval"] == [
-        "just above 1 to 6.65"
-    ]
+    assert found.printed().columns["ratio, 95 % interval"] == ["just above 1 to 6.65"]
     back = compare_samples(of(DIRECT, 20, 400), of(DICE, 150, 600), "yes")
     assert 0.9995 < back.ratio_high < 1
     assert back.printed().columns["ratio, 95 % interval"][0].endswith(" to just below 1")

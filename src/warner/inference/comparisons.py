@@ -29,7 +29,7 @@ Where each sample tells the share by a binomial count, and there are up to `MOST
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING
 
@@ -137,13 +137,12 @@ class Comparison(TableResult):
         found = Estimates(difference, low, high, p=p, unit="points")
         level = level_text(self.confidence.level)
         about = f"{'approximate ' if self.approximate else ''}{self.confidence}"
-        value, interval, p_value = found.columns("difference", about, unknown=found.reasons())[-3:]
         moved, unmoved = np.round(100 * np.stack([difference, unbiased]), share_decimals(low, high))
-        differs = not np.array_equal(moved, unmoved, equal_nan=True)
-        other = replace(found, value=unbiased).columns("unbiased", about)[-3:-2] if differs else []
+        further = {} if np.array_equal(moved, unmoved, equal_nan=True) else {"unbiased": unbiased}
+        *shown, p_value = found.shown("difference", about, unknown=found.reasons(), further=further)
         named = name_columns({"group": objects(map(shown_name, self.groups))} if self.groups else {})
         ratios = Column(heading=f"ratio, {level} interval", texts=lambda: list(map(_ratio_cell, *map(np.ravel, ratio))))
-        return [*named, *starmap(Column, numbers.items()), value, *other, interval, ratios, p_value]
+        return [*named, *starmap(Column, numbers.items()), *shown, ratios, p_value]
 
     def title(self) -> str:
         return f"{self.first} against {self.second}"

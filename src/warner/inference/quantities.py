@@ -43,12 +43,12 @@ class Quantities(TableResult):
     ----------
     parts : tuple of results
         Means, quantiles, shares beyond a number, totals, differences of means.
-    remarks : tuple of str
+    notes : tuple of str
         What all of them rest on, in sentences.
     """
 
     parts: tuple[Any, ...]  # each has `rows` and `estimates`
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     rows_key = "quantities"
 
@@ -106,6 +106,3 @@ class Quantities(TableResult):
 
     def title(self) -> str:
         return "Estimates"
-
-    def notes(self) -> tuple[str, ...]:
-        return self.remarks
