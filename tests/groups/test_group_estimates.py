@@ -495,6 +495,6 @@ def test_means_of_groups_that_cannot_be_are_refused() -> None:
     waves = estimate_groups(drawn(design, np.full((3, 10), 0.1), [50] * 3, np.random.default_rng(1)))
     with pytest.raises(ValueError, match='kind must be "average" under a design whose shares do not show in binomial'):
         waves.mean(kind="each")
-    assert "95 % interval, on average over the groups, partially pooled" in waves.mean().text()
+    assert "95 % interval, on average over the groups" in waves.mean().printed().columns
     assert set(Quantities((waves.mean(),)).table()["interval"]) == {"partially pooled, on average over the groups"}
     assert waves.mean().to_markdown()
