@@ -365,9 +365,10 @@ def test_a_number_that_is_known_exactly_has_all_its_digits() -> None:
 
 def test_a_value_that_is_missing_has_a_reason_and_no_percent_sign() -> None:
     # Three groups: known; without reports; with reports that do not identify the share, which has an interval.
-    shares = Estimates(*np.array([[0.3, np.nan, np.nan], [0.2, np.nan, 0.0], [0.4, np.nan, 1.0]]), unit="share")
+    value, low, high = np.array([[0.3, np.nan, np.nan], [0.2, np.nan, 0.0], [0.4, np.nan, 1.0]])
+    shares = Estimates(value, low, high, unit="share")
     assert shares.texts(shares.reasons(), sign=True)[0] == ["30.0 %", "no reports", "not known"]
     assert shares.texts(shares.reasons(), sign=True)[2] == ["20.0 to 40.0 %", "", "0.0 to 100.0 %"]
-    value, _ = shares.shown("share", "interval", unknown=shares.reasons())
-    table = Printed({"group": ["a", "b", "c"], value.heading: value.shown()})
+    column, _ = shares.shown("share", "interval", unknown=shares.reasons())
+    table = Printed({"group": ["a", "b", "c"], column.heading: column.shown()})
     assert plain_table(table).splitlines()[2:] == ["b      no reports", "c       not known"]  # to the right, as numbers
