@@ -215,7 +215,7 @@ class Shares(TableResult):
     def title(self, *, star: bool = False) -> str:
         return "Estimated shares"
 
-    def notes(self, *, star: bool = False) -> list[str]:
+    def footnotes(self, *, star: bool = False) -> list[str]:
         return ["N = 200"]
 
     def facts(self, *, star: bool = False) -> dict[str, Any]:
@@ -312,9 +312,35 @@ def test_estimates_of_some_rows_of_a_table() -> None:
 
 
 class Noted(Grid):
-    """A table whose notes are an attribute."""
+    """A table with a sentence below it."""
 
-    notes = ("weights count as 10 reports",)
+    def footnotes(self, size: int = 3) -> list[str]:
+        return ["weights count as 10 reports"]
+
+
+# Coefficient tables
+
+
+# Rows that are written in blocks
+
+
+TABLES = {
+    "numbers": {"a": np.array([0.0, -0.0, np.nan, np.inf, 1e-300, 1 / 3, 1 / 3, 1e22]), "b": np.arange(8)},
+    "texts": {
+        "a%s": np.array(['"', "\\", "100 %", "na\u00efve \x9b \u2028", "line\nbreak"]),
+        "b": np.arange(5) % 2 == 0,
+    },
+    "objects": {
+        "group": objects([{"g": "a\nb", "h": 1}, {"g": None, "h": [1, 2.5]}, {}]),
+        "b": objects([1, "1", 2**70]),
+    },
+    "small numbers": {"a": np.array([0.1, 2.5], dtype=np.float32), "b": np.array([255, 0], dtype=np.uint8)},
+    "no rows": {"a": np.zeros(0)},
+    "no columns": {},
+}
+
+
+# Tables that are declared once
 
 
 def test_notes_may_be_an_attribute() -> None:

@@ -28,7 +28,6 @@ from warner.inference.answer_tables import (
     largest_first,
     left_out,
     name_columns,
-    number_note,
     rows_left_out,
     totals_of,
 )
@@ -184,7 +183,7 @@ class Estimate(TableResult):
         table = self.of_interest(confidence)
         notes = rows_left_out(tally, table, rows)
         notes += [remainder(tally.domain)] if answers_shown(tally, table) == 1 else []
-        notes += [number_note(number) for number in self.summaries(**options)]
+        notes += [number.text() for number in self.summaries(**options)]
         if table["outside"][self.rows_shown(table, rows)].any():
             notes.append(f"* outside its own interval: {self.estimator.outside}")
         if confidence.anytime:

@@ -170,10 +170,9 @@ class TableResult(Result):
     def title(self, *_: Any, **options: Any) -> str:
         """Return the line above the table, without a full stop."""
 
-    def footnotes(self, *given: Any, **options: Any) -> Sequence[str]:
-        """Return the sentences below the table: those of `notes`, a method or an attribute, if the result has it."""
-        notes = getattr(self, "notes", ())
-        return notes(*given, **options) if callable(notes) else notes
+    def footnotes(self, *_: Any, **options: Any) -> Sequence[str]:
+        """Return the sentences below the table."""
+        return ()
 
     def facts(self, *_: Any, **options: Any) -> Document:
         """Return the fields of the JSON document besides the columns."""
@@ -265,43 +264,52 @@ class Estimates:
         error = np.full(value.shape, np.nan) if self.se is None else np.ravel(self.se).astype(np.float64)
         write = self._writer(error, low, high)
 
-        def signed(numbers: Array, unknown: str = "") -> list[str]:
+        def signed(numbers: Array) -> list[str]:
             plus = "+" if self.unit in {"points", "change"} else ""
-            written = zip(numbers.tolist(), write(numbers, unknown), strict=True)
+            written = zip(numbers.tolist(), write(numbers), strict=True)
             return [f"{plus if number > 0 else ''}{text}" for number, text in written]
 
         percent = " %" if sign and self.unit == "share" else ""
         ends = interval_cells(signed(low), signed(high))
-        shown = [signed(value, unknown), [] if self.se is None else write(error, ""), ends]
-        written = ([f"{text}{percent}" if text else "" for text in column] for column in shown)
-        return *written, [] if self.p is None else p_value_cells(np.ravel(self.p))
+        shown = [signed(value), [] if self.se is None else write(error), ends]
+        values, *others = ([f"{text}{percent}" if text else "" for text in column] for column in shown)
+        missing = [unknown] * len(values) if isinstance(unknown, str) else unknown
+        values = [text or other for text, other in zip(values, missing, strict=True)]
+        return values, *others, [] if self.p is None else p_value_cells(np.ravel(self.p))
 
     def _writer(self, error: Array, low: Array, high: Array) -> Callable[[Array], list[str]]:
         """Return the function that writes one of the arrays, NaN as nothing."""
         if self.unit == "value":
-            return lambda numbers, unknown: [unknown if math.isnan(x) else number_text(x) for x in numbers.tolist()]
+            return lambda numbers: ["" if math.isnan(x) else number_text(x) for x in numbers.tolist()]
         if self.unit in {"number", "change"}:
             scale = 100 if self.unit == "change" else 1
             sizes = zip(*((scale * part).tolist() for part in (error, low, high)), strict=True)
             places = [decimals_of(*row) for row in sizes]
             known = (low == high).tolist()  # written with all its digits
-            return lambda numbers, unknown: [
-                number_text(x) if exact and not math.isnan(x) else rounded(x, decimals, unknown)
+            return lambda numbers: [
+                number_text(x) if exact and not math.isnan(x) else rounded(x, decimals)
                 for x, decimals, exact in zip((scale * numbers).tolist(), places, known, strict=True)
             ]
         decimals = share_decimals(low, high)
-        return lambda numbers, unknown: [text or unknown for text in percent_cells(numbers, decimals)]
+        return lambda numbers: percent_cells(numbers, decimals)
 
-    def columns(self, heading: str, interval: str, name: str = "value", marked: Sequence[bool] = ()) -> list[Column]:
+    def columns(
+        self,
+        heading: str,
+        interval: str,
+        name: str = "value",
+        marked: Sequence[bool] = (),
+        unknown: str | Sequence[str] = "",
+    ) -> list[Column]:
         """Return the columns of a table, for programs and for readers; `marked` estimates have a star."""
-        return [*starmap(Column, self.numbers(name).items()), *self.shown(heading, interval, marked)]
+        return [*starmap(Column, self.numbers(name).items()), *self.shown(heading, interval, marked, unknown)]
 
     def shown(
         self,
         heading: str,
         interval: str,
         marked: Sequence[bool] = (),
-        unknown: str = "",
+        unknown: str | Sequence[str] = "",
         further: Mapping[str, PerGroup] | None = None,
     ) -> list[Column]:
         """Return the columns for readers: estimates, errors, intervals and p-values.
@@ -312,8 +320,8 @@ class Estimates:
             Headings of the estimates, without their unit, and of the intervals.
         marked : sequence of bool
             Estimates that have a star.
-        unknown : str
-            Text for an estimate that is NaN.
+        unknown : str, or sequence of str
+            Text for an estimate that is NaN, or the text of each.
         further : mapping of str to ndarray, optional
             Other estimates with the same digits, by their headings; they follow the first ones.
 

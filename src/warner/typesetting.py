@@ -21,6 +21,7 @@ from warner.arrays import LARGEST_TOTAL
 from warner.words import (
     LABEL_CHARACTERS,
     LINE_CHARACTERS,
+    SMALLEST_P_SHOWN,
     aligned,
     amount,
     amount_of,
@@ -42,7 +43,9 @@ TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciic
 TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # other signs in the fonts of old documents
 SIGNED = re.compile(r"(?<![\w.])-(?=[\d.]|inf)")  # the minus of a number
 NUMBER_PATTERN = r"(?:<0\.\d+|> 2\^53|[-+]?(?:[\d,.]+|inf)\*?)"
-NUMERIC_CELL = re.compile(rf"(?:{NUMBER_PATTERN}|any|\?)(?: (?:to|of) (?:{NUMBER_PATTERN}|any|\?))?|undefined|-|")
+NUMERIC_CELL = re.compile(
+    rf"(?:{NUMBER_PATTERN}|any|\?)(?: (?:to|of) (?:{NUMBER_PATTERN}|any|\?))?|undefined|no reports|not known|-|"
+)
 MARKDOWN_SYNTAX = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")  # what Markdown would take for its own
 MOST_DECIMALS = 12
 DOUBLE_DIGITS = 15  # of a decimal number, which a double keeps

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from warner import CutoffResponse, SquareWave, estimate, grid, load_design, regress, tally
-from warner.inference.answer_tables import number_note
 from warner.words import sentence
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def test_means_quantiles_and_shares_are_those_of_the_library(prompt: Prompt, rep
     assert document["shares"] == [result.interval(above=50).to_dict(), result.interval(below=20).to_dict()]
     text = prompt.prints(*base, *asked)
     for number in result.summaries():  # sentences below the table
-        assert sentence(number_note(number)) in text
+        assert sentence(number.text()) in text
     for found in (result.quantile(0.9), result.interval(above=50)):
         assert found.text() in text
     grouped = json.loads(prompt.prints(*base, "--by", "region", "--mean", "--between", "north,south", "--json"))

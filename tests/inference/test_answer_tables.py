@@ -15,8 +15,6 @@ from warner.inference.answer_tables import (
     largest_first,
     left_out,
     name_columns,
-    number_note,
-    number_texts,
     rows_left_out,
     totals_of,
 )
@@ -82,7 +80,7 @@ def test_totals_are_those_of_the_group_or_of_a_single_row() -> None:
 
 def test_a_number_is_written_to_its_error_and_a_quantile_as_it_is() -> None:
     result = estimate(Tally(COIN, [[40, 60], [0, 0]], by=("g",), groups=(("a",), ("b",))))
-    assert number_texts(result.mean([0, 1])) == [("0.700", "0.494 to 0.893"), ("no reports", "")]
-    assert number_texts(result.median([0, 1])) == [("1", "0 to 1"), ("no reports", "")]
+    assert result.mean([0, 1]).value_texts() == [("0.700", "0.494 to 0.893"), ("no reports", "")]
+    assert result.median([0, 1]).value_texts() == [("1", "0 to 1"), ("no reports", "")]
     alone = estimate(Tally(COIN, [40, 60])).median([0, 1])
-    assert number_note(alone) == "median 1, 0 to 1, 95 % interval (population), clopper_pearson"
+    assert alone.text() == "median 1, 0 to 1, 95 % interval (population), clopper_pearson"

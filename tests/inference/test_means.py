@@ -34,7 +34,6 @@ from warner import (
 )
 from warner.designs import MECHANISMS, Design
 from warner.estimation import estimated
-from warner.inference.answer_tables import number_note
 from warner.inference.intervals import mirrored
 from warner.inference.means import quantile_places, values_of
 from warner.words import sentence
@@ -649,7 +648,7 @@ def test_one_truth_at_every_door() -> None:
     assert document["mean"] == result.mean(level=0.9).to_dict()
     assert document["quantiles"] == [result.median(level=0.9).to_dict()]
     for number in result.summaries():
-        assert sentence(number_note(number)) in result.text()
+        assert sentence(number.text()) in result.text()
     plain = estimated(some_reports(RandomizedResponse(range(18, 50), odds=(9, 1))))  # whose numbers may be codes
     assert "mean" not in plain.to_dict()
     grouped = Tally(

@@ -11,7 +11,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, SquareWave, Tally, estimate
-from warner.inference.answer_tables import number_texts
 from warner.inference.intervals import Confidence
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def test_a_fine_grid_is_one_area_with_its_mean(k: int) -> None:
     assert area[:, 1].max() == pytest.approx(100 * result.shares.max())
     assert len(ax.get_xticklabels()) < 20
     mean = result.mean()
-    assert f"mean {', '.join(number_texts(mean)[0])}" in labels_of(ax)
+    assert f"mean {', '.join(mean.value_texts()[0])}" in labels_of(ax)
     assert ax.lines[0].get_xdata()[0] == pytest.approx(mean.value)
     said = " ".join(text.get_text() for text in ax.texts)
     assert "intervals of single answers reach up to" in said
@@ -78,7 +77,7 @@ def test_the_distribution_function_has_the_limits_of_cumulative_intervals(k: int
     band = ax.collections[0].get_paths()[0].vertices
     assert band[:, 1].min() == pytest.approx(100 * found.low.min())
     assert band[:, 1].max() == pytest.approx(100)
-    assert f"median {', '.join(number_texts(result.median())[0])}" in labels_of(ax)
+    assert f"median {', '.join(result.median().value_texts()[0])}" in labels_of(ax)
 
 
 def test_the_limits_of_a_fine_grid_are_found_at_some_points() -> None:
@@ -110,7 +109,7 @@ def test_the_table_keeps_the_order_and_tells_mean_and_median() -> None:
     assert shown == sorted(largest.tolist())
     confidence = Confidence()
     for number in result.mean_and_median(confidence):
-        ((value, ends),) = number_texts(number)
+        ((value, ends),) = number.value_texts()
         for place in (text, result.to_markdown(), result._repr_html_()):
             assert f"{number.name.capitalize()} {value}, {ends}, approximate 95 % interval (population)" in place
 
@@ -120,7 +119,7 @@ def test_the_page_says_mean_and_median_first_and_draws_the_distribution(tmp_path
     result = wave(k)
     result.save_page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    ((value, ends),) = number_texts(result.mean())
+    ((value, ends),) = result.mean().value_texts()
     assert f"<p class='lead'>Estimated mean {value} (approximate 95 % interval (population): {ends}).</p>" in page
     assert "Estimated median " in page
     assert "leading answer" not in page
@@ -135,7 +134,7 @@ def test_the_page_of_groups_says_the_mean_of_each(tmp_path: Path) -> None:
     result = estimate(Tally(design, counts, by=("region",), groups=(("north",), ("south",))))
     result.save_page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert f"<strong>north</strong>: mean {number_texts(result.mean())[0][0]} (" in page
+    assert f"<strong>north</strong>: mean {result.mean().value_texts()[0][0]} (" in page
 
 
 def test_a_page_of_unordered_answers_is_as_before(tmp_path: Path) -> None:

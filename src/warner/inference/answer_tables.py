@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.results import Column, Estimates
+from warner.results import Column
 from warner.typesetting import labels
 from warner.words import counted, enumerated, printable, reports_counted
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warner.arrays import Counts
-    from warner.inference.means import Mean, Quantile
     from warner.reports.tallies import Collected
 
     Table = dict[str, Counts]
@@ -106,17 +105,3 @@ def left_out(tally: Collected) -> list[str]:
     """Return the numbers of missing and of invalid reports, as far as there are any."""
     numbers = {"missing": tally.missing, "unknown": tally.unknown}
     return [f"{int(np.sum(number)):,} {name} left out" for name, number in numbers.items() if np.any(number)]
-
-
-def number_texts(result: Mean | Quantile) -> list[tuple[str, str]]:
-    """Return the value and the interval in each group, as texts; "no reports" and nothing where a group has none."""
-    error = getattr(result, "se", None)
-    unit = "value" if error is None else "number"
-    values, _, ends, _ = Estimates(result.value, result.low, result.high, error, unit=unit).texts(NO_REPORTS)
-    return list(zip(values, ends, strict=True))
-
-
-def number_note(result: Mean | Quantile) -> str:
-    """Return a sentence with a number, its interval, and how the interval was computed."""
-    ((value, ends),) = number_texts(result)
-    return f"{result.name} {value}, {ends}, {result.interval_name}, {result.method}"

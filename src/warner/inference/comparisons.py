@@ -147,7 +147,7 @@ class Comparison(TableResult):
     def title(self) -> str:
         return f"{self.first} against {self.second}"
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         return [f"{self.test} test of equality in the population", *([self.note] if self.note else [])]
 
     def facts(self) -> Document:

@@ -284,7 +284,7 @@ class IntervalResult(TableResult):
         """The level, the target, and whether intervals are approximate, or design-based as of a complex sample."""
         return f"{'design-based ' if self.sample else 'approximate ' if self.approximate else ''}{self.confidence}"
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return how the intervals were computed, and the complex sample."""
         return [f"method of the interval: {self.method}", *([self.sample] if self.sample else [])]
 

@@ -460,7 +460,7 @@ class MeanComparison(TableResult):
     def title(self) -> str:
         return f"Mean in {self.first} against {self.second}"
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         return [f"{self.test} test of equality in the population", *([self.note] if self.note else [])]
 
     def facts(self) -> Document:

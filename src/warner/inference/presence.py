@@ -382,7 +382,7 @@ class Presence(TableResult):
     def title(self) -> str:
         return "Tests of the hypothesis that no respondent has the answer"
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         by = {"holm": "Holm's method", "bh": "Benjamini and Hochberg's method, which is not proven here"}
         return [
             reports_in_papers(self.tally),

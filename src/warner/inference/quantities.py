@@ -52,6 +52,10 @@ class Quantities(TableResult):
 
     rows_key = "quantities"
 
+    def footnotes(self) -> tuple[str, ...]:
+        """Return the notes."""
+        return self.notes
+
     def columns(self) -> list[Column]:
         """Return a row for each quantity and group: its names, value, standard error, interval and method."""
         parts, found = [part.rows() for part in self.parts], [part.estimates() for part in self.parts]

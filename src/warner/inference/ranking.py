@@ -80,7 +80,7 @@ class Ranking(TableResult):
     def title(self) -> str:
         return f"Answers that are certainly, or possibly, {self._leading}"
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         about, level = "approximate " * self.approximate, level_text(self.confidence.level)
         at_once = f"all of it holds at once, at {about}confidence {level} ({self.confidence.target})"
         return [reports_in_papers(self.tally), at_once]

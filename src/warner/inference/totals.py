@@ -127,10 +127,10 @@ class Totals(IntervalResult):
     def title(self) -> str:
         return "Estimated totals"
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         outside = f"* outside its own interval: {self.outside}" if self.outside and self.marked.any() else ""
         floors = [FLOORS[name] for name in self.methods if name in FLOORS]
-        notes = [self.reports, f"number of people: {self.source}", *super().notes(), outside, *floors]
+        notes = [self.reports, f"number of people: {self.source}", *super().footnotes(), outside, *floors]
         return list(filter(None, notes))
 
     def facts(self) -> Document:

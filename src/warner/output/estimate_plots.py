@@ -31,7 +31,6 @@ from warner.designs.ordered import is_numeric
 from warner.estimation import ANSWERS_DRAWN
 from warner.estimators.methods import BIAS
 from warner.groups.random_walk import axis_of_values
-from warner.inference.answer_tables import number_texts
 from warner.inference.intervals import limits
 from warner.inference.means import values_of
 from warner.output import canvas
@@ -78,7 +77,7 @@ def draw_curve(ax: Axes, estimate: Estimate, shown: Shown, confidence: Confidenc
         mean = numbers[0]
         handles.append(ax.axvspan(float(mean.low), float(mean.high), color=canvas.PALETTE[1], alpha=0.25, linewidth=0))
         ax.axvline(float(mean.value), color=canvas.PALETTE[1], linewidth=1.4)
-        labels.append(f"mean {', '.join(number_texts(mean)[0])}")
+        labels.append(f"mean {', '.join(mean.value_texts()[0])}")
     ax.set_ylim(min(0.0, 1.05 * float(share.min())), 1.08 * float(max(share.max(), high.max() * (len(notes) == 0))))
     ax.set_ylabel("share of each answer (%)")
     _finished(ax)
@@ -113,7 +112,7 @@ def draw_distribution(
         median = numbers[1]
         ax.plot([float(median.low), float(median.high)], [50, 50], "|-", color=canvas.PALETTE[1], linewidth=1.4)
         handles += ax.plot([float(median.value)], [50], "o", color=canvas.PALETTE[1], markersize=6)
-        labels.append(f"median {', '.join(number_texts(median)[0])}")
+        labels.append(f"median {', '.join(median.value_texts()[0])}")
     ax.set_ylim(-2, 102)
     ax.set_ylabel("share of people up to each answer (%)")
     _finished(ax)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.inference.answer_tables import answers_shown, number_texts
+from warner.inference.answer_tables import answers_shown
 from warner.output.estimate_plots import axis_of
 from warner.typesetting import percent_cells, share_decimals
 from warner.words import TIGHT, counted
@@ -89,7 +89,7 @@ def _of_numbers(tally: Collected, numbers: Sequence[Mean | Quantile]) -> str:
     """Say the mean and the median of numbers, in each of the first groups."""
 
     def said(result: Mean | Quantile, group: int) -> str:
-        value, ends = number_texts(result)[group]
+        value, ends = result.value_texts()[group]
         between = f" ({escape(result.interval_name)}: {ends})" if ends else ""
         return f"{result.name} {value}{between}"
 

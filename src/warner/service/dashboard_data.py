@@ -31,7 +31,6 @@ from warner.arrays import objects
 from warner.designs.ordered import is_numeric
 from warner.discovery.discoveries import discover, shown_value
 from warner.estimation import Estimate, estimated
-from warner.inference.answer_tables import number_texts
 from warner.inference.check_results import influence_text
 from warner.inference.checking import check
 from warner.inference.comparisons import rows_mirrored
@@ -454,7 +453,7 @@ def _number(result: Mean | Quantile, place: int = 0) -> Document:
     return {
         "name": result.name,
         **row,
-        "shown": list(number_texts(result)[place]),
+        "shown": list(result.value_texts()[place]),
         "interval": f"{kind}{result.confidence}",
     }
 
