@@ -20,6 +20,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,18 +51,16 @@ COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 class Mutant(NamedTuple):
-    """One change of one expression: the module, its line, the expression as it was and as it becomes."""
+    """One change of one expression: the module, its line, the name in the list of reasons, and the mutated source.
+
+    The key is the statement with the change marked: line numbers and indents change, statements rarely do. A number
+    follows where a module has several equal statements, so that one reason excuses one mutant.
+    """
 
     module: str
     line: int
-    before: str
-    after: str
+    key: str
     text: str  # of the whole mutated module
-
-    @property
-    def key(self) -> str:
-        """Name of the mutant in the list of reasons: line numbers change, expressions rarely do."""
-        return f"{self.module}: {self.before} -> {self.after}"
 
 
 def mutated(node: ast.expr) -> ast.expr | None:
@@ -94,18 +94,27 @@ def mutable(tree: ast.Module) -> Iterator[ast.expr]:
 
 def mutants(module: str) -> list[Mutant]:
     """Return every mutant of a module; expressions of several lines are left out."""
-    text = (SOURCE / f"{module}.py").read_text(encoding="utf-8")
-    lines = text.splitlines(keepends=True)
-    result = []
-    for node in mutable(ast.parse(text)):
+    source = (SOURCE / f"{module}.py").read_bytes()
+    starts = [0, *accumulate(map(len, source.splitlines(keepends=True)))]
+    tree, repeats, result = ast.parse(source), Counter[str](), []
+    # The innermost statement of each expression: outer ones come first, and are replaced.
+    statements = {id(part): node for node in ast.walk(tree) if isinstance(node, ast.stmt) for part in ast.walk(node)}
+    for node in mutable(tree):
+        statement, after = statements[id(node)], mutated(node)
+        assert after is not None
         if node.end_lineno != node.lineno:
             continue
-        line = lines[node.lineno - 1].encode()  # columns count bytes
-        before, after = line[node.col_offset : node.end_col_offset], mutated(node)
-        assert after is not None
-        changed = line[: node.col_offset] + f"({ast.unparse(after)})".encode() + line[node.end_col_offset :]
-        whole = "".join([*lines[: node.lineno - 1], changed.decode(), *lines[node.lineno :]])
-        result.append(Mutant(module, node.lineno, before.decode(), ast.unparse(after), whole))
+        start, end = (starts[node.lineno - 1] + (column or 0) for column in (node.col_offset, node.end_col_offset))
+        first = starts[statement.lineno - 1] + statement.col_offset
+        last = starts[(statement.end_lineno or 0) - 1] + (statement.end_col_offset or 0)
+        if body := getattr(statement, "body", None):  # the head of a compound statement alone
+            last = starts[body[0].lineno - 1] + body[0].col_offset
+        change = f"<<{source[start:end].decode()} -> {ast.unparse(after)}>>"
+        marked = " ".join(f"{source[first:start].decode()}{change}{source[end:last].decode()}".split())
+        repeats[marked] += 1
+        key = f"{module}: {marked}" + (f" ({repeats[marked]})" if repeats[marked] > 1 else "")
+        whole = source[:start] + f"({ast.unparse(after)})".encode() + source[end:]
+        result.append(Mutant(module, node.lineno, key, whole.decode()))
     return result
 
 
@@ -144,7 +153,7 @@ def survives(mutant: Mutant, source: Path) -> bool:
 
 
 def reasons() -> dict[str, str]:
-    """Return the known survivors with the reason why no test is needed: lines `module: before -> after  # reason`."""
+    """Return the known survivors with the reason why no test is needed: lines `module: statement  # reason`."""
     lines = REASONS.read_text(encoding="utf-8").splitlines()
     pairs = [line.rsplit("  # ", 1) for line in lines if line and not line.startswith("#")]
     return {key.strip(): reason for key, reason in pairs}
@@ -174,8 +183,8 @@ def main() -> int:
         for number, mutant in enumerate(sample, start=1):
             survived = mutant.key not in known and survives(mutant, source)
             verdict = known.get(mutant.key) or ("SURVIVED" if survived else "noticed")
-            place = f"{number}/{len(sample)} {mutant.module}.py:{mutant.line}"
-            print(f"{place}: {mutant.before} -> {mutant.after}: {verdict}", flush=True)
+            place = f"{number}/{len(sample)}, line {mutant.line}"
+            print(f"{verdict}: {place}: {mutant.key}", flush=True)
             alive += [mutant] if survived else []
     print(f"{len(alive)} of {len(sample)} mutants survived without a reason")
     return int(len(alive) > len(sample) / 10)

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 import mutants
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 
 def test_operators_comparisons_and_numbers_change() -> None:
@@ -44,6 +50,22 @@ def test_a_mutant_is_the_module_with_one_expression_changed() -> None:
             i for i, (a, b) in enumerate(zip(whole.splitlines(), mutant.text.splitlines(), strict=True), 1) if a != b
         ]
         assert changed == [mutant.line]
+
+
+def test_one_reason_excuses_one_mutant(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(mutants, "SOURCE", tmp_path)
+    before = "def f(x):\n    y = 1\n    if x > 2:  # often\n        return [\n            x + 2,\n        ]\n"
+    twice = before + "def g():\n    y = 1\n"
+    expected = [
+        "m: if <<x > 2 -> x >= 2>>: # often",
+        "m: if x > <<2 -> 4>>: # often",
+        "m: return [ <<x + 2 -> x - 2>>, ]",
+        "m: return [ x + <<2 -> 4>>, ]",
+        "m: y = <<1 -> 2>>",
+    ]
+    for text, more in ((before, []), ("\n\n" + before, []), (twice, ["m: y = <<1 -> 2>> (2)"])):
+        (tmp_path / "m.py").write_text(text, encoding="utf-8")
+        assert sorted(mutant.key for mutant in mutants.mutants("m")) == expected + more
 
 
 def test_numerical_modules_are_sampled_and_their_tests_are_known() -> None:
