@@ -123,7 +123,26 @@ def test_with_weights_the_limits_are_those_of_the_effective_number() -> None:
     assert_promise(estimate(tally, method="shrink").shares, counts * worth, float(counts.sum() * worth), design)
 
 
+def test_rounded_weights_leave_no_count_above_the_number_of_reports() -> None:
+    # 0.1 + 0.2 > 0.3 in doubles, and 60 effective reports are 7e-15 fewer than the scaled count: printing never ended.
+    counts = np.append(0.1 + 0.2, np.full(24, 0.29))
+    tally = Tally(UnaryEncoding(25, epsilon=2), counts, n=0.3, squares=0.3**2 / 60)
+    scaled, n = tally.parts[0].histograms(np.array([0])).in_reports()
+    assert (scaled <= n[..., np.newaxis]).all()
+    with pytest.warns(UserWarning, match="do not seem to fit"):
+        found = estimate(tally, method="shrink")
+    assert any("allow no shares" in warning for warning in found.doubts())
+
+
 # What it says where the limits had to be widened
+
+
+def test_limits_are_widened_by_the_deviance_of_the_best_distribution() -> None:
+    # By symmetry the best shares are 1/2 and 1/2, at which 31 of 50 have the deviance 100 (.62 ln 1.24 + .38 ln .76).
+    design, needed = UnaryEncoding(2, p=0.9, q=0.1), 10 * math.sqrt(0.62 * math.log(1.24) + 0.38 * math.log(0.76))
+    assert needed > ndtri(0.75) + 1
+    (said,) = [text for text in estimate(Tally(design, [31, 31], n=50), method="shrink").doubts() if "allow" in text]
+    assert f"up to {needed:.2f} are allowed" in said
 
 
 def test_wider_limits_are_said_at_every_door(tmp_path: Path) -> None:
@@ -239,3 +258,11 @@ def test_limits_are_those_of_the_definition() -> None:
             for errors in (0.5, 2.6, 9.0):
                 for mine, theirs in zip(counted.limits(errors), limits(counts, n, design, errors), strict=True):
                     assert_allclose(mine, theirs, atol=1e-7)
+
+
+def test_limits_of_weighted_counts_below_one_have_their_deviance() -> None:
+    from warner.estimators.shrinkage import binomial_deviance, lower_limit
+
+    counts, n = np.array([0.05, 0.1, 0.5, 0.9, 1.0, 1.5]), np.full(6, 10.0)
+    for errors in (1.0, 2.0, 3.0):
+        assert_allclose(binomial_deviance(counts, n, lower_limit(counts, n, errors)), errors**2, rtol=1e-9)

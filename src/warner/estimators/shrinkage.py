@@ -126,7 +126,7 @@ def lower_limit(counts: Array, n: Array, errors: Array | float) -> Array:
 
     Newton's method for the signed root of the deviance, which is nearly a straight line in the arcsine of sqrt(mu).
     """
-    full, root = np.sqrt(n), np.sqrt(np.minimum(counts / n, 1))
+    full, root = np.sqrt(n), np.sqrt(counts / n)
     some = np.where(counts > 0, counts, 1.0)
     # Two starts, for large counts and for small ones, whose deviance is at least 2c (log(c / n mu) - 1).
     least = np.sqrt(np.exp(np.maximum(-1 - np.square(errors) / (2 * some), -600)) * counts / n)

@@ -181,10 +181,14 @@ class Histograms:
         return Histograms(counts, self.n[places], counts.max(initial=0), histogram, self.kept, groups, effective)
 
     def in_reports(self) -> tuple[Counts, Counts]:
-        """Give counts and numbers of reports; weights scaled to the number of reports that they are worth."""
+        """Return counts and numbers of reports, with weights scaled to their effective number of reports.
+
+        Rounding would leave a count above its number of reports, which has no binomial likelihood.
+        """
         if self.effective is None:
             return self.counts, self.n
-        return self.counts * (self.effective / self.n)[..., np.newaxis], self.effective
+        effective = self.effective[..., np.newaxis]
+        return np.minimum(self.counts * (effective / self.n[..., np.newaxis]), effective), self.effective
 
     def has_likelihood(self, design: CountLaw) -> bool:
         """Whether the likelihood can be had: from counts, from the histogram, or from reports that were kept."""
