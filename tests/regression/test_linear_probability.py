@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 
 from cases import NINE
-from warner import RandomizedResponse
+from warner import RandomizedResponse, estimate, tally
 from warner.regression.regressions import regress
 from warner.regression.variance_floors import larger
 
@@ -62,6 +62,59 @@ def test_reports_that_are_all_alike_can_be_tested() -> None:
     fit = regress("r ~ x", {"r": ["no"] * 40, "x": np.arange(40.0)}, NINE, model="linear")
     assert fit.terms().p_value == pytest.approx(1.0)
     assert (fit.standard_errors > 0).all()
+
+
+ALIKE: dict[str, Any] = {
+    "r": ["yes"] * 15,
+    "x": np.arange(15) % 2,
+    "g": np.arange(15) % 5,
+    "s": np.arange(15) % 3,
+    "w": 1.0 + np.arange(15) % 4,
+}
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [{}, {"weights": "w"}, {"strata": "s"}, {"clusters": "g"}, {"strata": "s", "sampled": 0.5}],
+    ids=["simple", "weighted", "strata", "clusters", "finite"],
+)
+def test_direct_answers_that_are_all_alike_have_the_exact_interval(sample: dict[str, Any]) -> None:
+    direct = RandomizedResponse(["yes", "no"], odds=(1, 0))
+    low = estimate(tally(ALIKE, direct, column="r", **sample)).table()["low"][0]
+    fit = regress("r ~ 1", ALIKE, direct, model="linear", **sample)
+    table = fit.table()
+    assert_allclose(table["low"][0], low, rtol=1e-9)
+    assert_allclose(table["high"][0], 2 - low, rtol=1e-9)
+    assert "the exact interval of a share" in " ".join(fit.text().split())
+    for target in ("realised", "population"):
+        assert_allclose(fit.predict(target=target).low[0, 0], low, rtol=1e-9)
+    if not sample:
+        assert_allclose(table["low"][0], 0.025 ** (1 / 15))  # the share with which 15 of 15 have probability 0.025
+
+
+def test_differences_of_direct_answers_that_are_all_alike_join_both_exact_intervals() -> None:
+    # Eight respondents have x = 0, and seven x = 1.
+    fit = regress("r ~ x", ALIKE, RandomizedResponse(["yes", "no"], odds=(1, 0)), model="linear")
+    first, second = (1 - 0.025 ** (1 / n) for n in (8, 7))
+    table = fit.table()
+    assert_allclose(table["low"], [1 - first, -np.hypot(first, second)], rtol=1e-9)
+    assert_allclose(fit.predict({"x": [0, 1]}).low[:, 0], [1 - first, 1 - second], rtol=1e-9)
+    assert_allclose([table["p"][1], fit.terms().p_value], 1.0)
+
+
+def test_one_group_that_is_all_alike_has_the_exact_interval_beside_another() -> None:
+    data = {"r": ["yes", "no"] * 20 + ["yes"] * 10, "x": [0] * 40 + [1] * 10}
+    for answers in (["yes", "no"], ["yes", "no", "other"]):
+        shown = regress("r ~ x", data, RandomizedResponse(answers, odds=(1, 0)), model="linear").predict({"x": [0, 1]})
+        half = 1.959964 * np.sqrt(0.25 / 40 * 50 / 48)  # HC1: 50 respondents, 2 columns
+        assert_allclose(shown.low[:, 0], [0.5 - half, 0.025 ** (1 / 10)], rtol=1e-6)
+        assert_allclose(shown.high[1, 1:], 1 - 0.025 ** (1 / 10), rtol=1e-6)
+
+
+def test_equal_numbers_may_differ_as_far_as_an_answer_can() -> None:
+    design = RandomizedResponse([0, 4, 10], odds=(1, 0))
+    table = regress("r ~ 1", {"r": [4] * 15}, design, model="linear", values=[0, 4, 10]).table()
+    assert_allclose(table["high"][0], 4 + 6 * (1 - 0.025 ** (1 / 15)), rtol=1e-9)
 
 
 def test_as_many_columns_as_people_are_refused() -> None:

@@ -6,7 +6,8 @@ number that answers stand for (`linear_means`).
 
 Residuals tell how much z varies, and where few people speak they can tell too little: twenty people who all report the
 same leave none at all. Yet randomization alone makes z vary, by how much the design knows. So without clusters errors
-are never below those of randomization alone. Of a finite population, this noise is what is left: `finite_populations`.
+are never below those of randomization alone. Direct answers that are all alike have the exact intervals of shares; see
+`variance_floors`. Of a finite population, this noise is what is left: `finite_populations`.
 
 Linear probability model: shares that are linear in the columns, by least squares of debiased indicators.
 
@@ -39,6 +40,7 @@ from warner.regression.standard_errors import ClusterRobust, cluster_robust, inf
 from warner.regression.variance_floors import (
     Floor,
     about_clusters,
+    exact_covariance,
     larger,
     noise_of_people,
     refuse_drawn_alone,
@@ -125,7 +127,7 @@ class LeastSquares(NamedTuple):
 
     `influence`, of shape (n, coefficients), is what one person of each row adds to the errors of the coefficients.
     `clustered` are the errors where people are clustered, `noise` what a finite population leaves where they are not,
-    `floor` the least covariances in strata of respondents who were drawn alone.
+    `floor` the least covariances of respondents who were drawn alone.
     """
 
     coefficients: Array
@@ -155,6 +157,10 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
         z, randomized = debiased_numbers(not_sampled, specification.values)
     matrix = back @ (orthogonal.T @ (root * z))  # (P, f)
     fitted = columns @ (orthogonal.T @ (root * z))
+    reach = np.ones(len(x))
+    if specification.values is not None:
+        reach = np.abs(fitted - np.array([specification.values.min(), specification.values.max()])).max(axis=1)
+    exact = exact_covariance(rows, columns, z.shape[1] + 1, reach)
     residuals = z - fitted
     scores = (residuals[:, :, np.newaxis] * columns[:, np.newaxis]).reshape(len(x), -1)
     coefficients = np.asarray(np.kron(np.eye(z.shape[1]), back))  # of the columns, from those of the orthogonal ones
@@ -165,16 +171,18 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
         information = information_by_cluster(clusters, columns, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
         about = about_clusters(clusters, weight, residuals)
         deviations = (about[:, :, np.newaxis] * columns[:, np.newaxis]).reshape(len(x), -1)
-        robust = cluster_robust(rows, clusters, scores, information, np.eye(len(coefficients)), told, deviations)
+        robust = cluster_robust(rows, clusters, scores, information, np.eye(len(coefficients)), told, deviations, exact)
         robust = robust.of(coefficients)
         return LeastSquares(matrix.T.ravel(), robust.covariance, influence, robust)
     covariance = score_covariance(rows, scores)
     if sampling.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)
         covariance = covariance * (rows.n - 1) / (rows.n - x.shape[1])
     covariance = coefficients @ larger(covariance, randomized(fitted)) @ coefficients.T
-    noise, floor = noise_of_people(rows, device), None
-    if sampling.stratum is not None:  # errors have the floor of the randomization already
-        floor = Floor(np.zeros_like(covariance), simple_covariance(rows, influence))
+    noise = noise_of_people(rows, device)
+    # Errors have the floor of the randomization already.
+    simple = Floor(np.zeros_like(covariance), simple_covariance(rows, influence))
+    raised = simple.where_alike(coefficients @ exact @ coefficients.T, covariance)
+    floor = None if sampling.stratum is None and raised is simple else raised
     if noise is None:
         return LeastSquares(matrix.T.ravel(), covariance, influence, floor=floor)
     noise = coefficients @ noise @ coefficients.T

@@ -411,6 +411,7 @@ def cluster_robust(
     inverse: Array,
     device: Device | None = None,
     deviations: Array | None = None,
+    exact: Array | None = None,
 ) -> ClusterRobust:
     """Make the errors of an estimate.
 
@@ -430,6 +431,8 @@ def cluster_robust(
         The noise of reports in scores, where the model tells it; for finite populations.
     deviations : array of shape (n, coefficients), optional
         The scores without the means of clusters in the linear predictors; without those of the scores if not given.
+    exact : array of shape (coefficients, coefficients), optional
+        The least covariances of the sum of scores where there are neither residuals nor noise.
     """
     sums = np.zeros((clusters.number, scores.shape[1]))
     np.add.at(sums, clusters.cluster, scores * rows.weight[:, np.newaxis])
@@ -440,6 +443,7 @@ def cluster_robust(
         if device is not None:
             noise = not_negative(device(rows.square))
         floor = floor_of_clusters(rows, clusters, scores, about, noise)
+        floor = floor if exact is None else floor.where_alike(exact, floor.least)
         robust = replace(robust, floor=floor if robust.leverage is None else floor.turned(robust.unit))
     if left is None or rows.sampling.sampled is None:
         return robust

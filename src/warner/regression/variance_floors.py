@@ -16,6 +16,19 @@ alone, the floor is the variance of the randomization given the true answers,
 with reports j of probability :math:`\mu_{ij}`. Direct answers that strata or clusters determine leave neither. There
 the variance of a simple sample is taken, except in a census.
 
+Linear shares of respondents who all give the same direct answer have no residuals, and so no variance of a simple
+sample either. There the floor is the exact interval of a share. The fitted value of a respondent averages
+:math:`n_i = 1 / \sum_j w_j^2 (x_i'(X'WX)^{-1}x_j)^2` independent ones, and if these agree, an answer that none of them
+gave has a share of at most :math:`u_i = 1 - 0.025^{1/n_i}`. So the scores of a linear model have at least the
+covariances
+
+.. math:: F = \sum_i w_i^2 \, n_i (u_i / z_{0.975})^2 \, S \otimes x_i x_i'
+
+in the directions in which there are neither residuals nor noise, with 1 on the diagonal of S, and 1/(1 - k) beside it.
+The 95 % interval of a share then extends as far as the exact one (Clopper and Pearson), and that of a difference as far
+as two exact ones joined. With few degrees of freedom, :math:`u_i` has a smaller :math:`n_i`, as Korn and Graubard have
+it.
+
 Standard errors stay those of the sample design. A floor is known far better than a variance between clusters, so that
 intervals extend by :math:`\max(t_d \sqrt V, z \sqrt F)`, and a p-value is the larger one of both tests.
 
@@ -153,6 +166,7 @@ def not_negative(matrix: Array) -> Array:
 
 ROUNDING_OF_VARIANCE = 1e-12  # part of a simple sample's variance that is rounding
 LEAST_VARIANCE = 1e-12  # part of the largest variance below which there is none
+EXACT_LEVEL = 0.95  # of the exact intervals of shares whose half-widths become standard errors
 
 
 class Floor(NamedTuple):
@@ -186,12 +200,25 @@ class Floor(NamedTuple):
         if not known:
             return np.full_like(covariance, np.nan)
         raised = larger(not_negative(covariance), self.least)
-        values, vectors = np.linalg.eigh(self.simple)
-        seen = values > LEAST_VARIANCE * values[-1]
-        root, inverse = vectors[:, seen] * np.sqrt(values[seen]), vectors[:, seen] / np.sqrt(values[seen])
-        parts, turn = np.linalg.eigh(inverse.T @ raised @ inverse)
-        missing = (root @ turn)[:, parts <= ROUNDING_OF_VARIANCE]
+        missing = _missing(raised, self.simple)
         return np.asarray(raised + missing @ missing.T)
+
+    def where_alike(self, exact: Array, noise: Array) -> Floor:
+        """Return the floor with `exact` covariances in the directions in which a simple sample and noise have none."""
+        missing = _missing(self.simple + noise, exact)
+        if not missing.size:
+            return self
+        added = missing @ missing.T
+        return Floor(larger(self.least, added), self.simple + added)
+
+
+def _missing(covariance: Array, other: Array) -> Array:
+    """Return roots, as columns, of other covariances in the directions in which the first ones are only rounding."""
+    values, vectors = np.linalg.eigh(other)
+    seen = values > LEAST_VARIANCE * values[-1]
+    root, inverse = vectors[:, seen] * np.sqrt(values[seen]), vectors[:, seen] / np.sqrt(values[seen])
+    parts, turn = np.linalg.eigh(inverse.T @ covariance @ inverse)
+    return np.asarray((root @ turn)[:, parts <= ROUNDING_OF_VARIANCE])
 
 
 def floor_notes(names: Sequence[str] = ()) -> list[str]:
@@ -200,7 +227,8 @@ def floor_notes(names: Sequence[str] = ()) -> list[str]:
         return []
     note = (
         f"The sample design shows less variance of {enumerated(list(names))} than respondents within clusters, the "
-        "randomization or a simple sample: intervals and p-values use the larger variance."
+        "randomization, a simple sample or the exact interval of a share: intervals and p-values use the larger "
+        "variance."
     )
     return [note]
 
@@ -253,11 +281,44 @@ def floor_of_clusters(rows: Observations, clusters: Clusters, scores: Array, dev
 
 def simple_covariance(rows: Observations, scores: Array) -> Array:
     """Return the covariances of a sum of weighted scores in a simple sample, less the part that was sampled."""
+    return np.asarray((scores.T * (_not_sampled(rows) * rows.square)) @ scores)
+
+
+def _not_sampled(rows: Observations) -> Array:
+    """Return the part of a simple sample's variance that counts in each row: less what was sampled of a population."""
     sampling, part = rows.sampling, np.ones(len(rows.weight))
-    if sampling.sampled is not None:
-        kept = sampling.kept[0] if sampling.stratum is None else sampling.kept[sampling.stratum]
-        one = np.ones(len(part), dtype=bool)
-        if sampling.cluster is not None and not sampling.whole:  # of a cluster of one, everybody was asked
-            one = np.bincount(sampling.cluster, rows.people)[sampling.cluster] < 2
-        part = np.where(one, kept, 1.0)
-    return np.asarray((scores.T * (part * rows.square)) @ scores)
+    if sampling.sampled is None:
+        return part
+    kept = sampling.kept[0] if sampling.stratum is None else sampling.kept[sampling.stratum]
+    one = np.ones(len(part), dtype=bool)
+    if sampling.cluster is not None and not sampling.whole:  # of a cluster of one, everybody was asked
+        one = np.bincount(sampling.cluster, rows.people)[sampling.cluster] < 2
+    return np.where(one, kept, part)
+
+
+def exact_covariance(rows: Observations, columns: Array, answers: int, reach: Array) -> Array:
+    """Return the least covariances of the sum of weighted scores of linear shares without residuals and noise.
+
+    Parameters
+    ----------
+    rows : Observations
+        Whose weights are taken.
+    columns : array of shape (n, width)
+        Orthogonal columns: their weighted products sum to the unit matrix.
+    answers : int
+        The number of answers; 2 for the mean of a number.
+    reach : array of shape (n,)
+        How far another answer would change the outcome of a respondent: 1 for shares.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    sampling, tail = rows.sampling, (1 - EXACT_LEVEL) / 2
+    part = np.maximum(np.vecdot(columns @ ((columns.T * rows.square) @ columns), columns), np.finfo(float).tiny)
+    worth = 1 / part
+    if sampling.cluster is not None or sampling.stratum is not None:
+        freedom = rows.n - sampling.strata if sampling.cluster is None else sampling.clusters.degrees_of_freedom
+        worth = worth * (stdtrit(np.maximum(worth - 1, freedom), tail) / stdtrit(freedom, tail)) ** 2
+    share = -np.expm1(np.log(tail) / worth)
+    varies = rows.square * (_not_sampled(rows) > 0) * (share * reach / ndtri(tail)) ** 2 / part
+    between = (answers * np.eye(answers - 1) - 1) / (answers - 1)
+    return np.kron(between, (columns.T * varies) @ columns)
