@@ -160,7 +160,7 @@ def test_where_no_more_prefixes_are_kept_a_new_one_must_take_the_place_of_anothe
 ) -> None:
     # Eight prefixes are as common as each other, and four are kept: nothing smaller than the last of these is found.
     monkeypatch.setattr(prefix_search, "MOST_PREFIXES", 4)
-    design, rng = OpenDomain(epsilon=4, bits=8, step=4), np.random.default_rng(3)
+    design, rng = OpenDomain(epsilon=4, bits=8, step=4), np.random.default_rng(1)
     tally = drawn(design, np.repeat(np.arange(8) * 16, 500), rng)
     first, g, tau = tally.levels[0], design.field, design.digits[0]
     powers = [g**place for place in range(tau)]
@@ -171,6 +171,7 @@ def test_where_no_more_prefixes_are_kept_a_new_one_must_take_the_place_of_anothe
         )
         for block in range(16)
     ]
+    assert sorted(counts)[-4] < sorted(counts)[-3]
     result = search(design, tally.levels, 0.05, above=0.0, expected=None)
     assert result.kept == (4,)
     assert result.critical[0] == sorted(counts)[-4] + 1
@@ -185,6 +186,17 @@ def test_a_value_that_has_ended_is_extended_by_its_end_alone_and_once() -> None:
     second, _ = prefix_search._extended(design, 1, levels[1], first)
     assert second.prefixes.tolist() == blocks[:, :2].tolist()
     assert second.ended.tolist() == [True]
+
+
+def test_prefixes_that_are_kept_are_in_the_order_of_their_blocks() -> None:
+    design, values = OpenDomain(epsilon=6, bits=12, step=4), [0x91A, 0x23C, 0x95B, 0x27D]
+    levels = drawn(design, np.repeat(values, 3000), np.random.default_rng(4)).levels
+    kept = prefix_search._Kept(prefix_search.NO_PREFIX, np.zeros(1, dtype=bool), np.ones(1))
+    for level in range(2):
+        kept, _ = prefix_search._extended(design, level, levels[level], kept)
+        assert kept.prefixes.tolist() == sorted(kept.prefixes.tolist())
+    assert {(2, 3), (2, 7), (9, 1), (9, 5)} <= set(map(tuple, kept.prefixes.tolist()))
+
 
 
 def test_an_expected_value_can_be_found_by_the_smaller_critical_count_of_its_prefix() -> None:

@@ -174,6 +174,24 @@ def test_shares_that_show_in_no_count_ever_leave_their_intervals_with_probabilit
         assert 1 - sum(after.values()) <= alpha
 
 
+def test_reports_with_the_least_score_count_as_what_noise_explains() -> None:
+    # With scores between l and h a report is (score - l)/(h - l) of a yes, and where no respondent has the answer, the
+    # mean score is 0: ten reports are then -10 l/(h - l) of a yes, which is less than one.
+    design = Channel(
+        [["94/100", "2/100", "4/100"], ["1/100", "96/100", "3/100"], ["3/100", "4/100", "93/100"]], 3, 3
+    )
+    scores = np.linalg.inv(design.channel())  # a row for each report
+    for answer in range(3):
+        least, highest = scores[:, answer].min(), scores[:, answer].max()
+        histogram = 10 * (np.arange(3) == scores[:, answer].argmin())
+        ends = limits(grouped(design, [tuple(histogram)]), Confidence(0.95, anytime=True))
+        by_noise = -10 * least / (highest - least)
+        assert 0 < by_noise < 1
+        most = anytime_limits(np.array(by_noise), 10, 0.05)[1]
+        assert ends.low[0, answer] == 0
+        assert ends.high[0, answer] == pytest.approx(least + (highest - least) * most)
+
+
 def test_intervals_for_one_look_miss_in_a_third_of_surveys_that_are_watched() -> None:
     # The same recursion for Clopper and Pearson's interval, looked at every 10 reports from 20 to 2,000.
     looks = range(20, 2001, 10)

@@ -145,6 +145,18 @@ def test_degrees_of_freedom_of_several_contrasts_are_those_of_all_pairs_of_clust
         assert 1 <= found <= 12 - strata
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_directions_that_an_estimate_leaves_out_are_left_out_in_every_unit(scale: float) -> None:
+    rng = np.random.default_rng(5)
+    clusters, x = Clusters(np.repeat(np.arange(6), 5), np.zeros(6, dtype=int)), rng.normal(size=(30, 2))
+    information = information_by_cluster(clusters, x, np.ones(30))
+    known = np.array([0.6, 0.8])
+    robust = of_sums(clusters, rng.normal(size=(6, 2)), information, scale * np.outer(known, known))
+    assert robust.effect.shape == (2, 1)
+    assert robust.covariance[0, 0] == pytest.approx(robust.covariance[0, 1] * 0.6 / 0.8)
+
+
+
 def test_equal_clusters_in_strata_have_clusters_less_strata() -> None:
     clusters = Clusters(np.repeat(np.arange(12), 5), np.arange(12) % 3)
     information = information_by_cluster(clusters, np.ones((60, 1)), np.ones(60))
