@@ -320,6 +320,12 @@ def test_unequal_clusters_have_the_leverage_of_regressions(sizes: list[int], str
     assert_allclose(found[1], min(freedom, len(sizes) - strata), rtol=1e-9)
 
 
+def test_a_tally_without_rows_has_no_strata() -> None:
+    tally = warner.tally({"a": np.array([], dtype=str), "s": np.array([], dtype=int)}, DIRECT, column="a", strata="s")
+    assert tally.sample is not None
+    assert tally.sample.described() == "0 people in 0 strata (s)"
+
+
 def test_equal_clusters_have_clusters_less_strata_degrees_of_freedom() -> None:
     stratum = np.arange(12) % 3
     _, freedom = leverage_by_matrices(np.full(12, 1 / 12), stratum)
