@@ -34,7 +34,7 @@ from warner import (
     simulate,
     tally,
 )
-from warner.designs import design_from_dict
+from warner.designs import design_from_dict, hashing
 from warner.designs.block_designs import BlockDesign
 from warner.designs.hashing import AffineHashing
 
@@ -464,3 +464,8 @@ def test_weights_that_no_double_holds_leave_no_support_none(mechanism: Any) -> N
     assert Tally.from_json(counted.to_json()) == counted
     grouped = tally(np.tile(reports, 2), design, weights=[*(1e9 * weights), *weights], by=[0, 0, 0, 1, 1, 1])
     assert_allclose(grouped.counts[1], counted.counts, rtol=1e-14)
+
+
+def test_numbers_of_values_next_to_the_ideal_one_are_tried() -> None:
+    # Classes of 1, 2, 3 and 4 of 101 codes make 101, 50 or 51, 33 or 34 and 25 or 26 values.
+    assert {39, 40, 41, 42} <= set(hashing._candidates(101, 40))

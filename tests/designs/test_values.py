@@ -162,3 +162,8 @@ def test_letters_name_ranges() -> None:
     assert isinstance(design.values, Texts)
     assert design.values.alphabet == "abc012.-"
     assert OpenDomain(epsilon=1, letters="a-z ", length=6).values.encoded(["a  b"]).status.tolist() == [0]
+
+
+@pytest.mark.parametrize("texts", [Texts((2, 1), "ab"), Texts((4, 4), None)], ids=["letters", "bytes"])
+def test_samples_of_texts_are_one_letter_all_letters_and_one_too_many(texts: Texts) -> None:
+    assert [len(text) for text in texts.samples()] == [1, texts.length, texts.length + 1]

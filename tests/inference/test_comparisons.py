@@ -36,7 +36,7 @@ from warner.designs.product import Product
 from warner.estimation import estimated
 from warner.inference.binomial import Binomial, share_interval
 from warner.inference.comparisons import compare, compare_groups
-from warner.inference.differences import difference, difference_between
+from warner.inference.differences import Difference, agreeing, difference, difference_between
 from warner.inference.exact_tests import barnard_test
 from warner.inference.intervals import Confidence
 from warner.reports.subtotals import ReportBlock, StoredReports
@@ -659,3 +659,9 @@ def test_fishers_test_of_weighted_groups_that_each_agree() -> None:
         n, m = effective[g : g + 2]
         expected = min(1.0, 2 * (n + m + 1) * float(beta(n + 1, m + 1)))
         assert_allclose(found.compare("yes", between=(g, g + 1)).p_value, expected, rtol=1e-9)
+
+
+def test_an_interval_of_these_people_that_ends_at_zero_does_not_refute_equality() -> None:
+    numbers = Difference(*(np.array(number) for number in (-0.1, -0.2, 0.0, 0.5, 1.0, 0.01)))
+    assert agreeing(numbers, Confidence(0.95, "realised")).high == 0
+    assert agreeing(numbers, Confidence(0.95)).high < 0

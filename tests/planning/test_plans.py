@@ -860,3 +860,8 @@ def test_mechanisms_take_a_design_effect() -> None:
         assert abs(many - 2 * few) <= 2
     assert "with a design effect of 2" in compared.text()
     assert json.loads(compared.to_json())["design_effect"] == 2
+
+
+def test_the_grid_of_a_plan_has_its_own_number_of_people_and_no_fewer_than_one() -> None:
+    assert sorted(set(plan(10, epsilon=1, people=1000).table()["people"].tolist())) == [100, 300, 1000, 3000, 10_000]
+    assert min(plan(10, epsilon=1, people=1).table()["people"]) == 1

@@ -11,6 +11,7 @@ from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
 from warner import Channel, RandomizedResponse, explain, regress
+from warner.regression.variance_floors import Floor
 
 NOISY = RandomizedResponse(["yes", "no"], truth="9/10")
 DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
@@ -248,3 +249,8 @@ def test_coverage_in_two_and_three_clusters(model: str, clusters: int) -> None:
         covered += not table["low"][1] > 0 and not table["high"][1] < 0
         assert table["low"][1] != table["high"][1]  # an estimate at infinity has one limit at most
     assert covered / 300 >= 0.90
+
+
+def test_covariances_that_are_all_zero_are_known() -> None:
+    nothing = np.zeros((2, 2))
+    assert_allclose(Floor(nothing, nothing).raised(nothing), nothing)

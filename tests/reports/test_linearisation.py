@@ -629,3 +629,12 @@ def test_deviations_of_unequal_clusters_are_enlarged_by_their_leverage() -> None
     found, _ = Units(stratum, weight, alone=False).deviations(moments, np.array([frequency]))
     expected = (scores - frequency * weight) / weight.sum()  # these sum to zero
     assert_allclose(found.centred[:, 0], root * expected, rtol=1e-9)
+
+
+def test_groups_of_two_respondents_in_a_cluster_differ_by_what_varies_within_it() -> None:
+    # In each of 20 clusters one of two says yes in either group. Each group's mean varies by 2 (2 * 0.25) = 1 per
+    # cluster over 40^2 respondents: 1/80, and the difference by 1/40.
+    data = {"y": ["yes", "no"] * 40, "g": [0, 0, 1, 1] * 20, "c": np.repeat(np.arange(20), 4)}
+    counted = warner.tally(data, DIRECT, column="y", by="g", clusters="c")
+    apart = warner.estimate(counted).compare("yes", between=(0, 1))
+    assert_allclose([apart.low, apart.high], [-1.959964 / np.sqrt(40), 1.959964 / np.sqrt(40)], rtol=1e-6)
