@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import surveys
 from tables import log_likelihood, random_channel
 from warner import Channel, ChannelOperator, RandomizedResponse, certificate, channel_mle, ibu, metrics, mle, simulate
-from warner.estimators.ibu import extrapolated
+from warner.estimators.ibu import _towards, extrapolated
 
 SURVEY = RandomizedResponse(3, epsilon=1)
 
@@ -216,3 +216,15 @@ def test_ibu_takes_one_histogram() -> None:
         ibu([[1, 2, 3]], SURVEY)
     with pytest.raises(ValueError, match="must not be negative"):
         ibu([1, -2, 3], SURVEY)
+
+
+def test_a_step_towards_an_answer_goes_to_the_largest_likelihood_on_the_line() -> None:
+    design, observed = RandomizedResponse(3, odds=(4, 1)), np.array([50.0, 30.0, 20.0])
+    operator, start = design.operator(), np.array([0.7, 0.3, 0.0])
+    found = _towards(2, start, operator.forward(start), observed, operator)
+    parts = np.linspace(0, 0.9, 901)[:, np.newaxis]
+    tried = (1 - parts) * start + parts * np.array([0.0, 0.0, 1.0])
+    values = np.log(tried @ design.channel()) @ observed
+    assert np.log(operator.forward(found)) @ observed >= values.max()
+    assert_allclose(found, tried[values.argmax()], atol=1e-3)
+    assert found[2] > 0.01

@@ -89,3 +89,11 @@ def test_the_unit_of_a_covariate_changes_nothing(unit: float) -> None:
     numbers = np.array([1.0, 2.0, 4.0, 3.0, 7.0])
     one, other = (group_covariates(REGIONS, {"region": list("ABCDE"), "x": factor * numbers}) for factor in (1.0, unit))
     assert_allclose(other.matrix, one.matrix, rtol=1e-9)
+
+
+def test_five_groups_may_have_three_covariates_and_no_more() -> None:
+    columns = {name: np.arange(1.0, 6) ** power for power, name in enumerate(("income", "a", "b", "c"), start=1)}
+    three = {"region": list("ABCDE")} | {name: columns[name] for name in ("income", "a", "b")}
+    assert np.isfinite(estimate_groups(REGIONS, on=three).shares).all()
+    with pytest.raises(ValueError, match="fewer covariates than there are groups"):
+        estimate_groups(REGIONS, on=three | {"c": columns["c"]})

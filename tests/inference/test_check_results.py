@@ -30,7 +30,8 @@ from warner import (
     shrink,
     surveys,
 )
-from warner.inference.check_results import influence_text, moved_by
+from warner.designs.support_counts import AncillaryCount
+from warner.inference.check_results import _p_values, influence_text, moved_by
 from warner.words import p_value
 
 
@@ -310,3 +311,10 @@ def test_the_bound_on_fakes_is_that_of_the_shares_that_are_shown(
     assert ("none is known for the shares that are shown" in text) != known
     if known:
         assert f"by up to {points:.3g} percentage points." in text
+
+
+def test_one_count_has_both_tails_and_the_largest_of_many_a_bound() -> None:
+    # 6 of 8 at 1/2 have the tail (28 + 8 + 1)/256, on either side. Of 10 pairs, the bound is 10 C(8, 6) / 10^6.
+    alone = AncillaryCount("reports", 6, 8, 0.5)
+    many = AncillaryCount("pairs", 6, 8, 0.1, np.log(10.0))
+    assert_allclose(_p_values((alone, many)), [2 * 37 / 256, 28 / 10**5])

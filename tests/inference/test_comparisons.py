@@ -37,7 +37,7 @@ from warner.estimation import estimated
 from warner.inference.binomial import Binomial, share_interval
 from warner.inference.comparisons import compare, compare_groups
 from warner.inference.differences import Difference, agreeing, difference, difference_between
-from warner.inference.exact_tests import barnard_test
+from warner.inference.exact_tests import barnard_test, fisher_test
 from warner.inference.intervals import Confidence
 from warner.reports.subtotals import ReportBlock, StoredReports
 
@@ -665,3 +665,12 @@ def test_an_interval_of_these_people_that_ends_at_zero_does_not_refute_equality(
     numbers = Difference(*(np.array(number) for number in (-0.1, -0.2, 0.0, 0.5, 1.0, 0.01)))
     assert agreeing(numbers, Confidence(0.95, "realised")).high == 0
     assert agreeing(numbers, Confidence(0.95)).high < 0
+
+
+@pytest.mark.parametrize(("c1", "c2"), [(330, 270), (310, 290)])
+def test_integrated_tails_of_fishers_test_are_the_sums(monkeypatch: pytest.MonkeyPatch, c1: int, c2: int) -> None:
+    # The correction of the integral is 0.5 % and 0.08 % of these tails, and what it leaves out 0.003 % or less.
+    exact = fisher_test(c1, c2, (700, 700))
+    assert_allclose(exact, 2 * fisher_exact([[c1, 700 - c1], [c2, 700 - c2]], alternative="greater").pvalue)
+    monkeypatch.setattr("warner.inference.exact_tests.TERMS_SUMMED", 0)
+    assert_allclose(fisher_test(c1, c2, (700, 700)), exact, rtol=1e-4)

@@ -511,3 +511,7 @@ def test_one_report_is_not_several() -> None:
     assert repr(Tally(COIN, [1, 0])) == "<Tally of 1 report among 2 answers: 1 'yes', 0 'no'>"
     grouped = Tally(COIN, [[1, 1]], by=("region",), groups=(("north",),))
     assert repr(grouped).startswith("<Tally of 2 reports among 2 answers in 1 group by region: ")
+
+
+def test_counts_may_sum_to_the_largest_whole_number_of_doubles() -> None:
+    assert Tally(PLAIN.design, [2**53 - 1, 1]).n == 2**53
