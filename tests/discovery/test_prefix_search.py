@@ -198,7 +198,6 @@ def test_prefixes_that_are_kept_are_in_the_order_of_their_blocks() -> None:
     assert {(2, 3), (2, 7), (9, 1), (9, 5)} <= set(map(tuple, kept.prefixes.tolist()))
 
 
-
 def test_an_expected_value_can_be_found_by_the_smaller_critical_count_of_its_prefix() -> None:
     # The search tests 256 values for each prefix that is kept, and the list has 20,000.
     design = OpenDomain(epsilon=4, bits=16, step=8)

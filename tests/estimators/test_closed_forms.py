@@ -162,7 +162,6 @@ def test_batches_of_few_histograms_with_many_answers_know_that_products_are_roun
         assert (batch.rounding > 0) == rounded
 
 
-
 @every_estimator
 def test_a_batch_keeps_its_precision_with_huge_counts_and_tiny_epsilon(name: str) -> None:
     huge = 2**51

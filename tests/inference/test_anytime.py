@@ -177,9 +177,7 @@ def test_shares_that_show_in_no_count_ever_leave_their_intervals_with_probabilit
 def test_reports_with_the_least_score_count_as_what_noise_explains() -> None:
     # With scores between l and h a report is (score - l)/(h - l) of a yes, and where no respondent has the answer, the
     # mean score is 0: ten reports are then -10 l/(h - l) of a yes, which is less than one.
-    design = Channel(
-        [["94/100", "2/100", "4/100"], ["1/100", "96/100", "3/100"], ["3/100", "4/100", "93/100"]], 3, 3
-    )
+    design = Channel([["94/100", "2/100", "4/100"], ["1/100", "96/100", "3/100"], ["3/100", "4/100", "93/100"]], 3, 3)
     scores = np.linalg.inv(design.channel())  # a row for each report
     for answer in range(3):
         least, highest = scores[:, answer].min(), scores[:, answer].max()

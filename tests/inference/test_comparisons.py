@@ -24,6 +24,7 @@ from warner import (
     RandomizedResponse,
     SquareWave,
     Tally,
+    compare_samples,
     estimate,
     inv,
     pool,
@@ -674,3 +675,24 @@ def test_integrated_tails_of_fishers_test_are_the_sums(monkeypatch: pytest.Monke
     assert_allclose(exact, 2 * fisher_exact([[c1, 700 - c1], [c2, 700 - c2]], alternative="greater").pvalue)
     monkeypatch.setattr("warner.inference.exact_tests.TERMS_SUMMED", 0)
     assert_allclose(fisher_test(c1, c2, (700, 700)), exact, rtol=1e-4)
+
+
+@pytest.mark.parametrize("sample", [{}, {"clusters": np.arange(100) % 10}], ids=["simple", "clusters"])
+def test_two_answers_in_all_differ_by_twice_the_first_share_less_one(sample: dict[str, Any]) -> None:
+    reports = ["yes", "yes", "no", "yes", "no"] * 20
+    found = estimate(tally(reports, RandomizedResponse(["yes", "no"], odds=(3, 1)), **sample))
+    apart, share = found.compare("yes", "no"), found.interval("yes")
+    assert_allclose([apart.low, apart.high], [2 * share.low - 1, 2 * share.high - 1])
+
+
+def test_groups_of_one_respondent_are_compared_by_their_counts() -> None:
+    counts = Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [[1, 0], [0, 1]], by=("g",), groups=((0,), (1,)))
+    assert not estimate(counts).compare("yes", between=(0, 1)).approximate
+
+
+def test_ratios_of_weighted_samples_have_each_interval_at_half_the_tail() -> None:
+    design = RandomizedResponse(["yes", "no"], odds=(3, 1))
+    samples = Tally(design, [60.0, 40.0], squares=150.0), Tally(design, [50.0, 50.0], squares=120.0)
+    one, two = (estimate(sample).interval("yes", level=0.975) for sample in samples)
+    found = compare_samples(*samples, "yes")
+    assert_allclose([found.ratio_low, found.ratio_high], [one.low / two.high, one.high / two.low])

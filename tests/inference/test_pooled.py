@@ -220,3 +220,14 @@ def test_many_sets_at_once_are_as_each_alone(monkeypatch: pytest.MonkeyPatch) ->
     for ends, sign in ((every_pair.low - together.low[:3], 1), (together.high[:3] - every_pair.high, 1)):
         assert (sign * ends >= -1e-8).all()
         assert (sign * ends <= 0.03 * together.error[:3]).all()
+
+
+def test_absence_in_two_collections_is_tested_by_fishers_method() -> None:
+    # With two p-values, minus the sum of their logarithms has a gamma law of shape 2.
+    parts = [
+        Tally(RandomizedResponse(["a", "b", "c"], odds=odds), counts)
+        for odds, counts in (((3, 1), [50, 30, 25]), ((5, 1), [45, 30, 20]))
+    ]
+    first, second = (estimate(part).present().p_values for part in parts)
+    expected = first * second * (1 - np.log(first * second))
+    assert_allclose(estimate(pool(parts)).present().p_values, expected)

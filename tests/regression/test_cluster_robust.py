@@ -156,7 +156,6 @@ def test_directions_that_an_estimate_leaves_out_are_left_out_in_every_unit(scale
     assert robust.covariance[0, 0] == pytest.approx(robust.covariance[0, 1] * 0.6 / 0.8)
 
 
-
 def test_equal_clusters_in_strata_have_clusters_less_strata() -> None:
     clusters = Clusters(np.repeat(np.arange(12), 5), np.arange(12) % 3)
     information = information_by_cluster(clusters, np.ones((60, 1)), np.ones(60))

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.special import expit
 from scipy.stats import chi2
 
 import warner
 from cases import DICE, THREE
 from regression_cases import REFERENCE, fit_of, people_of
+from warner import RandomizedResponse
 from warner.regression.mean_shares import influence, mean_over_people
 from warner.regression.newton import newton_ascent
 from warner.regression.regressions import regress
@@ -279,3 +281,11 @@ def test_marginal_effects_of_steep_slopes() -> None:
     share = fit.specification.shares_at(fit.finite_coefficients, fit.model_data.observations.x)[:, 0]
     slope = fit.coefficients[1] * np.average(share * (1 - share), weights=fit.model_data.observations.weight)
     assert fit.margins(["x"]).changes[0, 0] == pytest.approx(slope, rel=1e-9)
+
+
+def test_intervals_of_ordered_answers_hold_their_shares() -> None:
+    reports = ["a"] * 30 + ["b"] * 50 + ["c"] * 20
+    design = RandomizedResponse(["a", "b", "c"], odds=(8, 1))
+    found = regress("y ~ 1", {"y": reports}, design, model="ordered").predict()
+    assert ((found.low < found.shares) & (found.shares < found.high)).all()
+    assert_allclose(found.shares[0], [2 / 7, 4 / 7, 1 / 7], atol=1e-6)
