@@ -5,6 +5,7 @@ It tests regression/predictions.py and regression/mean_shares.py.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.stats import binom, chi2, norm
 from cases import DICE, NINE
 from regression_cases import fit_of
 from warner.regression.mean_shares import MeanProfile, MeanShare, mean_over_people
-from warner.regression.profiles import profile_start
+from warner.regression.profiles import Combination, infinite_sign, profile_start
 from warner.regression.regressions import regress
 
 QUANTILE = float(chi2.ppf(0.95, 1))
@@ -259,3 +260,14 @@ def test_standard_errors_are_kept_where_the_profile_confirms_them() -> None:
     assert margins.high[0, 0] == pytest.approx(0.225 + norm.ppf(0.975) * error, rel=1e-6)
     profile = fit.margins(["x"], interval="profile")
     np.testing.assert_allclose(profile.high, margins.high, atol=0.05 * 2 * error)
+
+
+def test_a_quantity_is_infinite_only_along_the_direction_of_an_infinite_estimate() -> None:
+    fit: Any = SimpleNamespace(
+        infinity=SimpleNamespace(direction=np.array([0.0, -0.5])), finite_coefficients=np.array([1.0, -3.0])
+    )
+    same: Any = SimpleNamespace(matrix=np.eye(2))
+    signs = [
+        infinite_sign(fit, Combination(np.array(weights)), same) for weights in ([1.0, 0.0], [0.0, 2.0], [1.0, -2.0])
+    ]
+    assert signs == [0.0, -np.inf, np.inf]

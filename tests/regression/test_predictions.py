@@ -20,6 +20,7 @@ from regression_cases import REFERENCE, fit_of, people_of
 from warner import RandomizedResponse
 from warner.regression.mean_shares import influence, mean_over_people
 from warner.regression.newton import newton_ascent
+from warner.regression.predictions import _odds
 from warner.regression.regressions import regress
 from warner.regression.standard_errors import score_covariance
 
@@ -289,3 +290,16 @@ def test_intervals_of_ordered_answers_hold_their_shares() -> None:
     found = regress("y ~ 1", {"y": reports}, design, model="ordered").predict()
     assert ((found.low < found.shares) & (found.shares < found.high)).all()
     assert_allclose(found.shares[0], [2 / 7, 4 / 7, 1 / 7], atol=1e-6)
+
+
+def test_the_first_and_the_last_ordered_answer_have_log_odds_of_their_own() -> None:
+    reports = ["a"] * 30 + ["b"] * 50 + ["c"] * 20
+    fit = regress("y ~ 1", {"y": reports}, RandomizedResponse(["a", "b", "c"], odds=(8, 1)), model="ordered")
+    first, middle, last = (_odds(fit, np.ones((1, 1)), answer) for answer in range(3))
+    assert first is not None
+    assert middle is None
+    assert last is not None
+    b = fit.finite_coefficients
+    assert_allclose(
+        [first.share(first.quantity.value(b)), last.share(last.quantity.value(b))], [2 / 7, 1 / 7], atol=1e-6
+    )
