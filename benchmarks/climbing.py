@@ -39,13 +39,13 @@ def made_up(design: Design, n: int, s: float) -> tuple[Blocks, NDArray[np.float6
     """Draw reports of n people with Zipf's shares: as a block, and what inv_p says of them."""
     rng, truth = np.random.default_rng(1), simulate.zipf(design.k, s)
     if design.sufficient == "histogram":
-        operator = design.operator()
+        operator = design.likelihood()
         expected = operator.forward(truth)
         amounts = rng.multinomial(n, expected / expected.sum())
-        sums = design.counted(np.arange(len(amounts)), amounts)
+        sums = design.count(np.arange(len(amounts)), amounts)
     else:
         reports = design.draw(rng.choice(design.k, p=truth, size=n), rng.bytes)
-        operator, amounts, sums = design.operator(reports), np.ones(n, dtype=np.int64), design.counted(reports)
+        operator, amounts, sums = design.likelihood(reports), np.ones(n, dtype=np.int64), design.count(reports)
     return Blocks([(operator, amounts)]), inv_p(sums.counts, design, n=sums.n)
 
 

@@ -111,7 +111,7 @@ def log_likelihood_per_report(shares: Array, counts: Counts, n: Counts, design: 
 def _expected(shares: Array, design: Design | ChannelOperator) -> Array:
     """Give the probability of each report: in two steps where all answers share p and q, else by the channel."""
     if design.symmetry is None:
-        return design.operator().forward(shares)
+        return design.likelihood().forward(shares)
     expected = design.symmetry.gain * shares
     expected += design.symmetry.q
     return expected

@@ -59,7 +59,7 @@ def test_likelihoods_have_three_levels(k: int, size: int) -> None:
     largest = max(max(row) / min(row) for row in law.values())
     assert largest == Fraction(*reversed(design.ratio)) == (Fraction(s, t) if size == 1 else Fraction(s, t) ** 2)
     reports = np.array([packed(*report, k) for report in law])
-    told = design.operator(reports).forward(np.eye(k))
+    told = design.likelihood(reports).forward(np.eye(k))
     exact = np.array(list(law.values()), dtype=float).T
     assert_allclose(told / told.sum(axis=0), exact / exact.sum(axis=0), rtol=1e-12)
 
@@ -161,7 +161,7 @@ def test_one_bit_is_a_channel_whose_counts_have_a_likelihood() -> None:
     counts = [30, 20, 8, 20, 22, 20]
     found = estimate(Tally(design, counts))
     assert found.method == "mle"
-    matrix = design.operator().matrix
+    matrix = design.likelihood().matrix
     assert matrix is not None
     oracle = warner.channel_mle(counts, ChannelOperator.of_matrix(matrix()))
     assert_allclose(found.shares, oracle.shares, atol=1e-9)
@@ -348,7 +348,7 @@ def test_weights_of_few_people_leave_no_zeros_where_all_bits_are_ones() -> None:
     design, rng = BitFlips(4, size=2, epsilon=2), np.random.default_rng(0)
     reports, group = design.draw(rng.integers(0, 4, 240), rng.bytes), np.repeat(np.arange(24), 10)
     weights = rng.gamma(2, 1, 240)
-    zeros = design.counted(reports, weights, group=group, groups=24).counts[:, 4:]
+    zeros = design.count(reports, weights, group=group, groups=24).counts[:, 4:]
     asked, ones = (np.unpackbits(half, axis=1)[:, :4] for half in np.hsplit(reports, 2))
     expected = np.zeros((24, 4))
     np.add.at(expected, group, weights[:, np.newaxis] * (asked * (1 - ones)))

@@ -184,7 +184,7 @@ def test_estimates_are_those_of_the_reference(design: BlockDesign, name: str) ->
     for estimator in (inv, inv_n, inv_p):
         shares = estimator(counted.counts, design, n=counted.n)
         assert shares.tolist() == [float(Fraction(share)) for share in case[estimator.__name__]]
-    fitted = channel_mle(counted.histogram, design.operator(), gap=1e-10)
+    fitted = channel_mle(counted.histogram, design.likelihood(), gap=1e-10)
     assert_allclose(fitted.shares, [float(share) for share in case["mle"]], atol=1e-5)
 
 
@@ -209,7 +209,7 @@ def test_in_the_least_dimension_it_is_randomized_response(design: BlockDesign) -
     assert (
         inv_p(tally(reports, design).counts, design).tolist() == inv_p(tally(named, response).counts, response).tolist()
     )
-    assert_allclose(design.operator().matrix(), response.operator().matrix())  # type: ignore[misc]
+    assert_allclose(design.likelihood().matrix(), response.likelihood().matrix())  # type: ignore[misc]
 
 
 def test_hadamard_response_is_projective_geometry_with_a_report_that_says_nothing() -> None:
@@ -274,8 +274,8 @@ def test_the_average_law_of_pairs_is_that_of_all_points(design: BlockDesign) -> 
 def test_the_most_answers_that_a_report_supports_are_those_of_the_largest_block(design: BlockDesign) -> None:
     sizes = design.supports(np.arange(design.blocks.number)).sum(axis=1)
     assert design.most_supported == sizes.max()
-    assert design.supported in {None, sizes.max()}
-    assert (design.supported is None) == (sizes.min() < sizes.max())
+    assert design.support_size in {None, sizes.max()}
+    assert (design.support_size is None) == (sizes.min() < sizes.max())
 
 
 @every_small_design
@@ -283,7 +283,7 @@ def test_a_small_design_is_a_channel(design: BlockDesign) -> None:
     channel = design.as_channel()
     assert channel.epsilon == design.epsilon
     if not design.exclusive:
-        assert_allclose(channel.operator().matrix(), design.operator().matrix(), atol=1e-15)  # type: ignore[misc]
+        assert_allclose(channel.likelihood().matrix(), design.likelihood().matrix(), atol=1e-15)  # type: ignore[misc]
 
 
 def test_affine_functions_agree_with_the_formula() -> None:
@@ -313,12 +313,12 @@ def test_affine_functions_agree_with_the_formula() -> None:
 def test_many_answers_are_decoded_exactly(design: BlockDesign) -> None:
     rng = np.random.default_rng(5)
     reports = design.draw(rng.integers(design.k, size=100), rng.bytes)
-    counts, n, histogram = design.counted(reports)
+    counts, n, histogram = design.count(reports)
     assert_array_equal(counts, design.supports(reports).sum(axis=0))
     assert n == 100
     assert histogram is not None
     assert histogram.sum() == 100
-    weighted = design.counted(reports, np.linspace(0, 1, 100)).counts
+    weighted = design.count(reports, np.linspace(0, 1, 100)).counts
     assert_allclose(weighted, np.linspace(0, 1, 100) @ design.supports(reports), atol=1e-9)
 
 
@@ -331,7 +331,7 @@ def test_simulated_reports_follow_their_law_both_one_by_one_and_together(mechani
     rng = np.random.default_rng(6)
     histogram = design.simulate_reports_of_people(people, rng=rng)
     assert histogram.sum() == people.sum()
-    probabilities = (design.operator().forward(people / people.sum())) * people.sum()
+    probabilities = (design.likelihood().forward(people / people.sum())) * people.sum()
     # Pearson's statistic has mean at most R - 1 and a variance near 2 R; five standard deviations above.
     number = design.blocks.number
     assert ((histogram - probabilities) ** 2 / probabilities).sum() < number + 5 * math.sqrt(2 * number)
@@ -349,7 +349,7 @@ def test_hash_functions_are_drawn_whatever_the_answer() -> None:
     ancillary = design.ancillary()
     assert ancillary is not None
     assert not ancillary.ordered
-    channel = design.operator().matrix()  # type: ignore[misc]
+    channel = design.likelihood().matrix()  # type: ignore[misc]
     for row in channel:
         assert_allclose(np.bincount(ancillary.classes, weights=row), ancillary.law)
     assert LocalHashing(3, odds=(3, 1), field=3).ancillary() is None

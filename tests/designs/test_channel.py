@@ -205,7 +205,7 @@ def binomial_by_definition(design: Channel, members: list[int]) -> Any:
     return None
 
 
-def readout_of(design: Channel, counts: Any, sets: Any, **options: Any) -> Any:
+def sampling_model(design: Channel, counts: Any, sets: Any, **options: Any) -> Any:
     rows = np.atleast_2d(counts)
     return design.readout(rows, rows.sum(axis=1, keepdims=True).astype(float), sets, **options)
 
@@ -218,7 +218,7 @@ def test_a_count_is_read_where_it_is_binomial_and_tells_about_as_much(design: Ch
     matrix, inverse = design.channel(), design.inverse()
     expected = matrix.mean(axis=0)
     for sets, chosen in ((None, singles), ([*singles, several], [*singles, several])):
-        read = readout_of(design, counts, sets)
+        read = sampling_model(design, counts, sets)
         for place, members in enumerate(chosen):
             weights = inverse[:, members].sum(axis=1)
             wanted = np.isin(np.arange(design.k), members)
@@ -245,12 +245,12 @@ def test_a_count_is_read_where_it_is_binomial_and_tells_about_as_much(design: Ch
 
 def test_answers_that_name_themselves_under_forced_response_are_binomial() -> None:
     forced = Channel([["3/4", "1/8", "1/8"], ["1/4", "5/8", "1/8"], ["1/4", "1/8", "5/8"]], 3, 3)  # truth 1/2
-    every = readout_of(forced, [100, 20, 3], None)
+    every = sampling_model(forced, [100, 20, 3], None)
     assert every.exact.all()
     assert_array_equal(every.count, [[100, 20, 3]])
     assert_allclose(every.base, [1 / 4, 1 / 8, 1 / 8])
     assert_allclose(every.gain, [1 / 2] * 3)
-    pair = readout_of(forced, [100, 20, 3], [[1, 2]])
+    pair = sampling_model(forced, [100, 20, 3], [[1, 2]])
     assert pair.exact.all()
     assert_array_equal(pair.count, [[23]])
     assert_allclose([pair.base[0], pair.gain[0]], [1 / 4, 1 / 2])
@@ -258,7 +258,7 @@ def test_answers_that_name_themselves_under_forced_response_are_binomial() -> No
 
 def test_a_linear_combination_by_hand() -> None:
     # w with C w = (1, 0) and the smallest variance at equal shares: by Lagrange, w = D^-1 C' (C D^-1 C')^-1 (1, 0)
-    read = readout_of(KUK, [30, 40, 30], [[0]])
+    read = sampling_model(KUK, [30, 40, 30], [[0]])
     matrix = KUK.channel()
     scaled = matrix.T / matrix.mean(axis=0)[:, np.newaxis]
     weights = scaled @ np.linalg.solve(matrix @ scaled, [1, 0])
@@ -270,7 +270,7 @@ def test_a_linear_combination_by_hand() -> None:
 
 
 def test_the_difference_of_two_shares_that_sum_to_one_is_twice_the_first_less_one() -> None:
-    one, both = readout_of(FORCED, [40, 160], [[0]]), readout_of(FORCED, [40, 160], [[0]], minus=[[1]])
+    one, both = sampling_model(FORCED, [40, 160], [[0]]), sampling_model(FORCED, [40, 160], [[0]], minus=[[1]])
     assert both.exact.all()
     assert_array_equal(both.count, one.count)
     assert_allclose(both.share(), 2 * one.share() - 1)

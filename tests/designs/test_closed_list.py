@@ -71,7 +71,7 @@ def test_the_standard_error_of_a_set_is_that_of_simulated_surveys() -> None:
     shares = []
     for _ in range(400):
         held = words[rng.choice(3, p=[0.3, 0.2, 0.5], size=500)]
-        counts = design.counted(WORDS.draw_last(WORDS.values.encoded(held).blocks, rng.bytes)).counts
+        counts = design.count(WORDS.draw_last(WORDS.values.encoded(held).blocks, rng.bytes)).counts
         shares.append(design.readout(counts[np.newaxis], np.array([[500.0]]), [[0, 1]]).share()[0, 0])
     told = design.readout(counts[np.newaxis], np.array([[500.0]]), [[0, 1]]).error
     assert told is not None
@@ -230,6 +230,6 @@ def test_simulated_people_may_hold_other_answers() -> None:
     # 400 surveys of 500 people: means within 5 standard errors; a false alarm has a probability below 1e-5.
     closed = WORDS.closed(["one", "two", "never"])
     counts = closed.simulate(np.array([0.3, 0.1, 0.0]), 500, rng=np.random.default_rng(3), size=400)
-    expected = closed.reported(np.array([0.3, 0.1, 0.0]))
+    expected = closed.probabilities(np.array([0.3, 0.1, 0.0]))
     error = np.sqrt(expected * (1 - expected) / 500 / 400)
     assert (np.abs(counts.mean(axis=0) / 500 - expected) < 5 * error).all()

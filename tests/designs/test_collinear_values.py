@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from warner import OpenDomain
 from warner.designs import closed_list as collinear_values
 from warner.designs.closed_list import ClosedList, collinear_pairs
-from warner.designs.facts import Prefixes
+from warner.designs.facts import CumulativeSets
 from warner.designs.open_values import WholeNumbers
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def told(
     """Return the variance of one report's weighted support that a readout of very many people tells."""
     n = 1e12
     shares = np.array([float(people.get(value, Fraction(0))) for value in map(int, closed.domain)])
-    counts = n * closed.reported(shares)[np.newaxis]
+    counts = n * closed.probabilities(shares)[np.newaxis]
     error = closed.readout(counts, np.array([[n]]), sets, minus=minus, target=target).error
     assert error is not None
     return np.asarray(error[0] ** 2 * n * closed.symmetry.gain**2)
@@ -117,7 +117,7 @@ def test_sets_of_a_list_that_holds_every_value_have_their_exact_variance(design:
     ]
     assert_allclose(told(closed, people, sets, minus, target), [float(x) for x in exact], rtol=1e-6)
     exact = [variance(design, people, dict.fromkeys(range(m), 1), realised=target == "realised") for m in range(2, 9)]
-    assert_allclose(told(closed, people, Prefixes(8), target=target)[1:], [float(x) for x in exact], rtol=1e-6)
+    assert_allclose(told(closed, people, CumulativeSets(8), target=target)[1:], [float(x) for x in exact], rtol=1e-6)
 
 
 @pytest.mark.parametrize("bounded", [False, True])
@@ -216,11 +216,11 @@ def test_a_large_set_is_seen_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> N
     people = dict(zip(map(int, closed.domain), (shares / shares.sum() / 2).tolist(), strict=True))
     sets = [list(range(600)), list(range(0, 600, 2)), list(range(300))]
     exact = told(closed, people, sets)
-    prefixes = told(closed, people, Prefixes(600))[1:]
+    prefixes = told(closed, people, CumulativeSets(600))[1:]
     monkeypatch.setattr(collinear_values, "LEAST_SEEN_FROM", 100)
     monkeypatch.setattr(collinear_values, "PAIRS_SEEN", 0)
     assert_allclose(told(closed, people, sets), exact, rtol=0.1)
-    assert_allclose(told(closed, people, Prefixes(600))[1:], prefixes, rtol=0.1)
+    assert_allclose(told(closed, people, CumulativeSets(600))[1:], prefixes, rtol=0.1)
 
 
 def test_the_pairs_that_are_looked_at_grow_with_the_set_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from warner import Tally, estimate, inv, simulate, tally
 from warner.designs import MECHANISMS, OPEN, Design, design_from_dict, design_from_json, load_design
 from warner.designs.draws import Compared
-from warner.designs.facts import Fuzzy
+from warner.designs.facts import LinearCombination
 
 LISTED: list[Any] = [mechanism for mechanism in OPEN.values() if issubclass(mechanism, Design)]
 DESIGNS = [design for mechanism in [*MECHANISMS.values(), *LISTED] for design in mechanism.examples()]
@@ -75,7 +75,7 @@ def law(design: Design) -> tuple[np.ndarray[Any, Any], list[list[Fraction]]]:
 def supports(design: Design) -> np.ndarray[Any, Any]:
     """Return what each possible report adds to the counts."""
     reports, _ = law(design)
-    return np.array([design.counted(reports[[place]]).counts for place in range(len(reports))])
+    return np.array([design.count(reports[[place]]).counts for place in range(len(reports))])
 
 
 def exact_law_of_columns(design: Design) -> list[list[Fraction]]:
@@ -91,7 +91,7 @@ def exact_law_of_columns(design: Design) -> list[list[Fraction]]:
 def exact_law_of_kinds(design: Design) -> list[list[Fraction]]:
     """Return the exact probability of each kind of report, after each answer."""
     reports, table = law(design)
-    kinds = [design.counted(reports[[place]]).histogram.argmax() for place in range(len(reports))]  # type: ignore[union-attr]
+    kinds = [design.count(reports[[place]]).histogram.argmax() for place in range(len(reports))]  # type: ignore[union-attr]
     assert design.report_types is not None
     return [
         [
@@ -130,7 +130,7 @@ def test_one_answer_by_itself_is_drawn_as_it_is_among_others(design: Design) -> 
 @every_design
 def test_draws_follow_the_likelihood_that_the_design_tells(design: Design) -> None:
     reports, table = law(design)
-    told = design.operator(reports)
+    told = design.likelihood(reports)
     assert told.shape == (design.k, len(reports))
     likelihood = np.array([told.forward(vertex) for vertex in np.eye(design.k)])
     drawn = np.array(table, dtype=float)
@@ -146,12 +146,12 @@ def test_draws_follow_the_likelihood_that_the_design_tells(design: Design) -> No
 def test_the_operator_of_the_columns_is_their_law(design: Design) -> None:
     if design.sufficient is None:
         with pytest.raises(ValueError, match="give the reports themselves"):
-            design.operator()
+            design.likelihood()
         return
     assert design.exclusive == (design.sufficient == "counts")
     law_of = exact_law_of_columns if design.exclusive else exact_law_of_kinds
     exact = np.array(law_of(design), dtype=float)
-    told = design.operator()
+    told = design.likelihood()
     assert_allclose([told.forward(vertex) for vertex in np.eye(design.k)], exact, atol=1e-15)
     assert_allclose(told.forward(np.eye(design.k)), exact, atol=1e-15)  # leading axes are kept
     assert_allclose(told.adjoint(np.eye(exact.shape[1])), exact.T, atol=1e-15)
@@ -212,7 +212,7 @@ def test_answers_are_alike_in_a_count_of_those_who_were_asked(design: Design) ->
         told = sum((x for x, one in zip(table[held], trials[:, answer], strict=True) if one), Fraction(0))
         ones = sum((x for x, one in zip(table[held], count[:, answer], strict=True) if one), Fraction(0))
         assert (told, ones) == (asked, asked * (p if held == answer else q))
-    if design.complete:
+    if design.exhaustive:
         assert design.counts_everybody == (asked == 1)
     assert alike.variance_of_absent == q * (1 - q) / (p - q) ** 2 / asked
 
@@ -221,7 +221,7 @@ def test_answers_are_alike_in_a_count_of_those_who_were_asked(design: Design) ->
 def test_the_probabilities_of_columns_are_as_reported(design: Design) -> None:
     exact = np.array(exact_law_of_columns(design), dtype=float)
     if design.alike is not None or design.sufficient == "counts":
-        assert_allclose(design.reported(np.eye(design.k)), exact, atol=1e-15)
+        assert_allclose(design.probabilities(np.eye(design.k)), exact, atol=1e-15)
 
 
 @every_design
@@ -236,8 +236,8 @@ def test_counting_adds_up_over_reports_amounts_and_groups(design: Design) -> Non
     reports, _ = law(design)
     rng = np.random.default_rng(1)
     rows = reports[rng.integers(len(reports), size=200)]
-    one_by_one = np.sum([design.counted(rows[[place]]).counts for place in range(200)], axis=0)
-    counts, n, histogram = design.counted(rows)
+    one_by_one = np.sum([design.count(rows[[place]]).counts for place in range(200)], axis=0)
+    counts, n, histogram = design.count(rows)
     assert_array_equal(counts, one_by_one)
     assert n == 200
     assert (histogram is None) == (design.report_types is None)
@@ -247,15 +247,15 @@ def test_counting_adds_up_over_reports_amounts_and_groups(design: Design) -> Non
         support = design.support_of(histogram)
         assert support is None or (support == counts).all()
     amounts = rng.integers(1, 5, size=200)
-    repeated = design.counted(np.repeat(rows, amounts, axis=0))
-    together = design.counted(rows, amounts)
+    repeated = design.count(np.repeat(rows, amounts, axis=0))
+    together = design.count(rows, amounts)
     assert_array_equal(together[0], repeated[0])
     assert together[1] == repeated[1]
     group = rng.integers(3, size=200)
     group[group == 1] = 2  # a group without reports
-    by_group, numbers, kinds = design.counted(rows, amounts, group=group, groups=3)
+    by_group, numbers, kinds = design.count(rows, amounts, group=group, groups=3)
     for place in range(3):
-        alone = design.counted(rows[group == place], amounts[group == place])
+        alone = design.count(rows[group == place], amounts[group == place])
         assert_array_equal(by_group[place], alone[0])
         assert numbers[place] == alone[1]
         assert kinds is None or (kinds[place] == alone.histogram).all()
@@ -313,7 +313,7 @@ def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: st
 @every_design
 @pytest.mark.parametrize("target", ["population", "realised"])
 def test_readouts_of_fuzzy_sets_are_unbiased_and_their_errors_right(design: Design, target: str) -> None:
-    if design.k < 3 or not design.complete:
+    if design.k < 3 or not design.exhaustive:
         return
     x = np.arange(design.k) / (design.k - 1)
     fuzzy = np.array([x, 4 * (x - 0.5) ** 2, np.sqrt(np.arange(1.0, design.k + 1)) % 1])
@@ -326,8 +326,8 @@ def test_readouts_of_fuzzy_sets_are_unbiased_and_their_errors_right(design: Desi
     if design.report_types is not None:
         kinds = n * (shares @ np.array(exact_law_of_kinds(design), dtype=float))[np.newaxis]
     numbers = np.array([[n]])
-    readout = design.readout(expected[np.newaxis], numbers, Fuzzy(fuzzy), target=target, histogram=kinds)
-    one_by_one = design.readout(added, np.ones((len(added), 1)), Fuzzy(fuzzy), target=target)
+    readout = design.readout(expected[np.newaxis], numbers, LinearCombination(fuzzy), target=target, histogram=kinds)
+    one_by_one = design.readout(added, np.ones((len(added), 1)), LinearCombination(fuzzy), target=target)
     assert readout.error is not None
     told = np.isfinite(readout.error[0])
     for place in np.flatnonzero(told):
@@ -354,12 +354,12 @@ def test_readouts_of_fuzzy_sets_are_unbiased_and_their_errors_right(design: Desi
 
 @every_design
 def test_mean_squares_of_scores_are_those_of_all_reports_after_each_answer(design: Design) -> None:
-    if design.k < 3 or not design.complete or not (design.alike or design.identified().all()):
+    if design.k < 3 or not design.exhaustive or not (design.alike or design.identified().all()):
         return
     x = np.arange(design.k) / (design.k - 1)
     added, (_, table) = supports(design), law(design)
     for fuzzy in (x, np.sqrt(np.arange(1.0, design.k + 1)) % 1):
-        one_by_one = design.readout(added, np.ones((len(added), 1)), Fuzzy(fuzzy[np.newaxis]))
+        one_by_one = design.readout(added, np.ones((len(added), 1)), LinearCombination(fuzzy[np.newaxis]))
         wanted = np.array(table, dtype=float) @ one_by_one.share()[:, 0] ** 2
         # Where reports are not at hand, and it matters which three answers they support, the average law must do.
         assert_allclose(design.mean_squares(fuzzy), wanted, rtol=0.1 if design.sufficient is None else 1e-9, atol=1e-14)
@@ -438,7 +438,7 @@ def test_what_is_ancillary_has_one_law_whatever_the_answer(design: Design) -> No
 def test_a_report_counts_for_so_many_answers_and_no_more(design: Design) -> None:
     sizes = supports(design).sum(axis=1)
     assert design.most_supported == sizes.max()
-    assert design.supported in {None, sizes.min()}
+    assert design.support_size in {None, sizes.min()}
 
 
 @every_design
@@ -492,7 +492,7 @@ def test_simulations_take_lists_and_reject_what_is_no_distribution(design: Desig
         [equal],
         1.0,
     ]
-    if design.complete:
+    if design.exhaustive:
         wrong.append([0.9, *first[1:]])
     else:
         assert design.simulate([0.9, *first[1:]], 7, rng=rng).shape == design.simulate(equal, 7, rng=rng).shape
@@ -579,7 +579,7 @@ def test_reports_are_written_read_and_counted_alike(design: Design) -> None:
     assert len(written) == len(answers)
     read = design.report_form.read(written)
     assert not read.status.any()
-    counts, n = design.counted(read.reports)[:2]
+    counts, n = design.count(read.reports)[:2]
     counted = tally(written, design)
     assert_array_equal(counted.counts, counts)
     assert counted.n == n == len(answers)
@@ -592,7 +592,7 @@ def test_the_whole_walk_from_answers_to_an_estimate(design: Design) -> None:
     counts = simulate.reports_of_population(shares, 5000, design, rng=np.random.default_rng(4))
     result = estimate(Tally(design, counts, n=5000))
     table = result.table()
-    if design.complete:
+    if design.exhaustive:
         assert_allclose(table["share"].sum(), 1, atol=1e-9)
     assert (table["low"] <= table["high"]).all()
     # Simultaneous intervals at 1 - 1e-6 hold the truth, whatever the design.

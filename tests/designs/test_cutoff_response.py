@@ -15,7 +15,7 @@ from scipy.stats import binom
 from references import reference
 from warner import CutoffResponse, RandomizedResponse, Tally, estimate, grid, plan
 from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.facts import Fuzzy, Prefixes
+from warner.designs.facts import CumulativeSets, LinearCombination
 from warner.inference.binomial import smallest_share
 from warner.inference.intervals import readout_limits
 from warner.inference.means import quantile_places
@@ -42,11 +42,11 @@ def test_a_yes_is_linear_in_the_number(design: CutoffResponse) -> None:
     memberships = np.array([line, [1 - u for u in line]], dtype=float)
     counts = np.arange(1, 2 * design.k - 1)[np.newaxis]
     n = counts.sum(keepdims=True).astype(float)
-    readout = design.readout(counts, n, Fuzzy(memberships))
+    readout = design.readout(counts, n, LinearCombination(memberships))
     assert readout.exact.all()
     assert readout.count[0].tolist() == [counts[0, 1::2].sum(), counts[0, ::2].sum()]
     assert_allclose(readout.share().sum(), 1)
-    realised = design.readout(counts, n, Fuzzy(memberships), target="realised")
+    realised = design.readout(counts, n, LinearCombination(memberships), target="realised")
     assert not realised.exact.any()
 
 
@@ -72,7 +72,7 @@ def test_the_distribution_function_is_covered_whatever_it_is(design: CutoffRespo
     # Summed over all counts, with the cut-offs that nobody was asked about: no tolerance but that of rounding.
     counts = all_counts(len(design.columns), n)
     logs = np.array([math.lgamma(n + 1) - sum(math.lgamma(c + 1) for c in row) for row in counts.tolist()])
-    readout = design.readout(counts, np.full((len(counts), 1), float(n)), Prefixes(design.k - 1))
+    readout = design.readout(counts, np.full((len(counts), 1), float(n)), CumulativeSets(design.k - 1))
     assert readout.exact.all()
     each, band = (readout_limits(readout, tail, "population") for tail in (0.05, 0.05 / (design.k - 1)))
     assert each.methods == ("clopper_pearson",)
@@ -85,7 +85,7 @@ def test_the_distribution_function_is_covered_whatever_it_is(design: CutoffRespo
         for tau in (0.3, 0.5, 0.9)
     }
     for shares in all_counts(design.k, 5) / 5:
-        law = np.exp(logs) * np.prod(design.operator().forward(shares) ** counts, axis=1)
+        law = np.exp(logs) * np.prod(design.likelihood().forward(shares) ** counts, axis=1)
         assert_allclose(law.sum(), 1)
         truth = shares.cumsum()
         held, jointly = ((ends.low <= truth[:-1] + 1e-9) & (truth[:-1] - 1e-9 <= ends.high) for ends in (each, band))
@@ -177,9 +177,9 @@ def test_readouts_beyond_what_a_matrix_can_hold() -> None:
     design = CutoffResponse(k, epsilon=1)
     shares = np.exp(-np.arange(k) / 700.0)
     shares /= shares.sum()
-    reported = design.operator().forward(shares)
+    reported = design.likelihood().forward(shares)
     assert_allclose(design.undone(reported)[:20], shares[:20], atol=1e-9)
-    assert_allclose(design.operator().adjoint(np.ones(2 * (k - 1))), np.ones(k))
+    assert_allclose(design.likelihood().adjoint(np.ones(2 * (k - 1))), np.ones(k))
 
 
 def test_gaps_are_distances_of_numbers_or_given() -> None:

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from warner import RandomizedResponse, inv
 from warner.designs import MECHANISMS, Design, Symmetry
-from warner.designs.facts import ChannelOperator, Nested, Prefixes, added_up, memberships, sizes_of, summed
+from warner.designs.facts import ChannelOperator, CumulativeSets, Nested, added_up, memberships, sizes_of, summed
 
 SYMMETRIC = [design for made in MECHANISMS.values() for design in made.examples() if design.symmetry is not None]
 
@@ -41,7 +41,7 @@ def test_the_order_by_total_error_is_the_same_in_every_population(shares: tuple[
 
 
 def test_sets_of_all_answers_up_to_each_are_prefixes() -> None:
-    values, sets = np.array([[3, 1, 4], [1, 5, 9]]), Prefixes(3)
+    values, sets = np.array([[3, 1, 4], [1, 5, 9]]), CumulativeSets(3)
     assert [list(members) for members in sets] == [[0], [0, 1], [0, 1, 2]]
     written_out = [list(members) for members in sets]
     assert_array_equal(sizes_of(sets), sizes_of(written_out))
@@ -64,7 +64,7 @@ def test_the_squares_of_an_operator_are_those_of_its_matrix_above_some_constants
     nearer = np.where(2 * matrix.mean(axis=0) <= matrix.min(axis=0) + matrix.max(axis=0), columns[0], columns[1])
     assert_allclose(operator.squares(weights), nearer.sum(axis=1))
     assert operator.possible() is not None
-    assert operator.operator() is operator
+    assert operator.likelihood() is operator
 
 
 def test_nested_sets_are_the_sets_one_by_one() -> None:

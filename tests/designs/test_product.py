@@ -62,7 +62,7 @@ def test_a_joint_report_has_the_product_of_the_probabilities() -> None:
     # Odds 3 : 1 among two and three answers: the truth has 3/4 * 3/5, two lies 1/4 * 1/5.
     design = Product([COIN, RandomizedResponse(["a", "b", "c"], odds=(3, 1))])
     assert design.domain == ("yes & a", "yes & b", "yes & c", "no & a", "no & b", "no & c")
-    table = design.operator().matrix()  # type: ignore[misc]
+    table = design.likelihood().matrix()  # type: ignore[misc]
     assert_allclose(table[0], np.array([9, 3, 3, 3, 1, 1]) / 20, rtol=1e-14)
     assert design.ratio == (1, 9)
     assert design.shown_epsilon() == "2.198"  # 2 ln 3 = 2.19722...
@@ -73,7 +73,7 @@ def test_a_joint_report_has_the_product_of_the_probabilities() -> None:
 def test_products_are_those_with_the_table_written_out(design: Product, seed: int) -> None:
     rng = np.random.default_rng(seed)
     table = kron([part.channel() for part in design.designs])  # type: ignore[attr-defined]
-    told = design.operator()
+    told = design.likelihood()
     shares, weights = rng.random((2, design.k)), rng.random((2, len(design.columns)))
     assert_allclose(told.forward(shares), shares @ table, rtol=1e-12, atol=1e-15)
     assert_allclose(told.adjoint(weights), weights @ table.T, rtol=1e-12, atol=1e-15)
@@ -156,7 +156,7 @@ def test_most_likely_joint_shares_are_certified_up_to_4096_cells(questions: int,
 
 def test_without_a_table_the_same_maximum_is_found() -> None:
     design = Product([RandomizedResponse(2, odds=(3, 1)) for _ in range(8)])
-    told = design.operator()
+    told = design.likelihood()
     counts = drawn(design, 2000, seed=1)
     bare = ChannelOperator(told.shape, told.forward, told.adjoint, squares=told.squares)
     fit, dense = channel_mle(counts, bare, gap=1e-9), channel_mle(counts, design)
@@ -174,7 +174,7 @@ def test_answers_that_look_alike_have_no_unique_joint_shares() -> None:
     assert not channel_mle([40, 60, 80, 20], design).unique
     # Where the table is too large, the same is found by products.
     wide = Product([alike, *([RandomizedResponse(2, odds=(3, 1))] * 10)])
-    assert wide.operator().matrix is None
+    assert wide.likelihood().matrix is None
     assert not channel_mle(drawn(wide, 1000, seed=2), wide).unique
     with pytest.raises(ValueError, match="linearly independent rows"):
         inv(drawn(wide, 1000, seed=2), wide)
@@ -226,7 +226,7 @@ def test_questions_may_be_products_themselves() -> None:
     assert nested.domain == flat.domain
     assert nested.ratio == flat.ratio
     shares = np.arange(8.0)
-    assert_allclose(nested.operator().forward(shares), flat.operator().forward(shares))
+    assert_allclose(nested.likelihood().forward(shares), flat.likelihood().forward(shares))
     assert design_from_dict(nested.to_dict()) == nested
     assert flat.among([0, 2]).questions == ("a", "c")
 

@@ -18,7 +18,7 @@ from references import reference
 from warner import CutoffResponse, RandomizedResponse, SquareWave, Tally, estimate, grid
 from warner.designs import design_from_dict
 from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.facts import Fuzzy, Nested, Prefixes
+from warner.designs.facts import CumulativeSets, LinearCombination, Nested
 from warner.designs.square_wave import best_width, mean_variance
 
 NUMBERS = reference("numbers")
@@ -54,7 +54,7 @@ def test_width_0_is_randomized_response() -> None:
     one, other = (design.draw(answers, np.random.default_rng(1).bytes) for design in (wave, response))
     assert_array_equal(one, other)
     counts = np.array([[5, 9, 2, 7, 11, 3]])
-    for sets in (None, [[0, 2]], Prefixes(5)):
+    for sets in (None, [[0, 2]], CumulativeSets(5)):
         both = [design.readout(counts, np.array([[37.0]]), sets) for design in (wave, response)]
         assert_allclose(both[0].share(), both[1].share())
         assert both[0].exact.all()
@@ -128,8 +128,8 @@ def test_closed_forms_of_runs_are_those_of_written_scores(design: Any, target: s
     k = design.k
     for closed, written in (
         (None, [[answer] for answer in range(k)]),
-        (Prefixes(k - 1), [range(end) for end in range(1, k)]),
-        (Prefixes(k), [range(end) for end in range(1, k + 1)]),
+        (CumulativeSets(k - 1), [range(end) for end in range(1, k)]),
+        (CumulativeSets(k), [range(end) for end in range(1, k + 1)]),
         (Nested(np.arange(k), np.array([1, k])), [range(1), range(k)]),
         (Nested(np.arange(k)[::-1], np.array([1, k - 1])), [[k - 1], range(1, k)]),
     ):
@@ -164,11 +164,11 @@ def test_readouts_beyond_what_a_matrix_can_hold() -> None:
     design = SquareWave(k, epsilon=1)
     shares = np.exp(-np.arange(k) / 700.0)
     shares /= shares.sum()
-    reported, n = design.operator().forward(shares), np.array([[1e14]])
+    reported, n = design.likelihood().forward(shares), np.array([[1e14]])
     counts = reported[np.newaxis] * n
     middle = np.array([np.arange(k) / (k - 1), np.abs(np.arange(k) - 2000) / k])
     for sets, truth in (
-        (Fuzzy(middle), middle @ shares),
+        (LinearCombination(middle), middle @ shares),
         ([list(range(1000)), [17]], [shares[:1000].sum(), shares[17]]),
     ):
         readout = design.readout(counts, n, sets)

@@ -172,7 +172,7 @@ def test_sizes_are_counted_with_the_reports() -> None:
     design = UnaryEncoding(10, epsilon=1)
     reports = design.draw(np.arange(1000) % 10, np.random.default_rng(1).bytes)
     sizes = design.supports(reports).sum(axis=1)
-    assert_array_equal(design.counted(reports).histogram, np.bincount(sizes, minlength=11))
+    assert_array_equal(design.count(reports).histogram, np.bincount(sizes, minlength=11))
     made = tally(reports, design, codes=True)
     assert_array_equal(made.histogram, np.bincount(sizes, minlength=11))
     assert made.histogram @ np.arange(11) == made.counts.sum()
@@ -219,14 +219,14 @@ def test_estimates_from_counts_and_from_reports_match_the_reference() -> None:
     assert design.odds == tuple(case["odds"])
     sets = [np.isin(np.arange(4), members) for members in case["supports"]]
     reports, times = np.packbits(sets, axis=1), np.array(case["multiplicity"])
-    counts, n, sizes = design.counted(reports, times)
+    counts, n, sizes = design.count(reports, times)
     assert counts.tolist() == case["support_counts"]
     assert sizes is not None
     assert sizes.sum() == n
     for estimator in (inv, inv_p, inv_n):
         wanted = [float(Fraction(share)) for share in case[estimator.__name__]]
         assert_allclose(estimator(counts, design, n=n), wanted, atol=1e-15)
-    assert_allclose(channel_mle(times, design.operator(reports)).shares, [float(x) for x in case["mle"]], atol=1e-9)
+    assert_allclose(channel_mle(times, design.likelihood(reports)).shares, [float(x) for x in case["mle"]], atol=1e-9)
 
 
 def test_simulated_counts_have_their_exact_joint_law() -> None:

@@ -188,8 +188,8 @@ def test_the_evidence_of_several_designs_is_that_of_their_joint_channel() -> Non
 
 def test_an_operator_is_known_by_its_products_alone() -> None:
     design = random_channel(np.random.default_rng(1), 3, 4)
-    operator = design.operator()
-    assert operator.operator() is operator
+    operator = design.likelihood()
+    assert operator.likelihood() is operator
     assert (operator.k, operator.columns, operator.symmetry, operator.exclusive) == (3, range(4), None, True)
     assert np.all(operator.possible())
     with pytest.raises(ValueError, match=r"shares must have the shape of counts, \(2, 3\), but got \(3,\)"):

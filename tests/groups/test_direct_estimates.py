@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from cases import COIN, KUK, NINE, PAIRS, THREE
 from warner import RandomizedResponse, Tally, estimate_groups, pool
-from warner.designs.facts import Fuzzy
+from warner.designs.facts import LinearCombination
 from warner.groups.fay_herriot import DirectEstimates, direct_estimates, direct_sum
 from warner.simulate import reports_of_population
 
@@ -85,7 +85,8 @@ def test_the_variance_of_a_mean_is_that_within_groups() -> None:
     n, means = counts.sum(axis=1), counts @ scores / counts.sum(axis=1)
     within = (counts * (scores - means[:, np.newaxis]) ** 2).sum() / (counts.sum() - 3)
     direct = direct_sum(
-        Tally(survey, counts, by=("region",), groups=(("a",), ("b",), ("c",))), Fuzzy(memberships[np.newaxis])
+        Tally(survey, counts, by=("region",), groups=(("a",), ("b",), ("c",))),
+        LinearCombination(memberships[np.newaxis]),
     )
     assert_allclose(direct.share, means, rtol=1e-12)
     for spread in (0.0, 0.3):  # however much the groups differ

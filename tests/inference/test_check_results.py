@@ -119,7 +119,7 @@ def test_fakes_that_are_sets_move_many_shares_at_once(design: Any) -> None:
         reports = design.draw(answers, rng.bytes)
         for estimator in farthest:
             before, after = (
-                estimator(design.counted(part).counts, design, n=n) for part in (reports[:n], reports[fakes:])
+                estimator(design.count(part).counts, design, n=n) for part in (reports[:n], reports[fakes:])
             )
             moved = np.abs(after - before)
             farthest[estimator] = max(farthest[estimator], float(moved.max()))

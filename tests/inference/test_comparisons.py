@@ -185,7 +185,7 @@ def test_equality_is_mcnemars_test_on_reports_that_support_one_of_two(
     monkeypatch.setattr("warner.inference.comparisons.MOST_REPORTS", 0)  # as if they were many: normal intervals
     rng = np.random.default_rng(7)
     reports = design.draw(rng.integers(2, size=300), rng.bytes)
-    support = design.counted(reports, group=np.arange(300), groups=300).counts > 0
+    support = design.count(reports, group=np.arange(300), groups=300).counts > 0
     first, second = ((support[:, i] & ~support[:, 1 - i]).sum() for i in (0, 1))
     found = compare(whole(design, reports), design.domain[0], design.domain[1], Confidence())
     assert found.test == "exact"
@@ -241,7 +241,7 @@ def test_differences_from_whole_reports_cover(target: str) -> None:
 def test_weights_make_a_test_on_whole_reports_approximate() -> None:
     reports = np.packbits([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]], axis=1)
     weights = np.array([1.0, 2.0, 1.5, 0.5])
-    counts, n, _ = PAIRS.counted(reports, weights)
+    counts, n, _ = PAIRS.count(reports, weights)
     kept = StoredReports.in_memory(ReportBlock(reports, weights))
     found = compare(Tally(PAIRS, counts, n=n, squares=float(weights @ weights), kept=kept), "a", "b", Confidence())
     assert found.test == "approximate"
@@ -644,7 +644,7 @@ def test_single_people_are_not_called_different_because_their_scores_are(design:
         ]
     )
     for shares in (np.eye(design.k)[0], np.eye(design.k)[1], np.full(design.k, 1 / design.k)):
-        law = design.reported(shares)
+        law = design.probabilities(shares)
         errors = np.einsum("i,ijk,j->k", law, p_values < 0.05, law)
         assert errors.max() < 0.07
 

@@ -19,7 +19,7 @@ from warner.inference.differences import domains_apart
 from warner.inference.intervals import Confidence, limits
 
 if TYPE_CHECKING:
-    from warner.designs.facts import Drawn, Readout
+    from warner.designs.facts import Drawn, SamplingModel
 
 CASES = reference("small_domains")["cases"]
 
@@ -44,7 +44,7 @@ def stratified(domains: list[tuple[int, int]], strata: int, sample: int = 400) -
     return {"y": reports, "g": names + [-1] * rest, "h": [row % strata for row in range(sample)]}
 
 
-def shown(counted: Any, groups: Any) -> tuple[Readout, Drawn]:
+def shown(counted: Any, groups: Any) -> tuple[SamplingModel, Drawn]:
     """Return how the share of yes shows in some groups."""
     found = counted.readout(groups, [[0]])
     assert found.drawn is not None

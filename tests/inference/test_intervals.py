@@ -17,7 +17,7 @@ from cases import FORCED, HALF, KUK, LOADED
 from tables import clopper_pearson, grouped, whole
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, estimate, pool, simulate
 from warner.designs import MECHANISMS
-from warner.designs.facts import Prefixes
+from warner.designs.facts import CumulativeSets
 from warner.designs.product import Product
 from warner.inference.binomial import Binomial, share_interval
 from warner.inference.intervals import Confidence, interval, limits
@@ -280,7 +280,7 @@ def test_all_answers_together_are_everybody(design: Any, target: str) -> None:
     reports = Tally(design, counts, n=np.full(2, people.sum()), by=("g",), groups=((1,), (2,)))
     whole = interval(reports, list(design.domain), Confidence(target=target))
     assert_array_equal([whole.low, whole.high], [[1, 1], [1, 1]])
-    ends = limits(reports, Confidence(target=target), sets=Prefixes(design.k))
+    ends = limits(reports, Confidence(target=target), sets=CumulativeSets(design.k))
     assert_array_equal([ends.low[:, -1], ends.high[:, -1], ends.error[:, -1]], [[1, 1], [1, 1], [0, 0]])
 
 
@@ -499,7 +499,7 @@ def test_cumulative_intervals_at_once_are_corrected_for_those_that_are_not_known
 def test_intervals_hold_all_at_once_in_every_enumerated_survey(k: int, n: int, odds: tuple[int, int]) -> None:
     design, tables = RandomizedResponse(k, odds=odds), all_tables(k, n)
     tally = grouped(design, tables)
-    for sets in (None, Prefixes(k)):
+    for sets in (None, CumulativeSets(k)):
         ends = limits(tally, Confidence(0.9, simultaneous=True), sets=sets)
         least = 1.0
         for truth in all_tables(k, 8) / 8:

@@ -287,7 +287,7 @@ def test_all_say_the_same_if_they_have_very_many_reports(name: str) -> None:
     rows = []
     for design in designs:
         law = (
-            design.operator().forward(np.eye(4))
+            design.likelihood().forward(np.eye(4))
             if design.symmetry is None
             else design.q + design.symmetry.gain * np.eye(4)
         )

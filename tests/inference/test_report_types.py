@@ -115,7 +115,7 @@ def test_reports_that_fit_fail_as_rarely_as_the_level_says(design: Any, share: f
     shares = np.array([share, 1 - share])
     law = np.array(design.report_type_bounds().most)
     if design.sufficient == "histogram":
-        law = shares @ np.array([design.operator().forward(vertex) for vertex in np.eye(2)])
+        law = shares @ np.array([design.likelihood().forward(vertex) for vertex in np.eye(2)])
     found, chances = [], []
     for histogram in histograms(n, kinds):
         chances.append(factorial(n) / prod(map(factorial, histogram)) * prod(law**histogram))
@@ -162,7 +162,7 @@ def test_too_much_noise_shows_in_the_sizes_and_nowhere_else() -> None:
     assert p_values(found)["possible range"] == 1  # support between what nobody and everybody would give
     assert p_values(found)["known law"] < 1e-20
     # Without the sizes nobody can tell
-    counts, n, _ = BITS.counted(reports)
+    counts, n, _ = BITS.count(reports)
     assert check(Tally(BITS, counts, n=n)).fits
     assert doubt(Tally(BITS, counts, n=n)) == ""
     assert "the set sizes are smaller or larger than the noise makes them" in doubt(found.tally)
@@ -277,7 +277,7 @@ def test_what_people_read_of_kinds() -> None:
 
 
 def test_without_a_histogram_there_is_one_test() -> None:
-    counts, n, _ = PLANE.counted(np.arange(13).repeat(20))
+    counts, n, _ = PLANE.count(np.arange(13).repeat(20))
     found = check(Tally(PLANE, counts, n=n))
     assert [test.name for test in found.tests] == ["possible range"]
     assert found.findings[0].misfit_kinds is None

@@ -122,7 +122,7 @@ def test_sizes_and_recommendations_against_the_reference(case: dict[str, Any]) -
         assert getattr(compared.design(), "size", None) == wanted["size"]
         return
     (found,) = (one for one in compared.candidates if one.name == "subset selection")
-    assert found.design.supported == wanted["size"]
+    assert found.design.support_size == wanted["size"]
     assert_allclose(found.criterion, wanted.get("total_error", wanted.get("variance")), rtol=case["tolerance"])
     made = plan(
         given["k"], mechanism="subset selection", epsilon=given["epsilon"], people=100, share=given.get("share")

@@ -21,7 +21,7 @@ import warner
 from references import reference
 from tables import grouped
 from warner import CutoffResponse, RandomizedResponse, SquareWave, SubsetSelection, Tally, UnaryEncoding, grid
-from warner.designs.facts import Fuzzy
+from warner.designs.facts import LinearCombination
 from warner.planning.number_precision import noise_of_distribution, noise_of_mean, worst_population
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def exact_variance(design: Design, shares: list[Fraction]) -> Fraction:
     """Return the variance of one report of the unbiased mean, in fractions, by least squares."""
     matrix = [[Fraction(int(w), design.as_channel().total) for w in row] for row in design.as_channel().weights]
     x = values(design)
-    u = Fuzzy(((x - x.min()) / np.ptp(x))[np.newaxis])
+    u = LinearCombination(((x - x.min()) / np.ptp(x))[np.newaxis])
     columns = len(matrix[0])
     scores = [
         Fraction(float(design.readout(np.eye(columns)[[j]], np.ones((1, 1)), u).share()[0, 0])).limit_denominator(10**7)

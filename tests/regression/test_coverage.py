@@ -46,7 +46,7 @@ def shares_of(b: Any, model: str, x: Any) -> Any:
 
 
 def sample(design: Any, n: int, shares: Any, model: str, rng: Any) -> Regression:
-    table = design.operator().matrix()
+    table = design.likelihood().matrix()
     counts = np.array([rng.multinomial(n, probabilities) for probabilities in shares @ table])
     columns = [np.repeat(GRID[:, i], counts.shape[1]) for i in (1, 2)]
     people: dict[str, Any] = {

@@ -25,7 +25,7 @@ def rows_of(design: Design, *, in_table: bool) -> tuple[Observations, np.ndarray
     reports, exact = law(design)
     probabilities = np.array(exact, dtype=float)
     n = probabilities.shape[1]
-    matrix = design.operator(reports).matrix
+    matrix = design.likelihood(reports).matrix
     assert matrix is not None
     likelihood = np.ascontiguousarray(matrix().T)
     one = np.ones(n)

@@ -20,7 +20,7 @@ import warner
 from references import reference
 from warner import BitFlips, Channel, OpenDomain, RandomizedResponse, SquareWave, UnaryEncoding
 from warner.designs.closed_list import ClosedList
-from warner.designs.facts import Fuzzy
+from warner.designs.facts import LinearCombination
 from warner.designs.open_values import WholeNumbers
 from warner.inference.differences import domains_apart
 from warner.inference.intervals import Confidence, limits
@@ -199,7 +199,7 @@ def test_the_formula_is_that_over_people(*, whole: bool, finite: bool, clustered
         "set": (counted.readout(None, [[0, 2]]), z[:, 0] + z[:, 2], z[:, 0] + z[:, 2], 0),
         "difference": (counted.readout(None, [[0]], minus=[[1]]), z[:, 0] - z[:, 1], z[:, 0] + z[:, 1], 0),
         "mean": (
-            counted.readout(None, Fuzzy(np.array([[0.0, 0.25, 1.0]]))),
+            counted.readout(None, LinearCombination(np.array([[0.0, 0.25, 1.0]]))),
             0.25 * z[:, 1] + z[:, 2],
             0.0625 * z[:, 1] + z[:, 2],
             0,
@@ -446,7 +446,7 @@ def test_coverage_of_means_and_of_their_differences_between_domains(*, replicate
         drawn = {"weights": "w", "replicates": "rw*", "scale": 11 / 12}
     for _ in range(runs):
         part = rng.beta(0.4 * 9, 0.6 * 9, 12)[:, np.newaxis]
-        reports = [design.operator().forward(shares) for shares in part * many + (1 - part) * few]
+        reports = [design.likelihood().forward(shares) for shares in part * many + (1 - part) * few]
         data = {
             "report": np.concatenate([rng.choice(design.columns, 25, p=p / p.sum()) for p in reports]),
             "school": school,
@@ -552,7 +552,7 @@ def test_whom_the_device_asks_is_chance_that_a_census_does_not_take_away(design:
 def test_differences_of_answers_that_some_are_asked_about_have_the_noise_of_all() -> None:
     design = BitFlips(5, odds=(9, 1), size=1)
     reports, numbers = expected_reports(design, (1000, 600, 400, 0, 0))
-    counts = design.counted(reports, np.array(numbers)).counts[np.newaxis]
+    counts = design.count(reports, np.array(numbers)).counts[np.newaxis]
     asked = LinearScores(design, [[0]], [[1]])
     assert_allclose(asked.squared_shares(counts, np.array([[2000.0]])), 1600)
     assert_allclose(LinearScores(design, [[0]]).squared_shares(counts, np.array([[2000.0]])), 1000 / 5)

@@ -709,7 +709,7 @@ def costs_of(design: Product, marginals: list[Array], people: float) -> tuple[Co
     share = square = 1.0
     costs = []
     for number, ((_, part), marginal) in enumerate(zip(parts_of(design), marginals, strict=True), 1):
-        reported = part.operator().forward(marginal)
+        reported = part.likelihood().forward(marginal)
         share *= float(marginal[0])
         square *= float(reported @ part.inverse()[:, 0] ** 2) if part.identified()[0] else math.inf
         error, direct = math.sqrt(max(square - share**2, 0.0)), math.sqrt(share * (1 - share))

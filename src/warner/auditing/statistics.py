@@ -186,7 +186,7 @@ def statistics_of(design: Design, answers: Integers, learnt: Sequence[Counts]) -
     """
     verb = "are" if design.exclusive else "support"
     counted = Statistic(
-        lambda reports: design.counted(reports).counts,
+        lambda reports: design.count(reports).counts,
         lambda values: f"{verb} {_listed(design.columns, values)}",
         design.exclusive,
         _law_of_columns(design),
@@ -243,12 +243,12 @@ def _of_texts(verb: str, look: Callable[[str], Any], texts: list[str]) -> Statis
 def _law_of_columns(design: Design) -> Callable[[int], Array] | None:
     if design.alike is None and design.sufficient != "counts":
         return None
-    return lambda answer: design.reported(_units(design.k, np.array([answer])))[0]
+    return lambda answer: design.probabilities(_units(design.k, np.array([answer])))[0]
 
 
 def _law(design: Design) -> Callable[[int], Array]:
     """Give the probability of each column, or of each kind, after an answer."""
-    return lambda answer: design.operator().forward(_units(design.k, np.array([answer])))[0]
+    return lambda answer: design.likelihood().forward(_units(design.k, np.array([answer])))[0]
 
 
 def _units(k: int, answers: Integers) -> Array:
@@ -265,7 +265,7 @@ def _report_types(design: Design) -> Statistic:
     types: Any = design.report_types
 
     def count(reports: Counts) -> Counts:
-        histogram = design.counted(reports).histogram
+        histogram = design.count(reports).histogram
         assert histogram is not None
         return histogram
 
@@ -285,14 +285,14 @@ def _comparisons(design: Design, answers: Integers) -> Statistic:
     pairs = [(i, j) for i in range(len(answers)) for j in range(len(answers)) if i != j]
     ahead, behind = np.array(pairs).T
     units = _units(design.k, answers)
-    table = design.operator().forward(units) if design.sufficient == "histogram" else None
+    table = design.likelihood().forward(units) if design.sufficient == "histogram" else None
 
     def count(reports: Counts) -> Counts:
         counts = np.zeros(len(pairs), dtype=np.int64)
         step = max(1, LIKELIHOODS_AT_ONCE // (design.k if table is None else len(answers)))
         for start in range(0, len(reports), step):
             part = reports[start : start + step]
-            likelihood = design.operator(part).forward(units) if table is None else table[:, part]
+            likelihood = design.likelihood(part).forward(units) if table is None else table[:, part]
             counts += (likelihood[ahead] > LIKELIER_FACTOR * likelihood[behind]).sum(axis=1)
         return counts
 

@@ -7,7 +7,7 @@ Its files::
 
     registry     the mechanisms there are: of this package, of others, and registered ones
     contract           Design: what the rest of the program may ask of a device for a list of answers
-    facts        what a design tells: Symmetry, Readout, Bounds, ChannelOperator
+    facts        what a design states: Symmetry, SamplingModel, ProbabilityBounds, ChannelOperator
     symmetric          designs whose reports support sets of answers: counts, likelihood and readouts for all of them
     ordered            what designs for numbers and other ordered answers share: unbiased scores, the nearest answer
     bit_vectors  what designs share whose reports are bits, one for each answer
@@ -47,7 +47,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from warner.designs.contract import FORMAT, Design, Device, listed_design
-from warner.designs.facts import Bounds, ChannelOperator, Readout, Symmetry
+from warner.designs.facts import ChannelOperator, ProbabilityBounds, SamplingModel, Symmetry
 from warner.designs.registry import BuiltIn, Mechanism, Registry, at
 from warner.designs.symmetric import Symmetric
 from warner.documents import Document, loaded, parsed
@@ -103,7 +103,6 @@ __all__ = [
     "OPEN",
     "REPEATED_DESIGNS",
     "BitFlips",
-    "Bounds",
     "Channel",
     "ChannelOperator",
     "CutoffResponse",
@@ -113,10 +112,11 @@ __all__ = [
     "Memo",
     "Memoized",
     "OpenDomain",
+    "ProbabilityBounds",
     "Product",
     "ProjectiveGeometry",
     "RandomizedResponse",
-    "Readout",
+    "SamplingModel",
     "SquareWave",
     "SubsetSelection",
     "Symmetric",

@@ -53,11 +53,11 @@ from warner.designs.exact import refuse_wide
 from warner.designs.facts import (
     NOBODY,
     Alike,
-    Bounds,
     ChannelOperator,
-    Fuzzy,
-    Readout,
-    Sums,
+    Counted,
+    LinearCombination,
+    ProbabilityBounds,
+    SamplingModel,
     contrast_moments,
     sizes_of,
     summed,
@@ -196,7 +196,7 @@ class BitFlips(FromOdds):
         return self.size == self.k
 
     @property
-    def supported(self) -> int:
+    def support_size(self) -> int:
         """Each report is counted for each answer that it asks about: as a one or as a zero."""
         return self.size
 
@@ -230,17 +230,17 @@ class BitFlips(FromOdds):
             cls(5, odds=(2, 1), size=3),
         )
 
-    def reported(self, shares: Array) -> Array:
+    def probabilities(self, shares: Array) -> Array:
         """Give the probability of a one and of a zero for each answer."""
         alike, everybody = self.alike, shares.sum(axis=-1, keepdims=True)
         ones = float(alike.q) * everybody + alike.gain * shares
         return np.asarray(float(alike.asked) * np.concatenate([ones, everybody - ones], axis=-1))
 
-    def bounds(self) -> Bounds:
+    def bounds(self) -> ProbabilityBounds:
         """Give the range of a one, then of a zero, for each answer."""
         p, q, asked = self.alike
         least, most = ((low, 1 - high) for low, high in ((q, p), (p, q)))
-        return Bounds(*(np.repeat([float(asked * part) for part in side], self.k) for side in (least, most)))
+        return ProbabilityBounds(*(np.repeat([float(asked * part) for part in side], self.k) for side in (least, most)))
 
     def identified(self) -> Mask:
         """Tell that reports tell all shares."""
@@ -290,24 +290,24 @@ class BitFlips(FromOdds):
         np.put_along_axis(ones, self.places(asked) if places is None else places, bits, axis=1)
         return np.hstack([asked, np.packbits(ones, axis=1)])
 
-    def counted(
+    def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Sums:
+    ) -> Counted:
         """Count ones and zeros of each answer, and the reports; see `Design.counted`."""
         sums, n = bit_sums(reports, amounts, group, groups)
         half = sums.shape[-1] // 2
         asked, ones = sums[:, : self.k], sums[:, half : half + self.k]
         counts = np.concatenate([ones, np.maximum(asked - ones, 0)], axis=-1)  # of weights, up to rounding
-        return Sums(counts[0], n[0]) if group is None else Sums(counts, n)
+        return Counted(counts[0], n[0]) if group is None else Counted(counts, n)
 
     def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population: multinomial where a report is one bit."""
         if not self.exclusive:
             return super().draw_counts(shares, n, rng=rng, size=size)
-        reported = self.reported(shares)
+        reported = self.probabilities(shares)
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
-    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the likelihoods: three levels, 1 for answers whose bit is 1, t/s where not asked, its square for 0."""
         k = self.k
         if reports is None:
@@ -347,22 +347,24 @@ class BitFlips(FromOdds):
 
         return ChannelOperator(
             (k, 2 * k),
-            self.reported,
+            self.probabilities,
             adjoint,
-            (lambda: self.reported(np.eye(k))) if k <= LARGEST_CHANNEL else None,
+            (lambda: self.probabilities(np.eye(k))) if k <= LARGEST_CHANNEL else None,
             lambda w: (gain / k) ** 2 * (w[..., :k] + w[..., k:]),
         )
 
     # How shares show
 
-    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
+    def sampling_model(
+        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
+    ) -> SamplingModel:
         """Say how shares show: binomially for an answer, and for all but one; else in scores, see the head."""
         sets, minus, target = estimand
         ones, zeros = counts[..., : self.k], counts[..., self.k :]
         if sets is None:
             return self._binomial(ones, zeros)
         evidence = ones - self.q * (ones + zeros)
-        if isinstance(sets, Fuzzy):
+        if isinstance(sets, LinearCombination):
             return self._fuzzy(evidence, n, sets, target)
         sizes, others = sizes_of(sets), np.zeros(len(sets), dtype=np.int64) if minus is None else sizes_of(minus)
         single, but_one = sizes == 1, (sizes == self.k - 1) & (sizes > 1)
@@ -386,14 +388,14 @@ class BitFlips(FromOdds):
         squares = sizes + others - (sizes - others) ** 2 / self.k
         error = np.sqrt(self._variance(squares, mean, square, target) / n)
         scores = self._scores(sizes) if minus is None else None
-        return replace(own, exact=binomial).else_scores(n, share, error, scores)
+        return replace(own, exact=binomial).with_scores_where_not_binomial(n, share, error, scores)
 
-    def _binomial(self, ones: Counts, zeros: Counts) -> Readout:
+    def _binomial(self, ones: Counts, zeros: Counts) -> SamplingModel:
         """Say how shares show in the bits of those who were asked; what nobody was asked about may be anything."""
         trials = np.asarray(ones + zeros, dtype=np.float64)
         nobody, middle = trials == 0, self.q + self.alike.gain / self.k
         count = np.where(nobody, NOBODY * middle, ones)
-        return Readout(count, np.where(nobody, NOBODY, trials), self.q, self.alike.gain, np.True_)
+        return SamplingModel(count, np.where(nobody, NOBODY, trials), self.q, self.alike.gain, np.True_)
 
     def _variance(self, squares: Array, mean: Array, square: Array, target: str) -> Array:
         """Give the variance of the score of one report, by the sum of squared weights and their moments among people.
@@ -404,7 +406,7 @@ class BitFlips(FromOdds):
         asked = float(self.alike.asked)
         return np.asarray(noise + (square / asked - mean**2 if target == "population" else square * (1 / asked - 1)))
 
-    def _fuzzy(self, evidence: Array, n: Array, sets: Fuzzy, target: str) -> Readout:
+    def _fuzzy(self, evidence: Array, n: Array, sets: LinearCombination, target: str) -> SamplingModel:
         """Say how the shares of fuzzy sets show: by the weights u - mean(u), whose sum is zero."""
         level, worth = sets.memberships.mean(axis=-1), self.leverage()
         weights = sets.memberships - level[:, np.newaxis]
@@ -419,7 +421,7 @@ class BitFlips(FromOdds):
         ends = (np.sort(end, axis=-1) for end in self._of_bits(weights))
         lowest, highest = next(ends)[:, : self.size], next(ends)[:, self.k - self.size :]
         scores = level + worth * lowest.sum(axis=-1), level + worth * highest.sum(axis=-1)
-        return Readout(n * share, n, 0.0, 1.0, np.zeros(len(sets), dtype=bool), np.sqrt(variance / n), scores)
+        return SamplingModel(n * share, n, 0.0, 1.0, np.zeros(len(sets), dtype=bool), np.sqrt(variance / n), scores)
 
     def _of_bits(self, weights: Array) -> tuple[Array, Array]:
         """Give the least and the most that one bit adds, for an answer of this weight."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.designs.bits import BitCounter, Incidence, set_bits
-from warner.designs.facts import ChannelOperator, Sums, added_up
+from warner.designs.facts import ChannelOperator, Counted, added_up
 from warner.designs.report_forms import BitForm
 from warner.designs.symmetric import Symmetric
 
@@ -44,9 +44,9 @@ class PackedSupport(Symmetric):
         """Give the type of each report, by its place in `report_types`; None where there are none."""
         return None
 
-    def counted(
+    def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Sums:
+    ) -> Counted:
         """Count how often each answer was supported, the reports, and those of each type; see `Design.counted`."""
         if group is None and amounts is None:
             return self._counted_at_once(reports)
@@ -57,9 +57,9 @@ class PackedSupport(Symmetric):
             number = len(self.report_types)
             histogram = added_up(types if group is None else types + number * group, amounts, groups * number)
             histogram = histogram if group is None else histogram.reshape(groups, number)
-        return Sums(counts[0], n[0], histogram) if group is None else Sums(counts, n, histogram)
+        return Counted(counts[0], n[0], histogram) if group is None else Counted(counts, n, histogram)
 
-    def _counted_at_once(self, reports: Counts) -> Sums:
+    def _counted_at_once(self, reports: Counts) -> Counted:
         """Count reports once each, a block at a time: its types and its bits, while it is in the cache."""
         counter, number = BitCounter(reports.shape[1]), 0 if self.report_types is None else len(self.report_types)
         histogram = np.zeros(number, dtype=np.int64)
@@ -68,12 +68,12 @@ class PackedSupport(Symmetric):
             if (types := self.types_of(reports[block])) is not None:
                 histogram += np.bincount(types, minlength=number)
             counter.add(reports[block])
-        return Sums(counter.total()[: self.k], np.array(len(reports))[()], histogram if number else None)
+        return Counted(counter.total()[: self.k], np.array(len(reports))[()], histogram if number else None)
 
-    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the likelihoods of these reports: b for every answer, and a - b more for those that each supports."""
         if reports is None:
-            return super().operator()
+            return super().likelihood()
         a, b = (float(part) / max(self.odds) for part in self.odds)
         incidence, k = Incidence(reports), self.k
 

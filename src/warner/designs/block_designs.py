@@ -37,7 +37,7 @@ import numpy as np
 
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, PEOPLE_AT_ONCE, checked_people, checked_shares
-from warner.designs.facts import Bounds, ChannelOperator, Fuzzy, Sums, Symmetry, memberships
+from warner.designs.facts import ChannelOperator, Counted, LinearCombination, ProbabilityBounds, Symmetry, memberships
 from warner.designs.finite_geometry import is_prime, next_prime, primes_up_to
 from warner.designs.histograms import uniform_histograms
 from warner.designs.report_forms import LabelForm
@@ -132,7 +132,7 @@ class BlockDesign(OddsDesign):
         return (self.blocks.total(*self.odds),)
 
     @property
-    def supported(self) -> int | None:
+    def support_size(self) -> int | None:
         """The size of the blocks; None where it varies: among blocks, or because some points are no answers."""
         points, number, with_one = self.blocks[:3]
         return points * with_one // number if points == self.k else None
@@ -170,9 +170,9 @@ class BlockDesign(OddsDesign):
         support = self.sums_around(whole)[..., : self.k].astype(np.float64)
         return np.asarray(np.ldexp(support, exponent - WEIGHT_BITS))
 
-    def counted(
+    def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Sums:
+    ) -> Counted:
         """Count the reports of each kind, and how often each answer is supported by them; see `Design.counted`."""
         number = self.blocks.number
         place = reports if group is None else reports + group * number
@@ -184,7 +184,7 @@ class BlockDesign(OddsDesign):
         if group is not None:
             histogram = histogram.reshape(groups, number)
         n = histogram.sum(axis=-1)
-        return Sums(self.support_of(histogram), n, None if self.exclusive else histogram)
+        return Counted(self.support_of(histogram), n, None if self.exclusive else histogram)
 
     @cached_property
     def _sizes(self) -> Integers:
@@ -196,12 +196,12 @@ class BlockDesign(OddsDesign):
         more = [(0, 0)] * (weights.ndim - 1) + [(0, self.blocks.points - self.k)]
         return self.sums_within(np.pad(weights, more))
 
-    def report_type_bounds(self) -> Bounds | None:
+    def report_type_bounds(self) -> ProbabilityBounds | None:
         """Give b/M and a/M; of blocks that hold none of the answers, or all of them, the same on both sides."""
         if self.exclusive:
             return None
         a, b = self._levels
-        return Bounds(np.where(self._sizes == self.k, a, b), np.where(self._sizes == 0, b, a))
+        return ProbabilityBounds(np.where(self._sizes == self.k, a, b), np.where(self._sizes == 0, b, a))
 
     @property
     def _levels(self) -> tuple[float, float]:
@@ -209,10 +209,10 @@ class BlockDesign(OddsDesign):
         (a, b), total = self.odds, self.blocks.total(*self.odds)
         return a / total, b / total
 
-    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the likelihoods: of these reports, or the channel over all possible reports, as sums over blocks."""
         if reports is not None or self.exclusive:
-            return super().operator(reports)
+            return super().likelihood(reports)
         a, b = self._levels
         telling = (self._sizes < self.k).astype(np.float64)  # a block of all answers has no least one to rise above
         k, number = self.k, self.blocks.number
@@ -284,7 +284,7 @@ class BlockDesign(OddsDesign):
 
     def mean_squares(self, memberships: Array) -> Array:
         """Give the mean square of the score of a report given each answer: it depends on which points these are."""
-        ((_, given),) = self._given_each(Fuzzy(memberships[np.newaxis]))
+        ((_, given),) = self._given_each(LinearCombination(memberships[np.newaxis]))
         return np.asarray(given[0] / self.symmetry.gain**2 + memberships**2)
 
     def _weighted_support(self, sets: Sets, minus: Sets | None) -> Iterator[tuple[range, Array, Array]]:
@@ -349,7 +349,7 @@ class BlockDesign(OddsDesign):
 
     def _deniable(self) -> str:
         members = self.k * self.blocks.with_one / self.blocks.number
-        return deniability(self, members, constant=bool(self.supported))
+        return deniability(self, members, constant=bool(self.support_size))
 
     @abstractmethod
     def _stands_for(self) -> str:

@@ -27,7 +27,14 @@ import numpy as np
 from warner.designs.contract import INVERSE_TOLERANCE, Design, listed_design, revealed
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import TOTAL_LIMIT, is_decimal, refuse_wide
-from warner.designs.facts import BinomialReports, ChannelOperator, Fuzzy, Prefixes, Readout, memberships
+from warner.designs.facts import (
+    BinomialReports,
+    ChannelOperator,
+    CumulativeSets,
+    LinearCombination,
+    SamplingModel,
+    memberships,
+)
 from warner.designs.labels import LABELS_LISTED, canonical, first_and_last, labels_from_json, labels_to_json, listed
 from warner.designs.matrices import whole_rows
 
@@ -154,7 +161,7 @@ class Channel(Design):
         """Give the matrix of P(report | answer) as doubles: a row for each answer, a column for each report."""
         return (self.weights / self.total).astype(np.float64)
 
-    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the products with the matrix, or with the columns of these reports."""
         return ChannelOperator.of_matrix(self._doubles if reports is None else self._doubles[:, reports])
 
@@ -204,12 +211,14 @@ class Channel(Design):
 
     # How shares show
 
-    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
+    def sampling_model(
+        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
+    ) -> SamplingModel:
         """Say how shares show: in a binomial count where some reports have one, else in a linear combination."""
         weights, identified = self._weights_of(estimand)
         # Half a report more of each kind, or a kind that was never seen would count as impossible. For fuzzy sets one
         # report of all kinds alike: there may be more kinds than reports, and the scores of all of them count.
-        more = 1 / counts.shape[-1] if isinstance(estimand.sets, Fuzzy) else 0.5
+        more = 1 / counts.shape[-1] if isinstance(estimand.sets, LinearCombination) else 0.5
         error = np.where(identified, self._errors(counts, n, weights, estimand.target, more), np.inf)
         count = np.asarray(counts @ weights, dtype=np.float64)
         base, gain, exact_ = np.zeros(error.shape[-1]), np.ones(error.shape[-1]), np.zeros(error.shape[-1], dtype=bool)
@@ -219,7 +228,7 @@ class Channel(Design):
             if known is not None and identified[place] and _as_good(known, expected, variances[place]):
                 count[:, place] = counts[:, known.reports].sum(axis=-1)
                 base[place], gain[place], exact_[place] = known.base, known.gain, True
-        return Readout(count, n, base, gain, exact_, error, (weights.min(axis=0), weights.max(axis=0)))
+        return SamplingModel(count, n, base, gain, exact_, error, (weights.min(axis=0), weights.max(axis=0)))
 
     def _weights_of(self, estimand: Estimand) -> tuple[Array, Mask]:
         """Give the weights of reports whose sums are unbiased for the shares asked for, and whether they tell these."""
@@ -248,9 +257,9 @@ class Channel(Design):
 
     def _summed_weights(self, sets: Sets) -> Array:
         inverse = self.inverse()
-        if isinstance(sets, Prefixes):
+        if isinstance(sets, CumulativeSets):
             return np.asarray(inverse.cumsum(axis=1)[:, : len(sets)])
-        if isinstance(sets, Fuzzy):
+        if isinstance(sets, LinearCombination):
             return np.asarray(inverse @ sets.memberships.T)
         return np.stack([inverse[:, list(members)].sum(axis=1) for members in sets], axis=-1)
 
@@ -289,7 +298,7 @@ class Channel(Design):
             return self._of_answers
         if minus is not None:
             return [_doubled(self._binomial(members)) if self.k == 2 else None for members in sets]
-        if not isinstance(sets, Fuzzy):
+        if not isinstance(sets, LinearCombination):
             return [self._binomial(members) for members in sets]
         if target != "population" or len(self.outputs) > 2:
             return [None] * len(sets)

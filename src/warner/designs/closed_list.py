@@ -56,7 +56,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from warner.designs.contract import PEOPLE_AT_ONCE, revealed
-from warner.designs.facts import Fuzzy, Prefixes, Readout, Sums, Symmetry, added_up, sizes_of, summed
+from warner.designs.facts import (
+    Counted,
+    CumulativeSets,
+    LinearCombination,
+    SamplingModel,
+    Symmetry,
+    added_up,
+    sizes_of,
+    summed,
+)
 from warner.designs.finite_geometry import digits, inverses
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
 from warner.designs.open_domain import OpenDomain
@@ -303,7 +312,7 @@ class ClosedList(Symmetric):
 
     mechanism = "closed list"
     field_names = frozenset({"domain", "source", "other"})
-    complete: ClassVar[bool] = False
+    exhaustive: ClassVar[bool] = False
 
     def __init__(self, values: Sequence[str] | Sequence[int], source: OpenDomain, *, other: bool = False) -> None:
         if isinstance(values, str | bytes):
@@ -352,12 +361,12 @@ class ClosedList(Symmetric):
         """The part of the people whose reports are of the last level."""
         return self.source.weights[-1] / sum(self.source.weights)
 
-    def reported(self, shares: Array) -> Array:
+    def probabilities(self, shares: Array) -> Array:
         """Give q + (p - q) share for each answer: those of people with other answers are counted as well."""
         return np.asarray(self.q + self.symmetry.gain * shares)
 
     @property
-    def supported(self) -> int | None:
+    def support_size(self) -> int | None:
         """A report supports any number of answers."""
         return None
 
@@ -399,7 +408,7 @@ class ClosedList(Symmetric):
                 others = np.zeros(min(PEOPLE_AT_ONCE, int(people[-1]) - start), dtype=np.int64)
                 reports = self.draw(others, rng.bytes)
                 reports[:, -1] = rng.integers(self.source.field, size=len(others))
-                rows[place] += self.counted(reports).counts
+                rows[place] += self.count(reports).counts
         return rows.reshape(*shape, self.k)
 
     @classmethod
@@ -413,9 +422,9 @@ class ClosedList(Symmetric):
         hashes = hashes_of_listed(self.source, reports[:, 1:-1], self._blocks)  # type: ignore[attr-defined]
         return np.asarray((hashes == reports[:, -1]) & (reports[:, 0] == self.source.levels)).T
 
-    def counted(
+    def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Sums:
+    ) -> Counted:
         """Count how often each answer was supported by reports of the last level, and those."""
         last = reports[:, 0] == self.source.levels
         rows = reports[last]
@@ -430,23 +439,25 @@ class ClosedList(Symmetric):
             groups=groups,
         )
         n = added_up(np.zeros(len(rows), dtype=np.int64) if place is None else place, some, groups)
-        return Sums(counts, n if group is not None else n[0])
+        return Counted(counts, n if group is not None else n[0])
 
-    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
+    def sampling_model(
+        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
+    ) -> SamplingModel:
         """Say how shares show in the counts: binomially for one answer; see the head of this module."""
         sets, minus, target = estimand
-        if isinstance(sets, Fuzzy):
+        if isinstance(sets, LinearCombination):
             raise TypeError("means need a list that holds every answer, but a closed list need not")
         q, gain = self.q, self.symmetry.gain
         if sets is None:
-            return Readout(counts, n, q, gain, np.True_)
+            return SamplingModel(counts, n, q, gain, np.True_)
         sizes = sizes_of(sets)
         others = np.zeros_like(sizes) if minus is None else sizes_of(minus)
         count = summed(counts, sets).astype(np.float64)
         other = np.zeros_like(count) if minus is None else summed(counts, minus).astype(np.float64)
         binomial = np.asarray((sizes == 1) & (minus is None))
         if binomial.all():
-            return Readout(count, n, np.full(sizes.shape, q), gain, np.True_)
+            return SamplingModel(count, n, np.full(sizes.shape, q), gain, np.True_)
         # Those who hold an answer of either set, with one report more
         first, second = (np.clip((c / (n + 1) - m * q) / gain, 0, 1) for c, m in ((count, sizes), (other, others)))
         pairs = self._collinear_pairs((counts / (n + 1) - q) / gain, sets, minus)
@@ -455,7 +466,7 @@ class ClosedList(Symmetric):
         share = ((count - other) / n - total * q) / gain
         error = np.sqrt(np.maximum(variance, 0) / n) / gain
         scores = ((0 - total * q) / gain, (sizes - total * q) / gain) if minus is None else None
-        return Readout(count, n, q, gain, binomial).else_scores(n, share, error, scores)
+        return SamplingModel(count, n, q, gain, binomial).with_scores_where_not_binomial(n, share, error, scores)
 
     def _support_variance(
         self, total: Integers, squares: Integers, mean: Array, square: Array, pairs: Array, target: str
@@ -476,7 +487,7 @@ class ClosedList(Symmetric):
     def _collinear_pairs(self, shares: Array, sets: Sets, minus: Sets | None) -> Array:
         """Give for each set how many of its pairs lie on a line with what is held, on average over the people."""
         blocks: Integers = self._blocks  # type: ignore[attr-defined]
-        if isinstance(sets, Prefixes):
+        if isinstance(sets, CumulativeSets):
             members = np.arange(len(sets))
             return collinear_pairs(self.source, blocks, shares, members, np.ones_like(members))
         pairs = np.zeros((len(shares), len(sets)))

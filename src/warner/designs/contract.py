@@ -32,12 +32,12 @@ from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.facts import (
     Alike,
     Ancillary,
-    Bounds,
     ChannelOperator,
+    Counted,
     Estimand,
-    Fuzzy,
-    Readout,
-    Sums,
+    LinearCombination,
+    ProbabilityBounds,
+    SamplingModel,
     Symmetry,
     added_up,
 )
@@ -239,7 +239,17 @@ def revealed(design: Device) -> str:
 # Contract
 
 
-__all__ = ["Alike", "Ancillary", "Bounds", "ChannelOperator", "Design", "Readout", "Sums", "Symmetry", "revealed"]
+__all__ = [
+    "Alike",
+    "Ancillary",
+    "ChannelOperator",
+    "Counted",
+    "Design",
+    "ProbabilityBounds",
+    "SamplingModel",
+    "Symmetry",
+    "revealed",
+]
 
 Sufficient: TypeAlias = Literal["counts", "histogram"]
 
@@ -265,7 +275,7 @@ class Design(Device):
     report_type_name: ClassVar[str] = "report values"
     parameters: ClassVar[tuple[str, ...]] = ()
     ordered: ClassVar[bool] = False  # whether answers are numbers, or in another order that estimates may use
-    complete: ClassVar[bool] = True  # whether every answer that people can have is in the domain: shares sum to one
+    exhaustive: ClassVar[bool] = True  # whether the domain has every possible answer, so that shares sum to one
     # Whether every report counts for or against every answer. If not, those who are counted are a random part of the
     # people, so that a share among all of these shows as that of a population does: the exact law is not theirs.
     counts_everybody: bool = True
@@ -283,16 +293,21 @@ class Design(Device):
         """Draw one report for each answer, a row each, exactly; both in codes. The same arithmetic for every answer."""
 
     @abstractmethod
-    def operator(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the likelihood of each answer under each of these reports; if none are given, under all that there are.
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
+        """Return the likelihood of each answer under each of these reports; without reports, under all possible ones.
 
-        Those are the columns, or the types of reports, as `sufficient` says. As products, and as a matrix where that is
-        small. Of single reports it is known up to one positive factor each, on which no estimate depends.
+        Those are the columns, or the types of reports, by `sufficient`. As products, and as a matrix where that is
+        small. For single reports it is known up to one positive factor each, on which no estimate depends.
         """
 
     @abstractmethod
-    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
-        """Say how the shares that are asked for show in counts; see `readout`."""
+    def sampling_model(
+        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
+    ) -> SamplingModel:
+        """Return the sampling model of each share: a binomial count where one exists, else an unbiased mean of scores.
+
+        See `readout`, which has keywords in the place of an estimand.
+        """
 
     # What follows from these; a mechanism overrides what it knows a shorter way to
 
@@ -306,18 +321,18 @@ class Design(Device):
         """How each answer shows in a count of its own, the same for all answers; None where they are not alike."""
         return None if self.symmetry is None else self.symmetry.alike
 
-    def reported(self, shares: Array) -> Array:
-        """Give the probability of each column in populations of these shares, of shape (..., k)."""
-        return self.operator().forward(shares)
+    def probabilities(self, shares: Array) -> Array:
+        """Return the probability of each column in populations with these shares, of shape (..., k)."""
+        return self.likelihood().forward(shares)
 
     @property
     def exclusive(self) -> bool:
         """Whether each report is counted exactly once: counts then sum to n, and are multinomial."""
-        return self.supported == 1
+        return self.support_size == 1
 
     @property
-    def supported(self) -> int | None:
-        """How many columns each report is counted for; None where that varies."""
+    def support_size(self) -> int | None:
+        """Number of columns in which one report is counted; None if it varies."""
         return 1
 
     @property
@@ -330,7 +345,7 @@ class Design(Device):
         """The types of reports that a tally keeps apart beside the columns; None where columns say it all."""
         return None
 
-    def report_type_bounds(self) -> Bounds | None:
+    def report_type_bounds(self) -> ProbabilityBounds | None:
         """Give the range of the probability of each type over all answers; None where there are no types."""
         return None
 
@@ -351,7 +366,7 @@ class Design(Device):
     @property
     def most_supported(self) -> int:
         """The most answers that one report can count for."""
-        return self.k if self.supported is None else self.supported
+        return self.k if self.support_size is None else self.support_size
 
     @property
     def sufficient(self) -> Sufficient | None:
@@ -379,10 +394,10 @@ class Design(Device):
         """Whether the counts of many people can be drawn without drawing the report of each."""
         return self.sufficient is not None
 
-    def counted(
+    def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Sums:
-        """Count reports: a number for each column, the number of reports, and one for each type, if there are types.
+    ) -> Counted:
+        """Count reports: in each column, in all, and of each type, if there are types.
 
         With `amounts`, each report stands for so many, or weighs so much; with `group`, the number of each report's
         group, counts are of shape (groups, columns) and numbers of shape (groups,).
@@ -390,11 +405,11 @@ class Design(Device):
         width = len(self.columns)
         place = reports if group is None else reports + group * width
         counts = added_up(place, amounts, groups * width).reshape(width if group is None else (groups, width))
-        return Sums(counts, counts.sum(axis=-1))
+        return Counted(counts, counts.sum(axis=-1))
 
     def simulate(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n respondents, a sample of a population with these shares; see `reports_of_population`."""
-        theta = checked_shares(shares, self.k, complete=self.complete)
+        theta = checked_shares(shares, self.k, complete=self.exhaustive)
         _refuse_generator(rng)
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 <= n <= LARGEST_TOTAL:
             raise ValueError(f"n must be a whole number of respondents, from 0 to 2^53, but got {n!r}")
@@ -421,13 +436,13 @@ class Design(Device):
         for place in range(len(rows)):
             for start in range(0, int(people.sum()), PEOPLE_AT_ONCE):
                 who = np.arange(start, min(start + PEOPLE_AT_ONCE, int(people.sum())))
-                rows[place] += self.counted(self.draw(ends.searchsorted(who, side="right"), rng.bytes)).counts
+                rows[place] += self.count(self.draw(ends.searchsorted(who, side="right"), rng.bytes)).counts
         return rows.reshape(*shape, len(self.columns))
 
-    def bounds(self) -> Bounds:
+    def bounds(self) -> ProbabilityBounds:
         """Give the range of the probability of each column over all answers: what reports can refute."""
         matrix = self._matrix
-        return Bounds(matrix.min(axis=0), matrix.max(axis=0))
+        return ProbabilityBounds(matrix.min(axis=0), matrix.max(axis=0))
 
     def possible(self) -> Mask | None:
         """Tell which columns can be at all; None if all can."""
@@ -460,9 +475,9 @@ class Design(Device):
         The sum has these memberships, of shape (k,); infinite where reports do not tell it.
         """
         boundless = float(LARGEST_TOTAL)  # so many people that what a readout adds to counts makes no difference
-        reported = self.reported(np.eye(self.k))  # each row: all hold one answer
+        reported = self.probabilities(np.eye(self.k))  # each row: all hold one answer
         people = np.full((self.k, 1), boundless)
-        readout = self.readout(boundless * reported, people, Fuzzy(memberships[np.newaxis]))
+        readout = self.readout(boundless * reported, people, LinearCombination(memberships[np.newaxis]))
         return np.asarray(boundless * readout.squared_errors()[:, 0] + memberships**2)
 
     def with_epsilon(self, epsilon: Number) -> Self:
@@ -506,15 +521,15 @@ class Design(Device):
         minus: Sets | None = None,
         target: str = "population",
         histogram: Counts | None = None,
-    ) -> Readout:
-        """Say how the share of each set of answers shows in counts of shape (groups, columns); of each answer if None.
+    ) -> SamplingModel:
+        """Return the sampling model of the share of each set of answers, or of each answer, in counts of all groups.
 
-        With `minus`, the difference of two shares: of each set and of the one at the same place in `minus`. `n` is the
-        number of reports, of shape (groups, 1); `target`, for standard errors, whose share is meant: that of the
+        Counts have shape (groups, columns). With `minus`, the difference of two shares: of each set and of the one at
+        the same place in `minus`. `n` is the number of reports, of shape (groups, 1); `target`, for standard errors, whose share is meant: that of the
         "population" which the people are a sample of, or the one "realised" among these very people. `histogram` is
         that of the types of reports, of shape (groups, types), where a tally has it.
         """
-        return self.readout_of(Estimand(sets, minus, target), counts, n, histogram)
+        return self.sampling_model(Estimand(sets, minus, target), counts, n, histogram)
 
     @property
     def k(self) -> int:
@@ -528,7 +543,7 @@ class Design(Device):
 
     @cached_property
     def _matrix(self) -> Array:
-        matrix = self.operator().matrix
+        matrix = self.likelihood().matrix
         if matrix is None:
             raise self._too_large_for_a_matrix()
         table = matrix()

@@ -40,7 +40,7 @@ import numpy as np
 
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.exact import is_decimal, odds_as_given, odds_from_json
-from warner.designs.facts import NOBODY, BinomialReports, Bounds, ChannelOperator
+from warner.designs.facts import NOBODY, BinomialReports, ChannelOperator, ProbabilityBounds
 from warner.designs.labels import canonical, first_and_last, labels_from_json
 from warner.designs.ordered import OrderedDesign, StepSums, is_numeric, numbers_of
 from warner.words import counted, enumerated
@@ -184,7 +184,7 @@ class CutoffResponse(OrderedDesign):
         )  # the cut-off is the answer after these
         return np.asarray(2 * before + ((answers > before) == told))
 
-    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the products in O(K), by running sums over the answers from each cut-off on."""
         p, q, k, chances = self.p, self.q, self.k, self._chances
         columns = 2 * (k - 1)
@@ -238,10 +238,10 @@ class CutoffResponse(OrderedDesign):
             merged if reports is None else None,
         )
 
-    def bounds(self) -> Bounds:
+    def bounds(self) -> ProbabilityBounds:
         """Every cut-off comes with both answers, whatever the number is."""
         chances = np.repeat(self._chances, 2)
-        return Bounds(chances * self.q, chances * self.p)
+        return ProbabilityBounds(chances * self.q, chances * self.p)
 
     def _weights(self) -> Integers:
         (a, b), gaps = self.odds, np.array(self.gaps, dtype=np.int64)

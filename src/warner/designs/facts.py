@@ -1,4 +1,4 @@
-"""Facts that a design tells: Symmetry (p and q), Readout (how a share shows), Bounds, ChannelOperator (likelihoods)."""
+"""Facts that a design states: Symmetry (p and q), SamplingModel, ProbabilityBounds, ChannelOperator (likelihoods)."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ class Symmetry(NamedTuple):
         return Alike(Fraction(self.a, self.total), Fraction(self.b, self.total))
 
 
-class Sums(NamedTuple):
-    """What a tally adds up: support of each column, the reports, and those of each type where types are kept apart.
+class Counted(NamedTuple):
+    """Counts of reports: in each column, in all, and of each type where types are kept apart.
 
     Of shapes (columns,), () and (types,); with groups each has a leading axis.
     """
@@ -171,8 +171,8 @@ class Drawn:
 
 
 @dataclass(frozen=True, eq=False)
-class Readout:
-    """How the shares of some sets of answers show in one collection: arrays of shape (groups, sets), or that broadcast.
+class SamplingModel:
+    """Sampling model of the shares of sets of answers in one collection: arrays of shape (groups, sets), or broadcast.
 
     Of `trials` people `count` were counted, each with probability base + gain * share: exactly binomial where `exact`.
     These are all people of a group, or those who were asked about the answer: then they differ from set to set.
@@ -199,10 +199,12 @@ class Readout:
         """Degrees of freedom of the design-based variances; None where respondents were drawn alone."""
         return None if self.drawn is None else self.drawn.freedom
 
-    def else_scores(self, n: Array, share: Array, error: Array, scores: tuple[Array, Array] | None) -> Readout:
+    def with_scores_where_not_binomial(
+        self, n: Array, share: Array, error: Array, scores: tuple[Array, Array] | None
+    ) -> SamplingModel:
         """Keep the counts that are binomial; elsewhere, let the mean score of n people tell the share."""
         exact = self.exact
-        return Readout(
+        return SamplingModel(
             np.where(exact, self.count, n * share),
             n if self.trials is n else np.where(exact, self.trials, n),
             np.where(exact, self.base, 0.0),
@@ -241,8 +243,8 @@ class BinomialReports(NamedTuple):
     among: Mask | None = None
 
 
-class Bounds(NamedTuple):
-    """The least and the most probability of each column over all answers; None where the other side implies it."""
+class ProbabilityBounds(NamedTuple):
+    """Range of the probability of each column over all answers; None where the other side implies it."""
 
     least: Array | float | None
     most: Array | float | None
@@ -273,8 +275,8 @@ class Ancillary(NamedTuple):
         return len(self.classes) == len(self.law)
 
 
-class Prefixes(Sequence[range]):
-    """The sets of all answers up to each: held as one number, because all of them together would fill the memory."""
+class CumulativeSets(Sequence[range]):
+    """Sets of the answers up to each answer: held as one number, because all of them would fill the memory."""
 
     def __init__(self, k: int) -> None:
         self.k = k
@@ -307,8 +309,8 @@ class Nested(Sequence[Any]):
         return self.order[: self.sizes[place]].tolist()
 
 
-class Fuzzy(Sequence[Any]):
-    r"""Fuzzy sets of answers: rows of memberships, from 0 for an answer outside to 1 for one inside.
+class LinearCombination(Sequence[Any]):
+    r"""Linear combinations of shares, or fuzzy sets: rows of memberships, from 0 (outside) to 1 (inside).
 
     The share of such a set is :math:`\sum_i u_i \theta_i`. A mean of numbers x from a to b is
     :math:`a + (b - a) \sum_i u_i \theta_i` with :math:`u_i = (x_i - a)/(b - a)`: it is the share of a fuzzy set.
@@ -326,11 +328,11 @@ class Fuzzy(Sequence[Any]):
 
 def sizes_of(sets: Sets) -> Counts:
     """Give the number of answers in each set; of a fuzzy set, the sum of the memberships."""
-    if isinstance(sets, Prefixes):
+    if isinstance(sets, CumulativeSets):
         return np.arange(1, len(sets) + 1)
     if isinstance(sets, Nested):
         return sets.sizes
-    if isinstance(sets, Fuzzy):
+    if isinstance(sets, LinearCombination):
         return np.asarray(sets.memberships.sum(axis=-1))
     return np.array([len(members) for members in sets], dtype=np.int64)
 
@@ -342,7 +344,7 @@ def memberships(sets: Sets | None, k: int, places: range | None = None) -> Array
     """
     if places is None:
         places = range(k if sets is None else len(sets))
-    if isinstance(sets, Fuzzy):
+    if isinstance(sets, LinearCombination):
         return np.asarray(sets.memberships[places.start : places.stop])
     rows = np.zeros((len(places), k))
     for row, place in zip(rows, places, strict=True):
@@ -370,11 +372,11 @@ def added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:
 
 def summed(values: Counts, sets: Sets) -> Counts:
     """Add up values, of shape (groups, k), over sets of answers."""
-    if isinstance(sets, Prefixes):
+    if isinstance(sets, CumulativeSets):
         return np.asarray(values.cumsum(axis=-1)[..., : len(sets)])
     if isinstance(sets, Nested):
         return np.asarray(values[..., sets.order].cumsum(axis=-1)[..., sets.sizes - 1])
-    if isinstance(sets, Fuzzy):
+    if isinstance(sets, LinearCombination):
         return np.asarray(values @ sets.memberships.T)
     return np.stack([values[:, list(members)].sum(axis=-1) for members in sets], axis=-1)
 
@@ -450,7 +452,7 @@ class ChannelOperator:
         return True
 
     @property
-    def supported(self) -> int | None:
+    def support_size(self) -> int | None:
         """A report is of one kind."""
         return 1
 
@@ -473,7 +475,7 @@ class ChannelOperator:
         """Tell which reports some answer leads to."""
         return np.asarray(self.forward(np.full(self.shape[0], 1 / self.shape[0])) > 0)
 
-    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give itself: operators and designs are asked alike."""
         return self
 

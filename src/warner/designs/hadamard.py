@@ -127,7 +127,7 @@ class HadamardResponse(BlockDesign):
         return BlockParameters(points, 2 * half, half, half // 2, third)
 
     @property
-    def supported(self) -> None:
+    def support_size(self) -> None:
         """Report 0 stands for all answers, the others do not."""
 
     @property

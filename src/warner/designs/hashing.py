@@ -160,7 +160,7 @@ class AffineHashing(OddsDesign):
         return _symmetry(self.prime, self.values, *self.odds)
 
     @property
-    def supported(self) -> None:
+    def support_size(self) -> None:
         """Classes of numbers with the same hash differ in size."""
 
     @property
@@ -455,5 +455,5 @@ class LocalHashing(PrimeFieldDesign):
         size = self.k / self.field
         return (
             f"one of {self.blocks.with_one:,} hash functions and one of its {self.field:,} values, and so for the set "
-            f"of the {'' if self.supported else 'about '}{size:,.4g} answers with that hash"
+            f"of the {'' if self.support_size else 'about '}{size:,.4g} answers with that hash"
         )

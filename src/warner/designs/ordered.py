@@ -35,7 +35,7 @@ from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import exact
-from warner.designs.facts import NOBODY, Fuzzy, Nested, Prefixes, Readout, memberships
+from warner.designs.facts import NOBODY, CumulativeSets, LinearCombination, Nested, SamplingModel, memberships
 from warner.designs.labels import canonical, grid_to_json, is_missing, step_of
 from warner.designs.symmetric import FromOdds, refuse_odds
 from warner.searching import first_true
@@ -365,7 +365,7 @@ class OrderedDesign(FromOdds):
 
     def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of n people who are a sample of a population: multinomial."""
-        reported = self.operator().forward(np.asarray(shares, dtype=np.float64))
+        reported = self.likelihood().forward(np.asarray(shares, dtype=np.float64))
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
     def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
@@ -373,7 +373,7 @@ class OrderedDesign(FromOdds):
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         total = np.zeros((*shape, len(self.columns)), dtype=np.int64)
         for answer in np.flatnonzero(people).tolist():
-            row = self.operator().forward((np.arange(self.k) == answer).astype(np.float64))
+            row = self.likelihood().forward((np.arange(self.k) == answer).astype(np.float64))
             total += rng.multinomial(people[answer], row / row.sum(), size=size)
         return total
 
@@ -401,7 +401,7 @@ class OrderedDesign(FromOdds):
         """Give the mean square of the score of a report given each answer, in O(K)."""
         binomial = self._binomial(memberships)
         if binomial is None:
-            return np.asarray(self.operator().adjoint(np.square(self._scores(memberships[np.newaxis])[0])))
+            return np.asarray(self.likelihood().adjoint(np.square(self._scores(memberships[np.newaxis])[0])))
         counted = binomial.base + binomial.gain * memberships
         return np.asarray(counted * (1 - counted) / binomial.gain**2 + memberships**2)
 
@@ -412,7 +412,9 @@ class OrderedDesign(FromOdds):
         for start in range(0, number, step):
             yield memberships(sets, self.k, range(start, min(start + step, number)))
 
-    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
+    def sampling_model(
+        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
+    ) -> SamplingModel:
         """Say how shares show: in a binomial count where there is one, else in the mean of scores."""
         sets, minus, target = estimand
         sizes = None if sets is None else _run_sizes(sets)
@@ -425,9 +427,9 @@ class OrderedDesign(FromOdds):
         count, trials, base, gain, exact_, error, least, most = (
             np.concatenate([part[place] for part in parts], axis=-1) for place in range(8)
         )
-        return Readout(count, trials, base, gain, exact_, error, None if minus is not None else (least, most))
+        return SamplingModel(count, trials, base, gain, exact_, error, None if minus is not None else (least, most))
 
-    def _runs(self, counts: Counts, n: Array, sizes: Integers | None, target: str) -> Readout:
+    def _runs(self, counts: Counts, n: Array, sizes: Integers | None, target: str) -> SamplingModel:
         """Say how the shares of single answers, or of so many first answers, show: without a matrix of scores."""
         scored = self._scored_runs(counts, n, sizes)
         known = scored.mean**2
@@ -447,7 +449,7 @@ class OrderedDesign(FromOdds):
             if sizes is None:
                 count[:, -1] = trials[:, -1] - count[:, -1]
                 base[-1] = 1 - base[-1] - gain[-1]
-        return Readout(count, trials, base, gain, exact_, error, (scored.least, scored.most))
+        return SamplingModel(count, trials, base, gain, exact_, error, (scored.least, scored.most))
 
     def _scored_runs(self, counts: Counts, n: Array, sizes: Integers | None) -> Scored:
         columns = counts.shape[-1]
@@ -490,7 +492,7 @@ class OrderedDesign(FromOdds):
         second = mean(np.square(scores, out=scores))
         known = first**2
         if target != "population":  # the scores vary around u_i, given the answer i
-            known = mean(self._scores(rows**2)) if apart or isinstance(sets, Fuzzy) else first
+            known = mean(self._scores(rows**2)) if apart or isinstance(sets, LinearCombination) else first
             known = _squares_held(known, first, rows.min(axis=1), rows.max(axis=1))
         error = np.sqrt(np.maximum(second - known, 0) / n)
         base, gain, trials = np.zeros(len(rows)), np.ones(len(rows)), np.broadcast_to(n, count.shape).copy()
@@ -514,7 +516,7 @@ class OrderedDesign(FromOdds):
         Of these very people that law is for memberships of 0 and 1, and for a count of all of them: how many are
         counted is no sum of two binomial numbers otherwise.
         """
-        fuzzy, realised = isinstance(sets, Fuzzy), target != "population"
+        fuzzy, realised = isinstance(sets, LinearCombination), target != "population"
         found = None if fuzzy and realised else self._binomial(membership)
         if found is not None or fuzzy or realised:
             return found
@@ -528,7 +530,7 @@ def _squares_held(mean_square: Array, mean: Array, least: Array | float, most: A
 
 def _run_sizes(sets: Sets) -> Integers | None:
     """Return the number of answers in each set, where all of them are the first answers; None for other sets."""
-    if isinstance(sets, Prefixes):
+    if isinstance(sets, CumulativeSets):
         return np.arange(1, len(sets) + 1)
     if isinstance(sets, Nested) and np.array_equal(sets.order, np.arange(len(sets.order))):
         return sets.sizes

@@ -34,7 +34,7 @@ import numpy as np
 from warner.designs.channel import Channel
 from warner.designs.contract import INVERSE_TOLERANCE, LARGEST_CHANNEL, Design, listed_design, revealed
 from warner.designs.exact import TOTAL_LIMIT
-from warner.designs.facts import Bounds, ChannelOperator, Readout, memberships, nearer_ends
+from warner.designs.facts import ChannelOperator, ProbabilityBounds, SamplingModel, memberships, nearer_ends
 from warner.designs.labels import LABELS_LISTED, canonical, listed
 from warner.designs.report_forms import LabelForm
 from warner.words import enumerated, percent, quoted
@@ -100,7 +100,7 @@ class Product(Design):
     <Product of 2 questions (cheated, copied): 4 joint answers, epsilon 2.198>
     >>> both.domain
     ('yes & yes', 'yes & no', 'no & yes', 'no & no')
-    >>> both.operator().forward(np.array([1.0, 0, 0, 0]))
+    >>> both.likelihood().forward(np.array([1.0, 0, 0, 0]))
     array([0.5625, 0.1875, 0.1875, 0.0625])
     """
 
@@ -188,7 +188,7 @@ class Product(Design):
     def _inverses(self) -> tuple[Array, ...]:
         return merged([design.inverse() for design in self.designs])
 
-    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the products with the table, question by question; of some reports those with all, chosen from."""
         tables = self._merged
         turned = [table.T for table in tables]
@@ -210,10 +210,10 @@ class Product(Design):
         )
         return whole if reports is None else _of_reports(whole, reports)
 
-    def bounds(self) -> Bounds:
+    def bounds(self) -> ProbabilityBounds:
         """Give the range of the probability of each joint report: products of those of the questions."""
         least, most, _ = self._ranges
-        return Bounds(least, most)
+        return ProbabilityBounds(least, most)
 
     def undone(self, observed: Array) -> Array:
         """Give the unbiased joint shares that follow from observed shares of the joint reports."""
@@ -283,7 +283,9 @@ class Product(Design):
 
     # How shares show
 
-    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
+    def sampling_model(
+        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
+    ) -> SamplingModel:
         """Say how joint shares show: in unbiased linear combinations of the observed shares of joint reports."""
         sets, minus, target = estimand
         scores = self._scores_of_answers() if sets is None else self._scores_of_sets(sets, minus)
@@ -298,7 +300,7 @@ class Product(Design):
             variance = scores.noise(held / held.sum(axis=-1, keepdims=True))
         error = np.where(scores.known, np.sqrt(np.maximum(variance, 0) / n), np.inf)
         binomial = np.zeros(scores.known.size, dtype=bool)
-        return Readout(
+        return SamplingModel(
             np.asarray(scores.sums(counts), dtype=np.float64), n, 0.0, 1.0, binomial, error, scores.least_and_most
         )
 
@@ -483,7 +485,7 @@ def _joint(labels: Sequence[Labels], what: str) -> Labels:
 
 
 def _table_of(design: Design) -> Array:
-    matrix = design.operator().matrix
+    matrix = design.likelihood().matrix
     assert matrix is not None  # of a design with so few answers
     return matrix()
 

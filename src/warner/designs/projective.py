@@ -186,5 +186,5 @@ class ProjectiveGeometry(PrimeFieldDesign):
 
     def _stands_for(self) -> str:
         line = "hyperplane" if self.dimension > 3 else "line" if self.dimension == 3 else "point"
-        members = "" if self.supported is None else f" of {counted(self.supported, 'answer', 'answers')}"
+        members = "" if self.support_size is None else f" of {counted(self.support_size, 'answer', 'answers')}"
         return f"a set{members}, a {line} of a finite geometry whose points are the answers"

@@ -58,7 +58,7 @@ import numpy as np
 
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.exact import epsilon_asked, log_ratio
-from warner.designs.facts import BinomialReports, Bounds, ChannelOperator
+from warner.designs.facts import BinomialReports, ChannelOperator, ProbabilityBounds
 from warner.designs.labels import canonical, first_and_last
 from warner.designs.ordered import OrderedDesign, StepSums, continued
 from warner.designs.symmetric import Budget, NumberReader, refuse_even
@@ -200,7 +200,7 @@ class SquareWave(OrderedDesign):
         np.copyto(place, answers + shift, where=inside)
         return place
 
-    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the products in O(K), by running sums over windows."""
         (a, b), w, k = self.odds, self.width, self.k
         low, gain = b / self.total, (a - b) / self.total
@@ -240,10 +240,10 @@ class SquareWave(OrderedDesign):
             merged if reports is None else None,
         )
 
-    def bounds(self) -> Bounds:
+    def bounds(self) -> ProbabilityBounds:
         """Every report is near some answer, and far from another."""
         (a, b), columns = self.odds, len(self.columns)
-        return Bounds(np.full(columns, b / self.total), np.full(columns, a / self.total))
+        return ProbabilityBounds(np.full(columns, b / self.total), np.full(columns, a / self.total))
 
     def _weights(self) -> Integers:
         (a, b), w = self.odds, self.width

@@ -143,7 +143,7 @@ class SubsetSelection(OddsDesign, PackedSupport):
         return self._of(domain=self.domain, odds=odds, size=size)
 
     @property
-    def supported(self) -> int:
+    def support_size(self) -> int:
         """Each report supports `size` answers."""
         return self.size
 

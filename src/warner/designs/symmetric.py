@@ -23,11 +23,11 @@ import numpy as np
 from warner.designs.contract import LARGEST_CHANNEL, Design, revealed
 from warner.designs.exact import TOTAL_LIMIT, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.facts import (
-    Bounds,
     ChannelOperator,
-    Fuzzy,
-    Readout,
-    Sums,
+    Counted,
+    LinearCombination,
+    ProbabilityBounds,
+    SamplingModel,
     Symmetry,
     contrast_moments,
     sizes_of,
@@ -87,16 +87,16 @@ class Symmetric(Design):
         """The probability that a report supports a given answer that is not held."""
         return self.symmetry.q
 
-    def reported(self, shares: Array) -> Array:
+    def probabilities(self, shares: Array) -> Array:
         """Give q + (p - q) share for each answer."""
         return np.asarray(self.q * shares.sum(axis=-1, keepdims=True) + self.symmetry.gain * shares)
 
-    def counted(
+    def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Sums:
+    ) -> Counted:
         """Count how often each answer was supported, and the reports; see `Design.counted`."""
         if self.exclusive:  # then a report is the answer that it supports
-            return super().counted(reports, amounts, group=group, groups=groups)
+            return super().count(reports, amounts, group=group, groups=groups)
         kind = np.int64 if amounts is None else amounts.dtype
         counts, n = np.zeros((groups, self.k), dtype=kind), np.zeros(groups, dtype=kind)
         step = max(1, 2**22 // self.k)
@@ -112,7 +112,7 @@ class Symmetric(Design):
                 order = np.argsort(place, kind="stable")
                 present, first = np.unique(place[order], return_index=True)
                 counts[present] += np.add.reduceat(support[order] * weight[order, np.newaxis], first, axis=0)
-        return Sums(counts[0], n[0]) if group is None else Sums(counts, n)
+        return Counted(counts[0], n[0]) if group is None else Counted(counts, n)
 
     def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population: multinomial where each report is counted once."""
@@ -121,19 +121,19 @@ class Symmetric(Design):
         reported = self.q + self.symmetry.gain * shares
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
-    def bounds(self) -> Bounds:
+    def bounds(self) -> ProbabilityBounds:
         """Give p and q in their order; of counts that sum to n, one side implies the other."""
         p, q = self.p, self.q
         if not self.exclusive:
-            return Bounds(min(p, q), max(p, q))
-        return Bounds(q, None) if p > q else Bounds(None, q)
+            return ProbabilityBounds(min(p, q), max(p, q))
+        return ProbabilityBounds(q, None) if p > q else ProbabilityBounds(None, q)
 
     def leverage(self) -> float:
         """Give 1 / |p - q|: a report more or less of an answer is worth so much of its share."""
         a, b, total = self.symmetry[:3]
         return total / abs(a - b) if a != b else math.inf
 
-    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the likelihoods: b for every answer, and a - b more for those that a report supports.
 
         Without reports, of exclusive designs, the channel itself, without a matrix: q for all, and p - q more for one.
@@ -167,7 +167,9 @@ class Symmetric(Design):
         np.fill_diagonal(table, self.p)
         return table
 
-    def readout_of(self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None) -> Readout:
+    def sampling_model(
+        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
+    ) -> SamplingModel:
         """Say how shares show in the counts: binomially for an answer, for all but one, and where reports count once.
 
         For any weights w of the answers that sum to zero, with W2 the sum of their squares, the weighted support t of
@@ -182,8 +184,8 @@ class Symmetric(Design):
         sets, minus, target = estimand
         q, gain = self.q, self.symmetry.gain
         if sets is None:
-            return Readout(counts, n, q, gain, np.True_)  # the counts as they are: equal ones stay equal
-        if isinstance(sets, Fuzzy):
+            return SamplingModel(counts, n, q, gain, np.True_)  # the counts as they are: equal ones stay equal
+        if isinstance(sets, LinearCombination):
             return self._fuzzy(counts, n, sets, target, histogram)
         sizes = sizes_of(sets)
         count = summed(counts, sets).astype(np.float64)
@@ -194,11 +196,11 @@ class Symmetric(Design):
         counted = np.where(but_one, n - everything + count, count)
         base = np.asarray(np.where(but_one, 1 - self.p, sizes * q), dtype=np.float64)
         if binomial.all():
-            return Readout(counted, n, base, gain, np.True_)
+            return SamplingModel(counted, n, base, gain, np.True_)
         share, variance = self._linear(counts, n, sets, minus, target, histogram)
         error = np.sqrt(np.maximum(variance, 0) / n) / abs(gain)
         scores = self._scores(sizes) if minus is None else None
-        return Readout(counted, n, base, gain, binomial).else_scores(n, share, error, scores)
+        return SamplingModel(counted, n, base, gain, binomial).with_scores_where_not_binomial(n, share, error, scores)
 
     def _linear(
         self, counts: Counts, n: Array, sets: Sets, minus: Sets | None, target: str, histogram: Counts | None
@@ -222,8 +224,10 @@ class Symmetric(Design):
             return share, self._variance(sets, minus, mean, square, n, histogram)
         return share, self._noise(sets, minus, square, counts, n)  # without the chance in who was asked
 
-    def _fuzzy(self, counts: Counts, n: Array, sets: Fuzzy, target: str, histogram: Counts | None) -> Readout:
-        """Say how the shares of fuzzy sets show: by the weights u - mean(u), whose sum is zero; see `readout_of`."""
+    def _fuzzy(
+        self, counts: Counts, n: Array, sets: LinearCombination, target: str, histogram: Counts | None
+    ) -> SamplingModel:
+        """Return the sampling model of linear combinations, by the weights u - mean(u); see `sampling_model`."""
         level = sets.memberships.mean(axis=-1)
         weights = sets.memberships - level[:, np.newaxis]
         least, most = weights.min(axis=-1), weights.max(axis=-1)
@@ -241,12 +245,15 @@ class Symmetric(Design):
             variance = self._noise(sets, None, square, counts, n)
         # One report supports so many answers at most: the sums of the largest and of the smallest weights bound it.
         ordered = np.sort(weights, axis=-1)
-        if self.supported is None:
+        if self.support_size is None:
             lowest, highest = np.minimum(ordered, 0).sum(axis=-1), np.maximum(ordered, 0).sum(axis=-1)
         else:
-            lowest, highest = ordered[:, : self.supported].sum(axis=-1), ordered[:, -self.supported :].sum(axis=-1)
+            lowest, highest = (
+                ordered[:, : self.support_size].sum(axis=-1),
+                ordered[:, -self.support_size :].sum(axis=-1),
+            )
         ends = level + lowest / gain, level + highest / gain
-        return Readout(
+        return SamplingModel(
             n * share,
             n,
             0.0,
@@ -257,15 +264,15 @@ class Symmetric(Design):
         )
 
     def mean_squares(self, memberships: Array) -> Array:
-        """Give the mean square of the score of a report given each answer, by the law of pairs; see `readout_of`."""
+        """Return the mean square of one report's score given each answer, by the pairs; see `sampling_model`."""
         weights = memberships - memberships.mean()
-        sets = Fuzzy(memberships[np.newaxis])
+        sets = LinearCombination(memberships[np.newaxis])
         variance = Symmetric._variance(self, sets, None, weights, weights**2, np.ones(1), None)
         return np.asarray(variance / self.symmetry.gain**2 + memberships**2)
 
     def _scores(self, sizes: Integers) -> tuple[Array, Array]:
         """Bound the score of one report for a set of m answers: m/K + (support inside - m/K of all) / (p - q)."""
-        level, s = sizes / self.k, self.supported
+        level, s = sizes / self.k, self.support_size
         if s is None:  # at most all answers of the set and no other, at least all others alone
             most = sizes * (1 - level)
             least = -most
@@ -277,14 +284,14 @@ class Symmetric(Design):
     def _variance(
         self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None
     ) -> Array:
-        """Give the variance of the weighted support of one report: see `readout_of`.
+        """Give the variance of the weighted support of one report: see `sampling_model`.
 
         `mean` and `square` are those of the weights among the people, of shape (groups, sets).
         """
         q, gain = self.q, self.symmetry.gain
         both, neither = float(self.symmetry.both), float(self.symmetry.neither)
         sizes, others = sizes_of(sets), 0 if minus is None else sizes_of(minus)
-        members = (sets.memberships**2).sum(axis=-1) if isinstance(sets, Fuzzy) else sizes
+        members = (sets.memberships**2).sum(axis=-1) if isinstance(sets, LinearCombination) else sizes
         squares = members + others - (sizes - others) ** 2 / self.k
         variance: Array = (q - neither) * squares + (gain - 2 * (both - neither)) * square - (gain * mean) ** 2
         return variance
@@ -292,8 +299,9 @@ class Symmetric(Design):
     def _noise(self, sets: Sets, minus: Sets | None, square: Array, counts: Counts, n: Array) -> Array:
         """Give the variance of the weighted support of one report given the answer, on average over the people.
 
-        That is E t^2 - (E t)^2 of `readout_of` for each answer, and never a difference of two estimates: with little
-        noise these would cancel. `square` is the mean square of the weights among the people, of shape (groups, sets).
+        That is E t^2 - (E t)^2 of `sampling_model` for each answer, and never a difference of two estimates: with
+        little noise these would cancel. `square` is the mean square of the weights among the people, of shape (groups,
+        sets).
         """
         return self._variance(sets, minus, np.sqrt(square), square, n, None)
 

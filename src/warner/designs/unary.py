@@ -46,7 +46,7 @@ from warner.designs.exact import (
     probability,
     refuse_wide,
 )
-from warner.designs.facts import Bounds, Symmetry
+from warner.designs.facts import ProbabilityBounds, Symmetry
 from warner.designs.labels import canonical, labels_from_json, labels_to_json
 from warner.designs.symmetric import Budget, OddsDesign
 
@@ -195,7 +195,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
         return Symmetry(int(p * total), int(q * total), total, both=p * q, neither=q * q)
 
     @property
-    def supported(self) -> None:
+    def support_size(self) -> None:
         """Each report supports as many answers as it has bits that are 1, which varies."""
 
     @property
@@ -211,11 +211,11 @@ class UnaryEncoding(OddsDesign, PackedSupport):
         """Add up the bits that are 1 of all reports."""
         return np.asarray(histogram @ np.arange(self.k + 1))
 
-    def report_type_bounds(self) -> Bounds:
+    def report_type_bounds(self) -> ProbabilityBounds:
         """Give the law of the number of bits that are 1, which is the same after every answer."""
         p, others = float(self.one), _binomial(self.k - 1, self.zero)
         law = p * np.append(0.0, others) + float(1 - self.one) * np.append(others, 0.0)
-        return Bounds(law, law)
+        return ProbabilityBounds(law, law)
 
     @property
     def draws(self) -> tuple[int, ...]:

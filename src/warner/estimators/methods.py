@@ -187,7 +187,7 @@ def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solv
 
     def solve(parts: Parts) -> Solution:
         distribution = as_distribution(parts)
-        if all(design.complete for design, _ in parts):
+        if all(design.exhaustive for design, _ in parts):
             return distribution
         return Solution(within_one(_inverted(parts).shares, distribution.shares))
 
@@ -501,7 +501,7 @@ def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
     if fits:
         proof = Certificate(*(np.array([getattr(fit, name) for fit in fits]) for name in CERTIFICATE_FIELDS))
         return Fitted(shares, np.array([fit.log_likelihood for fit in fits]), proof)
-    if not all(design.complete and histograms.has_likelihood(design) for design, histograms in parts):
+    if not all(design.exhaustive and histograms.has_likelihood(design) for design, histograms in parts):
         return Fitted(shares, np.full(len(shares), np.nan), None)
     if not all(design.exclusive for design, _ in parts):
         return Fitted(shares, *_evidence_of_reports(shares, parts, valid=valid))

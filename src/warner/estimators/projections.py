@@ -40,7 +40,7 @@ SUM_ROUNDING = 1e-9  # of a sum of shares
 def least_squares(histograms: Histograms, design: Design) -> Array:
     """Give the unbiased shares."""
     if not design.identified().all():
-        matrix = design.operator().matrix
+        matrix = design.likelihood().matrix
         rank = "not all" if matrix is None else f"only {np.linalg.matrix_rank(matrix())}"
         raise ValueError(
             f"the design must have linearly independent rows to be undone, but among its {design.k} {rank} are: "
@@ -55,7 +55,7 @@ def variance_of_one_report(design: Design) -> float:
         reported = float(alike.q) + alike.gain / design.k
         return design.k * reported * (1 - reported) / alike.gain**2 / float(alike.asked)
     inverse = design.inverse()
-    expected = design.reported(np.full(design.k, 1 / design.k))
+    expected = design.probabilities(np.full(design.k, 1 / design.k))
     return float(expected @ (inverse**2).sum(axis=1) - ((expected @ inverse) ** 2).sum())
 
 
@@ -117,7 +117,7 @@ def nearest_shares(shares: Array, *, complete: bool) -> Array:
 
 def refuse_incomplete(name: str, design: Design) -> None:
     """Refuse an estimator whose shares sum to one, for a list that need not hold every answer."""
-    if not design.complete:
+    if not design.exhaustive:
         raise TypeError(
             f"method must not be {name!r} here: people may hold answers that are not in the list, so that its shares "
             "need not sum to one; use inv_p, inv_n or inv"

@@ -101,7 +101,7 @@ def smooth(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> 
 
     >>> from warner import SquareWave
     >>> survey = SquareWave(10, odds=(3, 1), width=2)
-    >>> expected = 10_000 * survey.operator().forward(np.full(10, 0.1))
+    >>> expected = 10_000 * survey.likelihood().forward(np.full(10, 0.1))
     >>> smooth(expected.round(), survey).round(3)
     array([0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
     """
@@ -254,7 +254,7 @@ def _fitted_to(design: Design, counts: Counts, n: float) -> tuple[CurveLikelihoo
     everything = np.arange(design.k)
     if not design.exclusive:
         return Normal(design, counts, n), everything, np.ones(design.k)
-    operator = design.operator()
+    operator = design.likelihood()
     if design.k <= ANSWERS_FITTED or operator.merged is None:
         return Multinomial(operator, counts), everything, np.ones(design.k)
     answers = np.unique(np.linspace(0, design.k - 1, REPRESENTATIVES).round().astype(np.int64))

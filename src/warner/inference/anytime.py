@@ -36,7 +36,7 @@ from warner.special import stirling_remainder
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Mask, Numbers
-    from warner.designs.facts import Readout
+    from warner.designs.facts import SamplingModel
     from warner.reports.counts import DistinctCounts
     from warner.reports.tallies import Collected
 
@@ -63,7 +63,7 @@ def refuse_anytime(tally: Collected, method: str | None) -> None:
 
 
 def anytime_interval(
-    readout: Readout, alpha: float, levels: DistinctCounts | None = None
+    readout: SamplingModel, alpha: float, levels: DistinctCounts | None = None
 ) -> tuple[Array, Array, Array]:
     """Give intervals of shares that ever miss with probability at most alpha, and standard errors: low, high, error.
 

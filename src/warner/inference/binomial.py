@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from warner.arrays import Array, Counts, Integers, Mask
-    from warner.designs.facts import Readout
+    from warner.designs.facts import SamplingModel
     from warner.reports.counts import DistinctCounts
 
 
@@ -241,7 +241,7 @@ class Binomial(NamedTuple):
     gain: Numbers
 
     @classmethod
-    def of(cls, readout: Readout) -> Binomial:
+    def of(cls, readout: SamplingModel) -> Binomial:
         """Take the counts in which a design says that shares show."""
         return cls(readout.count, readout.trials, readout.base, readout.gain)
 

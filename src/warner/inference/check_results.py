@@ -126,7 +126,7 @@ def _at_once(tally: Collected) -> str:
     most = max((design.most_supported for design in designs), default=1)
     if most == 1:
         return ""
-    exactly = all(design.supported == most for design in designs)
+    exactly = all(design.support_size == most for design in designs)
     return f" One fake report can move {'' if exactly else 'up to '}{most:,} answers at once, each by its part of that."
 
 

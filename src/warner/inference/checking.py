@@ -21,9 +21,9 @@ probability between l and h, the least and the most that any answer leads to. Co
 largest at l or at h, because in between it first falls and then rises.
 
 Of any other design the first test looks at both sides of every count, between the least and the most that any answer
-makes it (`Bounds`). Where a tally keeps the types of reports apart, they have tests of their own (`report_types`), and
-so has how often each answer was asked about, where a person is asked about some only (`asked_answers`). Of several
-collections each has its tests. The smallest p-value is multiplied by the number of tests.
+makes it (`ProbabilityBounds`). Where a tally keeps the types of reports apart, they have tests of their own
+(`report_types`), and so has how often each answer was asked about, where a person is asked about some only
+(`asked_answers`). Of several collections each has its tests. The smallest p-value is multiplied by the number of tests.
 
 What no such check can see: more noise than claimed, uniform junk and dishonest answers. They give reports that honest
 answers from a flatter population, or from another one, would give as well. Only where the law of the kinds is known, as
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.designs.facts import Bounds
+    from warner.designs.facts import ProbabilityBounds
     from warner.designs.symmetric import Symmetric
     from warner.inference.check_results import OpenCheck
     from warner.reports.open_tallies import OpenTally
@@ -248,7 +248,7 @@ def _has_one_count(design: Design) -> bool:
     return design.exclusive and len(design.columns) == 2
 
 
-def _silent(bounds: Bounds) -> bool:
+def _silent(bounds: ProbabilityBounds) -> bool:
     """Tell a design without noise, under which nothing can be tested."""
     least, most = (0.0 if bounds.least is None else bounds.least), (1.0 if bounds.most is None else bounds.most)
     return bool(np.all(np.equal(least, 0)) and np.all(np.equal(most, 1)))
@@ -298,7 +298,7 @@ class _Counted:
         return self.part.design
 
     @cached_property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> ProbabilityBounds:
         return self.design.bounds()
 
     @cached_property
@@ -461,7 +461,7 @@ def _families(design: Design) -> int:
     return max(sum(looked_at) // (2 if len(looked_at) == 2 and _has_one_count(design) else 1), 1)
 
 
-def _tails(counts: Counts, n: Array, bounds: Bounds) -> Array:
+def _tails(counts: Counts, n: Array, bounds: ProbabilityBounds) -> Array:
     """Give for each count the chance of so few where it is the least likely, or so many where it is the most."""
     least, most = bounds
 
@@ -473,7 +473,7 @@ def _tails(counts: Counts, n: Array, bounds: Bounds) -> Array:
     return at_each_count(tail, counts, n) if alike else tail(np.asarray(counts, dtype=np.float64), n)
 
 
-def _extremes(counts: Counts, bounds: Bounds) -> Counts:
+def _extremes(counts: Counts, bounds: ProbabilityBounds) -> Counts:
     """Give the counts that speak loudest against the design: the smallest and the largest, if all have one range."""
     sides = {side: np.ndim(value) for side, value in zip(("min", "max"), bounds, strict=True) if value is not None}
     if any(sides.values()):
@@ -484,7 +484,7 @@ def _extremes(counts: Counts, bounds: Bounds) -> Counts:
 # One count
 
 
-def _range_of_one(bounds: Bounds) -> tuple[float, float]:
+def _range_of_one(bounds: ProbabilityBounds) -> tuple[float, float]:
     """Give the range of the probability of the first of two columns."""
     least, most = (None if side is None else np.broadcast_to(side, 2) for side in bounds)
     if least is None or most is None:  # what is implied: the other column has the rest

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from warner.arrays import Array, Mask, Numbers, PerGroup, Sets
-    from warner.designs.facts import Drawn, Readout
+    from warner.designs.facts import Drawn, SamplingModel
     from warner.inference.intervals import Confidence
     from warner.inference.normal import Sampled
     from warner.reports.linearization import Together
@@ -272,7 +272,7 @@ class Apart:
         How they vary together.
     """
 
-    readout: Readout
+    readout: SamplingModel
     together: Together
 
     @property
@@ -425,7 +425,7 @@ def groups_apart(tally: Tally, place: int, rows: list[int], confidence: Confiden
     return Difference(apart.middle, low, high, float(ratio[0][0]), float(ratio[1][0]), apart.p_value), True, STUDENT
 
 
-def _ratio(first: Readout, second: Readout, tail: float) -> tuple[Array, Array]:
+def _ratio(first: SamplingModel, second: SamplingModel, tail: float) -> tuple[Array, Array]:
     """Return the limits of the ratio of two shares from those of both, each at half the tail."""
     ratio = ratio_limits(*(end for one in (first, second) for end in design_based_limits(one, tail / 2)[:2]))
     return np.asarray(ratio[0])[:, 0], np.asarray(ratio[1])[:, 0]

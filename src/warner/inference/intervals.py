@@ -1,6 +1,6 @@
 r"""Confidence intervals of any sets of answers, under any design, of one collection or several.
 
-A design says how a share shows (`Readout`): in a binomial count, then the interval is exact; or in an unbiased linear
+A design has a `SamplingModel` of each share: a binomial count, then the interval is exact; or an unbiased linear
 combination of the observed shares, then it is approximately normal. If reports do not tell a share, its interval is
 from 0 to 1. The method that was used says whether an interval is exact, and nothing else does.
 
@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from warner.designs.facts import Nested, Prefixes, Readout, check_target, sizes_of
+from warner.designs.facts import CumulativeSets, Nested, SamplingModel, check_target, sizes_of
 from warner.designs.labels import positions
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.anytime import anytime_interval, refuse_anytime
@@ -81,7 +81,7 @@ ONE_CLUSTER = "one_cluster"  # the method of the whole range, of a group that li
 RANDOMIZATION = "randomization"  # the method where the variance of the randomization exceeds the design-based one
 
 
-def design_based_limits(readout: Readout, tail: float) -> tuple[Array, Array, Array, tuple[str, ...]]:
+def design_based_limits(readout: SamplingModel, tail: float) -> tuple[Array, Array, Array, tuple[str, ...]]:
     """Return the limits with `tail` on either side, standard errors, and the names of the methods."""
     drawn = readout.drawn
     assert drawn is not None
@@ -97,7 +97,7 @@ def design_based_limits(readout: Readout, tail: float) -> tuple[Array, Array, Ar
     return low, high, error, tuple(names)
 
 
-def cut_limits(readout: Readout, tail: Numbers, span: tuple[float, float] = (0.0, 1.0)) -> tuple[Array, Array]:
+def cut_limits(readout: SamplingModel, tail: Numbers, span: tuple[float, float] = (0.0, 1.0)) -> tuple[Array, Array]:
     """Return the limits within the span, never empty; `tail` may be an array that broadcasts."""
     drawn = readout.drawn
     assert drawn is not None
@@ -112,14 +112,14 @@ def cut_limits(readout: Readout, tail: Numbers, span: tuple[float, float] = (0.0
     return np.where(drawn.blind, span[0], low), np.where(drawn.blind, span[1], high)
 
 
-def _effective(readout: Readout, freedom: Numbers, tail: Numbers) -> Binomial:
+def _effective(readout: SamplingModel, freedom: Numbers, tail: Numbers) -> Binomial:
     """Return the counts at the effective sample size."""
     assert readout.drawn is not None
     fewer = fewer_people(readout.drawn.people, freedom, tail)
     return Binomial(readout.count * fewer, readout.trials * fewer, readout.base, readout.gain)
 
 
-def methods_of(readout: Readout) -> Counts:
+def methods_of(readout: SamplingModel) -> Counts:
     """Return the name of the method of each interval, of shape (groups, sets)."""
     drawn = readout.drawn
     assert drawn is not None
@@ -144,7 +144,7 @@ def in_one_cluster(names: Sequence[str]) -> str:
 
 
 def uncut_limits(
-    readout: Readout, freedom: Numbers, tail: Numbers, span: tuple[float, float] = (0.0, 1.0)
+    readout: SamplingModel, freedom: Numbers, tail: Numbers, span: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[Array, Array]:
     """Return the limits with so many degrees of freedom, which may lie beyond the span; arrays broadcast."""
     drawn = readout.drawn
@@ -160,7 +160,7 @@ def uncut_limits(
     return np.where(census, readout.share(), low), np.where(census, readout.share(), high)
 
 
-def _means(readout: Readout, freedom: Numbers, tail: Numbers, span: tuple[float, float]) -> tuple[Array, Array]:
+def _means(readout: SamplingModel, freedom: Numbers, tail: Numbers, span: tuple[float, float]) -> tuple[Array, Array]:
     """Return the middles and half-widths of intervals of means of scores, whose range is the span."""
     drawn = readout.drawn
     assert drawn is not None
@@ -187,7 +187,7 @@ def has_band(part: Tally, confidence: Confidence) -> bool:
     return bool(everybody and design.symmetry is not None and design.exclusive and design.k >= BAND_ANSWERS)
 
 
-def dkw_band(readout: Readout, level: float) -> tuple[Array, Array]:
+def dkw_band(readout: SamplingModel, level: float) -> tuple[Array, Array]:
     """Give the lower and upper limits of the cumulative shares that show in this way."""
     half = np.sqrt(math.log(2 / (1 - level)) / (2 * readout.trials)) / abs(np.asarray(readout.gain))
     share = readout.share()
@@ -359,7 +359,7 @@ def interval(
     tally: Collected, answers: Any, confidence: Confidence, *, method: str | None = None, cumulative: bool = False
 ) -> Interval:
     """Give the intervals of all shares, of one answer, of a set of answers, or of the cumulative shares."""
-    sets: Sets | None = Prefixes(tally.k) if cumulative else None
+    sets: Sets | None = CumulativeSets(tally.k) if cumulative else None
     if answers is not None and cumulative:
         raise TypeError("give answers or cumulative=True (the shares of all answers up to each), not both")
     if answers is not None:
@@ -393,7 +393,7 @@ def limits(
     *,
     sets: Sets | None = None,
     method: str | None = None,
-    readout: Readout | None = None,
+    readout: SamplingModel | None = None,
 ) -> Limits:
     """Give the interval and standard error of every answer's share, or of the shares of sets of answers.
 
@@ -406,7 +406,7 @@ def limits(
     if sets is not None and holds_every_answer(tally) and (whole := sizes_of(sets) == tally.k).any():
         return _with_known(tally, confidence, sets, whole, method)
     designs = [part.design for part in tally.parts]
-    tail = confidence.tail(len(sets) if isinstance(sets, Prefixes) else intervals_apart(designs, confidence))
+    tail = confidence.tail(len(sets) if isinstance(sets, CumulativeSets) else intervals_apart(designs, confidence))
     if len(tally.parts) == 1:
         part = tally.parts[0]
         if readout is None:
@@ -417,7 +417,7 @@ def limits(
         methods: tuple[str, ...] = ("anytime",)
         if confidence.anytime:
             low, high, error = anytime_interval(readout, 2 * tail, levels)
-        elif isinstance(sets, Prefixes) and method is None and has_band(part, confidence):
+        elif isinstance(sets, CumulativeSets) and method is None and has_band(part, confidence):
             (low, high), methods = dkw_band(readout, confidence.level), ("dkw",)
             error = standard_error(Binomial.of(readout))
         else:
@@ -464,8 +464,8 @@ def _with_known(tally: Collected, confidence: Confidence, sets: Sets, whole: Mas
     methods: tuple[str, ...] = ("known",)
     if not whole.all():
         # Of all answers up to each, only the last set is all of them.
-        if isinstance(sets, Prefixes):
-            others: Sets = Prefixes(tally.k - 1)
+        if isinstance(sets, CumulativeSets):
+            others: Sets = CumulativeSets(tally.k - 1)
         elif isinstance(sets, Nested):
             others = sets[:-1]
         else:
@@ -494,7 +494,7 @@ def _all_names(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 
 def readout_limits(
-    readout: Readout, tail: float, target: str, method: str | None = None, levels: DistinctCounts | None = None
+    readout: SamplingModel, tail: float, target: str, method: str | None = None, levels: DistinctCounts | None = None
 ) -> Limits:
     """Give the limits of shares as they show in one collection, exact where they are binomial, else approximate."""
     if readout.drawn is not None:

@@ -49,7 +49,7 @@ from scipy.special import ndtri
 
 from warner.arrays import objects
 from warner.designs.exact import exact
-from warner.designs.facts import Fuzzy, Nested, Prefixes
+from warner.designs.facts import CumulativeSets, LinearCombination, Nested
 from warner.designs.ordered import is_numeric
 from warner.estimators.methods import SMOOTHED
 from warner.estimators.smoothing import smoothed_distribution
@@ -303,7 +303,7 @@ def sets_of(memberships: Array) -> Sets:
     """Give a fuzzy set, or an ordinary one where all memberships are 0 or 1, with all that is known of such."""
     if ((memberships == 0) | (memberships == 1)).all():
         return [np.flatnonzero(memberships).tolist()]
-    return Fuzzy(memberships[np.newaxis])
+    return LinearCombination(memberships[np.newaxis])
 
 
 def mean(tally: Collected, values: Any, confidence: Confidence) -> Mean:
@@ -391,7 +391,7 @@ def _deviation(tally: Collected, group: int, x: Array, confidence: Confidence) -
     # About the mean of those whose reports say something, which deviations of all people are at least as large as
     squares = (x - np.clip(middle[0] / (1 - unknown), 0, 1)) ** 2
     width = float(squares.max())
-    (together,) = joints(tally.parts, [group], Fuzzy(squares[np.newaxis] / width), target=target)
+    (together,) = joints(tally.parts, [group], LinearCombination(squares[np.newaxis] / width), target=target)
     variance, error = (width * float(part[0]) for part in together.average(target)[:2])
     wide, half = (float(student_error(part, of_mean.freedom, tail)) for part in (error, min(float(mean_error[0]), 1.0)))
     # Respondents whose reports say nothing may hold any answer.
@@ -634,7 +634,7 @@ def up_to_each(x: Array) -> tuple[Array, Sets]:
     """Give the distinct numbers in ascending order, and the answers up to each of them."""
     points, place = np.unique(x, return_inverse=True)
     if np.array_equal(place, np.arange(x.size)):
-        return points, Prefixes(x.size)
+        return points, CumulativeSets(x.size)
     order: Integers = np.argsort(place, kind="stable")
     return points, Nested(order, np.bincount(place).cumsum())
 

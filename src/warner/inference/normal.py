@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from warner.designs.facts import Fuzzy
+from warner.designs.facts import LinearCombination
 from warner.inference.binomial import (
     LIMIT_TOLERANCE,
     NEGLECTED,
@@ -365,7 +365,7 @@ def joints(
         count, trials, people = (column.astype(np.float64) for column in (count, trials, people))
         binomial, about = Binomial(count, trials, base, gain), (float(silent[group]), minus is not None)
         drawn = float(freedom[group]), bool(blind[group])
-        results.append(Joint(binomial, exact, error, people, *about, isinstance(sets, Fuzzy), *drawn))
+        results.append(Joint(binomial, exact, error, people, *about, isinstance(sets, LinearCombination), *drawn))
     return results
 
 

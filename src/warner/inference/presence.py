@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Mask, PerGroup
     from warner.designs.contract import Design
-    from warner.designs.facts import Readout
+    from warner.designs.facts import SamplingModel
     from warner.documents import Document
     from warner.reports.tallies import Collected, Tally
 
@@ -172,7 +172,7 @@ def evidence(design: Design, places: Sequence[int], n: float, alpha: float, powe
 
     None of them where the table is too large to look for one.
     """
-    operator = design.operator()
+    operator = design.likelihood()
     answers, kinds = operator.shape
     if answers**2 * kinds > MOST_SEARCHED_CELLS:
         return [None] * len(places)
@@ -502,7 +502,7 @@ def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: fl
     return Detection(p_values, tests, None)
 
 
-def detection_tests(readout: Readout, by_place: dict[int, Any], asked: list[float]) -> list[Any]:
+def detection_tests(readout: SamplingModel, by_place: dict[int, Any], asked: list[float]) -> list[Any]:
     """Give the test of each answer in a group: of its own count where it has one, among those who were asked about it.
 
     None where the table is too large to look for another.
@@ -512,7 +512,7 @@ def detection_tests(readout: Readout, by_place: dict[int, Any], asked: list[floa
     return [by_place.get(place, test) for place, test in enumerate(own)]
 
 
-def absence_p_values(readout: Readout) -> Array:
+def absence_p_values(readout: SamplingModel) -> Array:
     r"""Give for each answer the p-value of "nobody holds it", under which its count is :math:`\text{Bin}(n, q)`."""
     base, gain, n = readout.base, readout.gain, readout.trials
     if readout.exact.ndim == 0 and readout.exact:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.arrays import objects
-from warner.designs.facts import Fuzzy
+from warner.designs.facts import LinearCombination
 from warner.designs.labels import all_labels
 from warner.designs.ordered import NEARLY
 from warner.inference.differences import student_error
@@ -209,7 +209,7 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[tu
     if not part.design.counts_everybody:
         raise ValueError("population must be given under a design that asks each person about some of the answers")
     x = None if values is None else values_of(tally.domain, values)
-    sets = None if x is None else Fuzzy(x[np.newaxis])
+    sets = None if x is None else LinearCombination(x[np.newaxis])
     answered = tally.answered
     counts, n = part.rows()
     question, size = LinearScores(part.design, sets), n[answered, np.newaxis].astype(np.float64)

@@ -459,7 +459,7 @@ class Mechanisms(TableResult):
         recommended, best = preferred(able), able[0]
         near = f"within {100 * VARIANCE_TOLERANCE:.0f} %"
         limit = equally_short(recommended)
-        size = f" of {recommended.design.supported}" if "size" in recommended.design.parameters else ""
+        size = f" of {recommended.design.support_size}" if "size" in recommended.design.parameters else ""
         opening = f"Recommended: {recommended.name}{size}, {bits_text(recommended.bits)} bits per report:"
         if recommended.rank == best.rank:
             shorter = [other for other in able if other.bits < recommended.bits * (1 - 10.0**-DIGITS_COMPARED)]

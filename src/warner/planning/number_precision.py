@@ -36,7 +36,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from warner.arrays import LARGEST_TOTAL
-from warner.designs.facts import Prefixes
+from warner.designs.facts import CumulativeSets
 from warner.inference.binomial import binomial_limits
 from warner.inference.differences import MEAN_UNKNOWN
 from warner.inference.intervals import readout_limits
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Sets
     from warner.designs.contract import Design
     from warner.designs.exact import Number
-    from warner.designs.facts import Readout
+    from warner.designs.facts import SamplingModel
     from warner.planning.precision import AskedNumber, PlanningQuestion
 
 
@@ -92,13 +92,13 @@ class MeanPrecision(PlannedSample):
 
     @cached_property
     def _reported(self) -> Array:
-        return self.design.reported(self.population)[np.newaxis]
+        return self.design.probabilities(self.population)[np.newaxis]
 
     @cached_property
     def _sets(self) -> Sets:
         return sets_of(self.numbers.memberships)
 
-    def _readout(self, n: float) -> Readout:
+    def _readout(self, n: float) -> SamplingModel:
         n = self.simple(n)
         found = self.design.readout(n * self._reported, np.full((1, 1), n), self._sets)
         if math.isinf(float(found.squared_errors()[0, 0])):
@@ -145,7 +145,7 @@ class QuantilePrecision(PlannedSample):
 
     @cached_property
     def _reported(self) -> Array:
-        return self.design.reported(self.population)[np.newaxis]
+        return self.design.probabilities(self.population)[np.newaxis]
 
     def measured(self, n: float) -> float:
         """Give the half-width."""
@@ -174,7 +174,7 @@ class QuantilePrecision(PlannedSample):
         """Return the numbers, limits and errors of the distribution function at each but the last, and the methods."""
         n = self.simple(n)
         points, sets = up_to_each(self.numbers.values)
-        known = Prefixes(len(points) - 1) if isinstance(sets, Prefixes) else sets[:-1]
+        known = CumulativeSets(len(points) - 1) if isinstance(sets, CumulativeSets) else sets[:-1]
         readout = self.design.readout(n * self._reported, np.full((1, 1), n), known)
         ends = readout_limits(readout, self.question.confidence.tail(1), "population")
         error = np.sqrt(np.maximum(readout.squared_errors()[0], SMALLEST_VARIANCE))
@@ -231,7 +231,7 @@ def noise_of_distribution(design: Design) -> float:
     k = design.k
     sets = [range(end) for end in np.unique(np.linspace(1, k - 1, min(k - 1, CUMULATIVE_SHARES)).astype(int)).tolist()]
     boundless = 2.0**53
-    reported = boundless * design.reported(np.full(k, 1 / k))[np.newaxis]
+    reported = boundless * design.probabilities(np.full(k, 1 / k))[np.newaxis]
     readout = design.readout(reported, np.full((1, 1), boundless), sets, target="realised")
     return float(boundless * readout.squared_errors("realised").mean())
 

@@ -3,9 +3,9 @@ r"""Precision of a planned survey: half-width of an interval and root-mean-squar
 Two measures, both in units of a share (0.02 is two percentage points):
 
 - ``half_width``: half the length of the interval of an answer with a given true share, before its ends are cut at 0 and
-  1. Where the design has a binomial count for the answer (`Readout.exact`) it is the exact interval of Clopper and
-  Pearson at the expected count; elsewhere the approximate one (``Sampled``) at the expected counts. Where it is to hold
-  however often one looks, it is the any-time interval at the expected count, or at the expected sum of scores.
+  1. Where the design has a binomial count for the answer (`SamplingModel.exact`) it is the exact interval of Clopper
+  and Pearson at the expected count; elsewhere the approximate one (``Sampled``) at the expected counts. Where it is to
+  hold however often one looks, it is the any-time interval at the expected count, or at the expected sum of scores.
 - ``error``: the root-mean-square error of the unbiased shares (`warner.inv`) over the K answers, as an estimate of a
   population's shares, :math:`\sqrt{\sum_i \mathrm{Var}_i / K}`. Of a design whose answers are alike (``Alike``), with
   :math:`\phi_i = q + (p-q)\theta_i`,
@@ -52,7 +52,7 @@ from scipy.special import ndtri
 
 from warner.arrays import LARGEST_TOTAL, Numbers
 from warner.designs.contract import checked_shares
-from warner.designs.facts import Fuzzy
+from warner.designs.facts import LinearCombination
 from warner.designs.labels import from_text, positions
 from warner.estimation import Estimate
 from warner.estimators import NEAREST, fitted
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers, Mask, Sets
     from warner.designs.contract import Design
-    from warner.designs.facts import Alike, Readout
+    from warner.designs.facts import Alike, SamplingModel
     from warner.designs.labels import Labels
     from warner.inference.intervals import Confidence
     from warner.reports.tallies import Collected
@@ -468,7 +468,7 @@ class Precision(PlannedSample):
         return max(float((ndtri(power) - ndtri(alpha)) * absent), 0.0)
 
 
-def anytime_half_width(readout: Readout, alpha: float) -> float:
+def anytime_half_width(readout: SamplingModel, alpha: float) -> float:
     """Give half the length of the any-time interval of one share, before it is cut at 0 and 1; see `anytime`."""
     least, width = np.zeros(1), np.ones(1)
     if not np.all(readout.exact):  # a score between the least and the most is so much of a report
@@ -514,7 +514,7 @@ class Vertices(NamedTuple):
 
 def _vertices(design: Design) -> Vertices:
     k = design.k
-    reported = design.reported(np.eye(k))
+    reported = design.probabilities(np.eye(k))
     readout = design.readout(BOUNDLESS_PEOPLE * reported, np.full((k, 1), BOUNDLESS_PEOPLE))
     base, gain, exact = (np.broadcast_to(part, k) for part in (readout.base, readout.gain, readout.exact))
     error = np.zeros((k, k)) if readout.error is None else np.broadcast_to(readout.error, (k, k))
@@ -557,7 +557,7 @@ def _binomial_errors(base: Numbers, gain: Numbers, shares: Array, n: Numbers) ->
 
 def _unbiased_errors(design: Design, populations: Array, n: float) -> Array:
     """Give the standard errors of all unbiased shares, of shape (populations, k), at expected counts."""
-    reported = design.reported(populations)
+    reported = design.probabilities(populations)
     readout = design.readout(n * reported, np.full((len(populations), 1), n))
     binomial = _binomial_errors(readout.base, readout.gain, populations, readout.trials)
     return binomial if readout.error is None else np.where(readout.exact, binomial, readout.error)
@@ -698,7 +698,7 @@ def _sets_asked(design: Design, shares: Array, question: PlanningQuestion) -> Se
     """Return the sets of answers whose design effect matters; None for all answers."""
     numbers = question.numbers
     if numbers is not None and numbers.tau is None:
-        return Fuzzy(numbers.memberships[np.newaxis])
+        return LinearCombination(numbers.memberships[np.newaxis])
     if numbers is not None and numbers.tau is not None:
         order = np.argsort(numbers.values, kind="stable")
         last = int(np.searchsorted(np.cumsum(shares[order]), numbers.tau))
@@ -715,7 +715,7 @@ def _sets_asked(design: Design, shares: Array, question: PlanningQuestion) -> Se
 def _variances(design: Design, shares: Array, sets: Sets | None) -> Array:
     """Variances of unbiased shares of sets of answers, for one report of a simple random sample."""
     n = np.full((1, 1), float(LARGEST_TOTAL))
-    squared = design.readout(n * design.reported(shares)[np.newaxis], n, sets).squared_errors()
+    squared = design.readout(n * design.probabilities(shares)[np.newaxis], n, sets).squared_errors()
     return float(LARGEST_TOTAL) * np.ravel(squared)
 
 

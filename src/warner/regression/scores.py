@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.designs.contract import INVERSE_TOLERANCE
-from warner.designs.facts import Fuzzy
+from warner.designs.facts import LinearCombination
 from warner.designs.matrices import inverse
 from warner.inference.means import sets_of
 
@@ -68,7 +68,7 @@ def report_scores(design: Design, reports: Counts, values: Array) -> Array:
     for start in range(0, len(reports), step):
         block = reports[start : start + step]
         each = np.arange(len(block))
-        parts.append(_scores(design, design.counted(block, group=each, groups=len(block)).counts, values))
+        parts.append(_scores(design, design.count(block, group=each, groups=len(block)).counts, values))
     return np.concatenate(parts)
 
 
@@ -91,7 +91,7 @@ def _scores(design: Design, counts: Counts, values: Array) -> Array:
     one, memberships = np.ones((len(counts), 1)), (values - least) / width
     readout = design.readout(counts, one, sets_of(memberships))
     if (np.asarray(readout.trials) != 1).any():  # a share among those who were asked is no mean over all reports
-        readout = design.readout(counts, one, Fuzzy(memberships[np.newaxis]))
+        readout = design.readout(counts, one, LinearCombination(memberships[np.newaxis]))
     if readout.error is not None and not np.isfinite(readout.error).all():
         raise ValueError(
             "values must be such that reports identify their mean, and these do not: the design gives some answers "
@@ -120,7 +120,7 @@ def least_variance(design: Design, values: Array) -> LeastVariance | None:
     """
     if design.sufficient is None:
         return None
-    operator = design.operator()
+    operator = design.likelihood()
     scores = column_scores(design, np.arange(operator.shape[1]), values)
     spread = np.maximum(operator.adjoint(scores**2) - values**2, 0.0)
     return lower_envelope(values, spread)

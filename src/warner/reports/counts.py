@@ -62,7 +62,7 @@ class CountLaw(Protocol):
         """Whether each report is counted exactly once."""
 
     @property
-    def supported(self) -> int | None:
+    def support_size(self) -> int | None:
         """How many columns each report is counted for; None where that varies."""
 
     @property
@@ -76,7 +76,7 @@ class CountLaw(Protocol):
     def sufficient(self) -> Literal["counts", "histogram"] | None:
         """Which numbers the likelihood follows from; None if only from the reports themselves."""
 
-    def operator(self, reports: Counts | None = None) -> ChannelOperator:
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the likelihood of each answer under these reports, or under all that there are."""
 
 
@@ -203,12 +203,12 @@ class Histograms:
         """Go through the whole reports of one histogram: their likelihood, and how often each was made."""
         told = {"counts": self.counts, "histogram": self.histogram, None: None}[design.sufficient]
         if told is not None:
-            yield Block(design.operator(), told)
+            yield Block(design.likelihood(), told)
             return
         assert self.kept is not None
         group = None if self.groups is None else int(self.groups)
         for reports, amounts, _ in self.kept.blocks(group):
-            yield Block(design.operator(reports), np.ones(len(reports)) if amounts is None else amounts)
+            yield Block(design.likelihood(reports), np.ones(len(reports)) if amounts is None else amounts)
 
     @cached_property
     def _rows(self) -> dict[int, Histograms]:
@@ -235,7 +235,7 @@ def multinomial(counts: ArrayLike, design: CountLaw) -> Histograms:
     if not design.exclusive:
         raise TypeError(
             "a report of this design supports several answers, so that counts have no likelihood of their own; give "
-            "the reports: design.operator(reports) instead of the design"
+            "the reports: design.likelihood(reports) instead of the design"
         )
     return checked(counts, design)
 
@@ -353,9 +353,9 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, design: CountLaw) -> 
         raise ValueError(f"n must be a whole number of reports of at most 2^53, as the counts are, but got {n!r}")
     number = number.astype(counts.dtype)
     close = 1e-9 * np.maximum(total, 1) if weighted else 0  # sums of weights are rounded
-    if design.supported is not None and (np.abs(total - design.supported * number) > close).any():
-        rule = "the sum of the counts" if design.exclusive else f"their sum divided by {design.supported:,}"
-        times = "once" if design.exclusive else f"{design.supported:,} times"
+    if design.support_size is not None and (np.abs(total - design.support_size * number) > close).any():
+        rule = "the sum of the counts" if design.exclusive else f"their sum divided by {design.support_size:,}"
+        times = "once" if design.exclusive else f"{design.support_size:,} times"
         raise ValueError(
             f"n must be {rule}, because each report is counted {times}, but the counts sum to {total.tolist()} and n "
             f"is {number.tolist()}"

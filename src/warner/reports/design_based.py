@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.designs.facts import Drawn, Fuzzy, memberships
+from warner.designs.facts import Drawn, LinearCombination, memberships
 from warner.reports.linearization import CLUSTER, REPLICATE, STRATUM, ClusterSample, fewer_people, numbers_of_cells
 from warner.reports.replicates import ReplicateSample
 from warner.reports.samples import effective_number
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Mask, Sets
     from warner.designs.contract import Design
-    from warner.designs.facts import Readout
+    from warner.designs.facts import SamplingModel
     from warner.documents import Document
     from warner.reports.linearization import ComplexSample
     from warner.reports.tallies import Collected, Tally
@@ -42,8 +42,8 @@ SAME = 1e-6  # part by which variances that are equal may differ
 USUAL_TAIL = 0.025  # of the intervals that a single effective number is for
 
 
-def design_based(tally: Tally, question: LinearScores, groups: Any, target: str) -> Readout:
-    """Say how shares show in groups of a complex sample, with design-based standard errors; see `Readout`."""
+def design_based(tally: Tally, question: LinearScores, groups: Any, target: str) -> SamplingModel:
+    """Say how shares show in groups of a complex sample, with design-based standard errors; see `SamplingModel`."""
     refuse_realised(tally, target)
     assert tally.sample is not None
     sample, rows = tally.sample, _numbers_of_groups(tally, groups)
@@ -150,7 +150,7 @@ def few_clusters(tally: Tally) -> Mask:
     return np.asarray(found.freedom[:, 0] + 1 < LEAST_CLUSTERS)
 
 
-def mean_design_effect(found: Readout) -> Array:
+def mean_design_effect(found: SamplingModel) -> Array:
     """Return the part of reports that the mean design effect of all answers leaves, at most 1, of shape (groups,).
 
     It is the sum of the variances of all shares in a simple sample over that of the design-based ones, which few
@@ -191,7 +191,9 @@ class LinearScores(NamedTuple):
     sets: Sets | None = None
     minus: Sets | None = None
 
-    def readout(self, counts: Counts, n: Array, histogram: Counts | None = None, target: str = "population") -> Readout:
+    def readout(
+        self, counts: Counts, n: Array, histogram: Counts | None = None, target: str = "population"
+    ) -> SamplingModel:
         """Return how the shares show in counts of shape (rows, columns)."""
         return self.design.readout(counts, n, self.sets, minus=self.minus, target=target, histogram=histogram)
 
@@ -233,10 +235,10 @@ class LinearScores(NamedTuple):
         memberships of those who were asked about one answer stand for all.
         """
         k = self.design.k
-        if self.minus is None and not isinstance(self.sets, Fuzzy):
+        if self.minus is None and not isinstance(self.sets, LinearCombination):
             asked = [self]
         elif self.minus is None:
-            asked = [self._replace(sets=Fuzzy(memberships(self.sets, k) ** 2))]
+            asked = [self._replace(sets=LinearCombination(memberships(self.sets, k) ** 2))]
         else:
             asked = [LinearScores(self.design, self.sets), LinearScores(self.design, self.minus)]
         total: Any = 0

@@ -153,7 +153,7 @@ class OpenTally:
             raise ValueError(f"design must be a closed list of {self.design!r}, but got {design!r}")
         rows, place = self.rows
         left: dict[str, Any] = {name: getattr(self, name) for name in LEFT_OUT}
-        sums = [design.counted(rows[place == number]) for number in range(self._width)]
+        sums = [design.count(rows[place == number]) for number in range(self._width)]
         if not self.by:
             return Tally(design, sums[0].counts, n=int(sums[0].n), **left)
         counts = np.array([part.counts for part in sums], dtype=np.int64).reshape(-1, len(design.columns))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from warner.designs.facts import Sums
+from warner.designs.facts import Counted
 from warner.designs.labels import MISSING, OUTSIDE, is_missing
 from warner.designs.report_forms import all_reports
 from warner.memory import TALLY_BYTES, refuse_beyond_memory
@@ -221,7 +221,7 @@ class Subtotal(NamedTuple):
     """
 
     groups: tuple[Group, ...]
-    sums: Sums
+    sums: Counted
     missing: Integers
     unknown: Integers
     squares: Array | None
@@ -251,9 +251,9 @@ def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
     """Count the reports of some rows; with weights also their number and their squares `by_kind`, if asked for."""
     _refuse_too_many(len(rows.groups), design)
     known = rows.known()
-    sums = design.counted(known.reports, known.amounts, group=known.place, groups=len(rows.groups))
+    sums = design.count(known.reports, known.amounts, group=known.place, groups=len(rows.groups))
     if known.place is None:
-        sums = Sums(*(None if values is None else np.asarray(values)[np.newaxis] for values in sums))  # type: ignore[arg-type]
+        sums = Counted(*(None if values is None else np.asarray(values)[np.newaxis] for values in sums))  # type: ignore[arg-type]
 
     def left_out(kind: int) -> Integers:
         if known is rows:
@@ -277,7 +277,7 @@ def _by_kind(design: Design, known: Rows, squares: Array) -> dict[str, Any]:
     """Count respondents with a weight above 0, those without, and squared weights for each kind of report."""
     assert known.weight is not None
     positive = (known.weight > 0).astype(np.int64) if known.positive is None else known.positive
-    counts = design.counted(known.reports, squares, group=known.place, groups=len(known.groups)).counts
+    counts = design.count(known.reports, squares, group=known.place, groups=len(known.groups)).counts
     by_kind = counts[np.newaxis] if known.place is None else counts
     people = known.per_group(positive)
     return {"people": people, "by_kind": by_kind, "without_weight": known.per_group(known.number) - people}
@@ -301,7 +301,7 @@ def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
     groups = tuple(sorted(place, key=group_order))
     order = [place[group] for group in groups]
     arrays = {name: values[order] for name, values in arrays.items()}
-    sums = Sums(arrays["counts"], arrays["n"], arrays.get("histogram"))
+    sums = Counted(arrays["counts"], arrays["n"], arrays.get("histogram"))
     left_out = arrays["missing"], arrays["unknown"]
     more = arrays.get("people"), arrays.get("by_kind"), arrays.get("without_weight")
     return Subtotal(groups, sums, *left_out, arrays.get("squares"), rows, bad, roughly, strange, *more)

@@ -27,7 +27,7 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL
 from warner.designs import design_from_dict, listed_design
 from warner.designs.contract import Design, Device
-from warner.designs.facts import Fuzzy
+from warner.designs.facts import LinearCombination
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.reports.counts import (
     LONG_ROW,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from warner.arrays import Array, Counts, Integers, Mask, PerGroup, Sets
-    from warner.designs.facts import Readout
+    from warner.designs.facts import SamplingModel
     from warner.designs.labels import Labels
     from warner.reports.counts import Block
     from warner.reports.linearization import ComplexSample
@@ -268,7 +268,7 @@ class Tally:
         return self.effective if self.sample is None else self.squeezed(steady_effective(self))
 
     @cached_property
-    def drawn(self) -> Readout:
+    def drawn(self) -> SamplingModel:
         """The shares of all answers in the groups of a complex sample that have reports, with their variances."""
         return self.readout(self.answered)
 
@@ -319,18 +319,18 @@ class Tally:
         *,
         minus: Sets | None = None,
         target: str = "population",
-    ) -> Readout:
+    ) -> SamplingModel:
         """Say how shares show in the reports of these groups, of all if None; see `Design.readout`."""
         if self.sample is not None:
             found = design_based(self, LinearScores(self.design, sets, minus), groups, target)
-            return replace(found, fuzzy=isinstance(sets, Fuzzy))
+            return replace(found, fuzzy=isinstance(sets, LinearCombination))
         counts, n = self.scaled()
         histogram = self.scaled_histogram()
         if groups is not None:
             counts, n = counts[groups], n[groups]
             histogram = None if histogram is None else histogram[groups]
         found = self.design.readout(counts, n, sets, minus=minus, target=target, histogram=histogram)
-        return replace(found, fuzzy=True) if isinstance(sets, Fuzzy) else found
+        return replace(found, fuzzy=True) if isinstance(sets, LinearCombination) else found
 
     def scaled(self) -> tuple[Counts, Array]:
         """Give the counts and totals that intervals use, a row for each group: those of the effective reports.
@@ -712,7 +712,7 @@ Collected: TypeAlias = Tally | Pool
 
 def holds_every_answer(tally: Collected) -> bool:
     """Tell whether everybody's answer is in the domain, so that shares sum to one."""
-    return all(part.design.complete for part in tally.parts)
+    return all(part.design.exhaustive for part in tally.parts)
 
 
 def refuse_uncounted(given: object, usage: str) -> None:

@@ -103,7 +103,7 @@ class Layout:
         return {}
 
     def _asked(self, report: Counts) -> tuple[int, ...]:
-        sums = self.design.counted(report[np.newaxis])
+        sums = self.design.count(report[np.newaxis])
         places: list[int] = np.flatnonzero(sums.counts).tolist() if self._columns else []
         if sums.histogram is not None:
             places += (self._columns + np.flatnonzero(sums.histogram)).tolist()
