@@ -34,7 +34,7 @@ def table() -> Iterator[str]:
             found = errors(f"{size}", design, settings[epsilon])
             against = found["inv_p"] * found["exact"] / (best[epsilon]["inv_p"] * best[epsilon]["exact"])
             cells += [shown(found["inv"]), shown(found["inv_p"]), shown(math.sqrt(against))]
-        yield f"| {size} | {design.report_bits:.0f} | {' | '.join(cells)} |"
+        yield f"| {size} | {design.report_form.bits:.0f} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def test_all_answers_asked_about_are_a_symmetric_unary_encoding() -> None:
             if name in one:
                 assert_allclose(one[name], two[name], rtol=1e-12)
     assert flips.alike == unary.alike
-    assert flips.report_bits == unary.report_bits
+    assert flips.report_form.bits == unary.report_form.bits
 
 
 def test_the_most_likely_shares_are_those_of_the_table_of_all_reports() -> None:

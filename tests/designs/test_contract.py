@@ -22,6 +22,7 @@ from warner import Tally, estimate, inv, simulate, tally
 from warner.designs import MECHANISMS, OPEN, Design, design_from_dict, design_from_json, load_design
 from warner.designs.draws import Compared
 from warner.designs.facts import LinearCombination
+from warner.planning.mechanisms import decoding_steps
 
 LISTED: list[Any] = [mechanism for mechanism in OPEN.values() if issubclass(mechanism, Design)]
 DESIGNS = [design for mechanism in [*MECHANISMS.values(), *LISTED] for design in mechanism.examples()]
@@ -550,9 +551,9 @@ def test_a_design_says_in_words_what_it_spends(design: Design) -> None:
 @every_design
 def test_a_report_takes_as_many_bits_as_there_are_reports(design: Design) -> None:
     # Some of what a column could hold may never be drawn, but less than half of it.
-    assert 0.5 < len(law(design)[0]) / 2**design.report_bits <= 1 + 1e-9
-    assert design.decoding(1000) >= 1000 * (1 - 1e-9)
-    assert design.decoding(2000) > design.decoding(1000)
+    assert 0.5 < len(law(design)[0]) / 2**design.report_form.bits <= 1 + 1e-9
+    assert decoding_steps(design, 1000) >= 1000 * (1 - 1e-9)
+    assert decoding_steps(design, 2000) > decoding_steps(design, 1000)
 
 
 @every_design

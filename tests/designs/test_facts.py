@@ -63,7 +63,7 @@ def test_the_squares_of_an_operator_are_those_of_its_matrix_above_some_constants
     columns = np.stack([end * weights for end in ends])
     nearer = np.where(2 * matrix.mean(axis=0) <= matrix.min(axis=0) + matrix.max(axis=0), columns[0], columns[1])
     assert_allclose(operator.squares(weights), nearer.sum(axis=1))
-    assert operator.possible() is not None
+    assert operator.bounds().most is not None
     assert operator.likelihood() is operator
 
 

@@ -113,7 +113,7 @@ class BitFlips(FromOdds):
     <BitFlips of 2 among 4 answers ('a', 'b', 'c', 'd'): a bit is right 0.75, epsilon 2.198>
     >>> survey.alike.variance_of_absent
     Fraction(3, 2)
-    >>> BitFlips(1000, epsilon=1, size=16).report_bits < 160
+    >>> BitFlips(1000, epsilon=1, size=16).report_form.bits < 160
     True
     """
 
@@ -209,10 +209,6 @@ class BitFlips(FromOdds):
     def report_form(self) -> AskedBitForm:
         """Reports are written as two rows of bits: which answers were asked about, and whose bit is 1."""
         return AskedBitForm(self.k, self.size)
-
-    def decoding(self, n: float) -> float:
-        """Give about how many steps it takes to count n reports: a look-up for each byte."""
-        return n * self.report_form.width
 
     @property
     def draws(self) -> tuple[int, ...]:

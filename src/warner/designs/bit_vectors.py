@@ -33,10 +33,6 @@ class PackedSupport(Symmetric):
         """Reports are written as bits, a byte for each eight answers."""
         return BitForm(self.k)
 
-    def decoding(self, n: float) -> float:
-        """Give about how many steps it takes to count n reports: a look-up for each byte."""
-        return n * self.report_form.width
-
     def supports(self, reports: Counts) -> Mask:
         return np.unpackbits(reports, axis=1, count=self.k).astype(bool)
 

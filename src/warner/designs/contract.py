@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import reprlib
 import textwrap
 from abc import ABC, abstractmethod
@@ -378,22 +377,6 @@ class Design(Device):
         """How a report is written in a column."""
         return LabelForm(self.columns)
 
-    @property
-    def report_bits(self) -> float:
-        """What a report takes to send: the logarithm, to the base 2, of how many different ones there can be."""
-        return self.report_form.bits
-
-    def decoding(self, n: float) -> float:
-        """Give about how many steps it takes to count n reports: one each, a transform of types, or all answers."""
-        if self.sufficient is None:
-            return n * self.k
-        return n if self.report_types is None else n + len(self.report_types) * math.log2(len(self.report_types))
-
-    @property
-    def simulated_at_once(self) -> bool:
-        """Whether the counts of many people can be drawn without drawing the report of each."""
-        return self.sufficient is not None
-
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
@@ -443,11 +426,6 @@ class Design(Device):
         """Give the range of the probability of each column over all answers: what reports can refute."""
         matrix = self._matrix
         return ProbabilityBounds(matrix.min(axis=0), matrix.max(axis=0))
-
-    def possible(self) -> Mask | None:
-        """Tell which columns can be at all; None if all can."""
-        most = self.bounds().most
-        return None if most is None or np.ndim(most) == 0 else np.asarray(most) > 0
 
     def inverse(self) -> Array:
         """Give the weights that turn observed shares of the columns into those of the answers: a row for each column.
@@ -525,9 +503,9 @@ class Design(Device):
         """Return the sampling model of the share of each set of answers, or of each answer, in counts of all groups.
 
         Counts have shape (groups, columns). With `minus`, the difference of two shares: of each set and of the one at
-        the same place in `minus`. `n` is the number of reports, of shape (groups, 1); `target`, for standard errors, whose share is meant: that of the
-        "population" which the people are a sample of, or the one "realised" among these very people. `histogram` is
-        that of the types of reports, of shape (groups, types), where a tally has it.
+        the same place in `minus`. `n` is the number of reports, of shape (groups, 1). `target`, for standard errors:
+        the share in the "population" that the respondents are a sample of, or the "realised" one among them.
+        `histogram` counts the types of reports, of shape (groups, types), where a tally has it.
         """
         return self.sampling_model(Estimand(sets, minus, target), counts, n, histogram)
 

@@ -471,9 +471,9 @@ class ChannelOperator:
         """The number of possible answers."""
         return self.shape[0]
 
-    def possible(self) -> Mask | None:
-        """Tell which reports some answer leads to."""
-        return np.asarray(self.forward(np.full(self.shape[0], 1 / self.shape[0])) > 0)
+    def bounds(self) -> ProbabilityBounds:
+        """Return bounds of the probability of each report, of which only those that are 0 are known to be attained."""
+        return ProbabilityBounds(0.0, np.minimum(self.forward(np.ones(self.shape[0])), 1))
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give itself: operators and designs are asked alike."""

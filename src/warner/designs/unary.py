@@ -261,11 +261,6 @@ class UnaryEncoding(OddsDesign, PackedSupport):
         # Given who holds what, all bits of all people are independent, and so are the counts.
         return np.asarray(rng.binomial(people, self.p) + rng.binomial(n - people, self.q))
 
-    @property
-    def simulated_at_once(self) -> bool:
-        """Counts are sums of binomial ones."""
-        return True
-
     @classmethod
     def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> dict[str, Design]:
         """Give the optimal one, and the symmetric one to compare."""

@@ -266,7 +266,7 @@ class Apart:
 
     Attributes
     ----------
-    readout : Readout of shape (2, 1)
+    readout : SamplingModel of shape (2, 1)
         Both shares.
     together : Together
         How they vary together.

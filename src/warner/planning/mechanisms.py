@@ -119,7 +119,7 @@ class CandidateMechanism(NamedTuple):
     @property
     def bits(self) -> float:
         """Length of a report in bits."""
-        return self.design.report_bits
+        return self.design.report_form.bits
 
     @property
     def criterion(self) -> float:
@@ -214,6 +214,15 @@ def total_error(design: Design) -> float:
     return float(design.alike.total_variance(design.k)) / design.counted_part
 
 
+def decoding_steps(design: Design, n: float) -> float:
+    """Approximate number of steps to count n reports: their bytes of bits, all answers for each, or a transform."""
+    if design.report_form.holds == "bits":
+        return n * design.report_form.width
+    if design.sufficient is None:
+        return n * design.k
+    return n if design.report_types is None else n + len(design.report_types) * math.log2(len(design.report_types))
+
+
 def preferred(offered: Sequence[CandidateMechanism]) -> CandidateMechanism:
     """Choose by the rule: see the head of the module.
 
@@ -228,7 +237,7 @@ def preferred(offered: Sequence[CandidateMechanism]) -> CandidateMechanism:
             max(round(one.bits, DIGITS_COMPARED), equally_short(one)),
             one.rank,
             round(one.bits, DIGITS_COMPARED),
-            one.design.decoding(DECODED),
+            decoding_steps(one.design, DECODED),
             one.name != RandomizedResponse.mechanism,
         ),
     )
@@ -371,7 +380,7 @@ class Mechanisms(TableResult):
         return numbers | {
             "people": objects(self.needed),
             self.question.measure: np.array(reached),
-            "decoding": np.array([np.nan if n is None else design.decoding(float(n)) for design, n in designs]),
+            "decoding": np.array([np.nan if n is None else decoding_steps(design, float(n)) for design, n in designs]),
         }
 
     def columns(self) -> list[Column]:
@@ -664,13 +673,13 @@ def better_mechanism(
         return
     best = preferred(offered)
     part = best.criterion / criterion
-    shorter = f"reports of {bits_text(best.bits)} bits instead of {bits_text(design.report_bits)}"
+    shorter = f"reports of {bits_text(best.bits)} bits instead of {bits_text(design.report_form.bits)}"
     if part < WORTH_NAMING:
         yield (
             f"Another mechanism: at the same epsilon, {best.name} would need about {100 * part:.2g} % of the "
             f"respondents for the same {words.error}, and {shorter}."
         )
-    elif best.bits < FAR_SHORTER * design.report_bits:
+    elif best.bits < FAR_SHORTER * design.report_form.bits:
         yield (
             f"Another mechanism: at the same epsilon, {best.name} would need {shorter}, and about {100 * part:.3g} % "
             f"of the respondents for the same {words.error}."

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from warner.arrays import Array, Counts, Integers, Mask
-    from warner.designs.facts import ChannelOperator
+    from warner.designs.facts import ChannelOperator, ProbabilityBounds
     from warner.designs.labels import Labels
     from warner.designs.report_forms import Form
     from warner.reports.subtotals import StoredReports
@@ -69,8 +69,8 @@ class CountLaw(Protocol):
     def alternatives(self) -> int:
         """In how many columns an answer may be counted, one of which a report is counted in: ones and zeros, say."""
 
-    def possible(self) -> Mask | None:
-        """Tell which columns can be at all; None if all can."""
+    def bounds(self) -> ProbabilityBounds:
+        """Return the range of the probability of each column over all answers."""
 
     @property
     def sufficient(self) -> Literal["counts", "histogram"] | None:
@@ -251,7 +251,7 @@ def refuse_uninformative(design: CountLaw) -> None:
 
 def refuse_impossible(counts: Counts, design: CountLaw) -> None:
     """Refuse reports that no answer leads to: which, and how often."""
-    possible = design.possible()
+    possible = _possible(design)
     if possible is None or possible.all():
         return
     amounts = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
@@ -262,6 +262,12 @@ def refuse_impossible(counts: Counts, design: CountLaw) -> None:
         raise ValueError(
             f"counts must be of reports that the design can give, but some are impossible under it: {shown}{more}"
         )
+
+
+def _possible(design: CountLaw) -> Mask | None:
+    """Return True for each column that some answer can lead to; None if all can."""
+    most = design.bounds().most
+    return None if most is None or np.ndim(most) == 0 else np.asarray(most) > 0
 
 
 def as_histograms(counts: ArrayLike, width: int, name: str = "counts") -> Histograms:
