@@ -99,9 +99,7 @@ class Contest:
     @property
     def design(self) -> Design:
         """Design of the reports."""
-        made = MECHANISMS[self.mechanism].for_epsilon(self.population.k, self.epsilon)
-        assert made is not None  # both mechanisms follow from epsilon
-        return made
+        return next(iter(MECHANISMS[self.mechanism].variants(self.population.k, self.epsilon).values()))
 
     def surveys(self) -> tuple[Integers, Integers]:
         """Draw people and the counts of their reports, a row for each seed: the same for whoever estimates."""

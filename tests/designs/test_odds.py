@@ -45,7 +45,7 @@ def test_epsilon_or_odds_are_given_and_not_both(mechanism: Any) -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 1, "3.5"])
 def test_the_best_design_for_an_epsilon_is_that_of_the_constructor(mechanism: Any, epsilon: Any) -> None:
     made = mechanism(20, epsilon=epsilon)
-    assert made == mechanism.for_epsilon(20, epsilon)
+    assert made in mechanism.variants(20, epsilon).values()
     assert made.epsilon <= float(epsilon)
     assert made.epsilon > 0.99 * float(epsilon)
     other = mechanism(20, epsilon=2)
@@ -167,7 +167,7 @@ def test_a_mechanism_tells_its_numbers_and_has_the_rest() -> None:
     assert design.fields() == {"domain": {"first": 0, "size": 6}, "odds": ["3", "1"], "groups": 2}
     assert EvenGroups.from_dict(design.to_dict()) == design
     assert design.with_epsilon(1).groups == 2
-    assert EvenGroups.for_epsilon(6, 1).groups == 1
+    assert EvenGroups.variants(6, 1) == {EvenGroups.mechanism: EvenGroups(6, epsilon=1)}
     assert design.sentences()[3].endswith("all answers were equally likely, nobody knows.")
     assert estimate(Tally(design, [3, 2, 1, 1, 1, 1]), method="inv").shares.sum() == pytest.approx(1)
 

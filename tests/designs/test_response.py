@@ -136,7 +136,7 @@ def test_the_shown_epsilon_of_a_round_request_is_that_request_or_less(epsilon: A
 def test_the_same_answers_with_another_epsilon(epsilon: float) -> None:
     wanted = RandomizedResponse(["never", "once", "often"], epsilon=epsilon)
     assert RandomizedResponse(["never", "once", "often"], odds=(1, 7)).with_epsilon(epsilon) == wanted
-    assert RandomizedResponse.for_epsilon(["never", "once", "often"], epsilon) == wanted
+    assert RandomizedResponse.variants(["never", "once", "often"], epsilon) == {"randomized response": wanted}
 
 
 @pytest.mark.parametrize("odds", [(3, 1), (1, 4), (1, 0), (0, 1), (1, 1), (2**61, 1)])

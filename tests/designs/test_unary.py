@@ -140,7 +140,8 @@ def test_symmetric_odds_are_the_squares_of_those_of_a_bit(a: int, b: int) -> Non
 
 
 def test_epsilon_alone_means_the_optimal_one() -> None:
-    assert UnaryEncoding(9, epsilon=1) == UnaryEncoding.optimal(9, epsilon=1) == UnaryEncoding.for_epsilon(9, 1)
+    assert UnaryEncoding(9, epsilon=1) == UnaryEncoding.optimal(9, epsilon=1)
+    assert next(iter(UnaryEncoding.variants(9, 1).values())) == UnaryEncoding(9, epsilon=1)
     assert UnaryEncoding(9, odds="3:1") == UnaryEncoding(9, p="1/2", q="1/4")
 
 

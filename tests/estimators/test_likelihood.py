@@ -191,7 +191,7 @@ def test_an_operator_is_known_by_its_products_alone() -> None:
     operator = design.likelihood()
     assert operator.likelihood() is operator
     assert (operator.k, operator.columns, operator.symmetry, operator.exclusive) == (3, range(4), None, True)
-    assert np.all(operator.bounds().most > 0)
+    assert np.all(np.asarray(operator.bounds().most) > 0)
     with pytest.raises(ValueError, match=r"shares must have the shape of counts, \(2, 3\), but got \(3,\)"):
         certificate([0.2, 0.3, 0.5], np.ones((2, 4)), operator)
     shares, counts = np.random.default_rng(2).dirichlet(np.ones(3), (2, 2)), np.ones((2, 2, 4))

@@ -83,9 +83,11 @@ def brute_power(counts: Any, design: Any, n: int) -> Any:
 @pytest.mark.parametrize("k", [2, 5, 100])
 @pytest.mark.parametrize("epsilon", [0.3, 1, 4, 9])
 @pytest.mark.parametrize("n", [1, 30, 3000])
-@pytest.mark.parametrize("mechanism", [lambda k, e: RandomizedResponse(k, epsilon=e), UnaryEncoding.for_epsilon])
+@pytest.mark.parametrize(
+    "mechanism", [lambda k, e: RandomizedResponse(k, epsilon=e), lambda k, e: UnaryEncoding(k, epsilon=e)]
+)
 def test_power_is_the_posterior_mean_under_a_power_law(mechanism: Any, n: int, epsilon: float, k: int) -> None:
-    design = mechanism(k, epsilon)
+    design = mechanism(k, epsilon=epsilon)
     counts = reports_of_population(zipf(k, 1.2), n, design, rng=np.random.default_rng(k + n))
     # Cells of 1/32 of a standard error: at d errors from the estimate the density bends by (d/32)^2 / 24 in a cell.
     assert_allclose(power(counts, design, n=n), brute_power(counts, design, n), rtol=1e-3)
@@ -101,7 +103,7 @@ def test_power_of_more_people_than_there_are() -> None:
 
 def test_power_of_one_person_for_each_answer() -> None:
     """The steepest prior: practically every answer is held by one person, and nothing overflows."""
-    design = ProjectiveGeometry.for_epsilon(100, 8)
+    design = ProjectiveGeometry(100, epsilon=8)
     counts = np.full(100, 1)
     assert_allclose(power(counts, design, n=100), brute_power(counts, design, 100), rtol=1e-3)
 

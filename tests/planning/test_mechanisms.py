@@ -36,7 +36,7 @@ REFERRED = {
     "projective geometry response": "PGR",
     "local hashing (linear)": "LH_linear",
 }
-FROM_EPSILON = [name for name, mechanism in MECHANISMS.items() if mechanism.for_epsilon(4, 1) is not None]
+FROM_EPSILON = [name for name, mechanism in MECHANISMS.items() if mechanism.variants(4, 1)]
 every_mechanism = pytest.mark.parametrize("mechanism", FROM_EPSILON)
 
 

@@ -463,18 +463,12 @@ class Design(Device):
         raise TypeError(f"a {self.mechanism} has no parameter that follows from epsilon; give another design")
 
     @classmethod
-    def for_epsilon(cls, domain: Domain, epsilon: Number) -> Self | None:
-        """Give the best design of this mechanism for this epsilon; None where the mechanism is not made from one."""
-        return None
-
-    @classmethod
     def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> Mapping[str, Design]:
-        """Give this mechanism's designs for this epsilon, by name: that of `for_epsilon`, and others to compare.
+        """Return this mechanism's designs for this epsilon, by name, the best one first; none if it has no such designs.
 
-        `quantity` is what they are to tell best: shares, the mean of a number, or its distribution.
+        `quantity` is what they are to estimate best: shares, the mean of a number, or its distribution.
         """
-        best = cls.for_epsilon(domain, epsilon)
-        return {} if best is None else {cls.mechanism: best}
+        return {}
 
     def best_for_share(self, share: Number) -> Self:
         """Return the design of the same mechanism and epsilon that estimates a share of this size best.

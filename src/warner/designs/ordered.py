@@ -279,11 +279,6 @@ class OrderedDesign(FromOdds):
         return b, a
 
     @classmethod
-    def for_epsilon(cls, domain: Domain, epsilon: Number) -> Self | None:  # type: ignore[override]
-        """Give none: it is not compared with designs for answers without an order, by the precision of shares."""
-        return None
-
-    @classmethod
     def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> Mapping[str, Design]:
         """Give the design that tells a mean or a distribution best; none to compare by the precision of shares."""
         return {} if quantity == "shares" else {cls.mechanism: cls._telling(domain, epsilon, quantity)}

@@ -420,9 +420,9 @@ class FromOdds(Design):
         return self._of(domain=self.domain, **self._best(self.k, Budget(epsilon), **self._kept()))
 
     @classmethod
-    def for_epsilon(cls, domain: Domain, epsilon: Number) -> Self:
-        """Give the best design of this mechanism that spends at most this epsilon."""
-        return cls(domain, epsilon=epsilon)
+    def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> Mapping[str, Design]:
+        """Return the best design of this mechanism that spends at most this epsilon."""
+        return {cls.mechanism: cls(domain, epsilon=epsilon)}
 
     def fields(self) -> Document:
         """Give the domain, the odds as decimal strings, and the numbers."""
