@@ -106,7 +106,13 @@ def many_answers() -> Line:
     design = ProjectiveGeometry(797_161, epsilon=1)
     reports, start = made_up(design, 10**7, 1.3)
     ((_, kinds),) = reports.blocks
-    work = "mle of PGR, K = 797,161, N = 10^7"
+    work, types = "mle of PGR, K = 797,161, N = 10^7", design.types
+    assert types is not None
     return slower(
-        work, "a decoding", 40, lambda: design.support_of(kinds), lambda: projected_gradients(reports, start, gap=10), 3
+        work,
+        "a decoding",
+        40,
+        lambda: types.support(kinds),
+        lambda: projected_gradients(reports, start, gap=10),
+        3,
     )

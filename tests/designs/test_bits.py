@@ -105,7 +105,7 @@ def test_whole_amounts_are_exact_and_weights_are_added_up(design: UnaryEncoding 
     member = group[:, np.newaxis] == np.arange(80)
     assert_allclose(counts, (member * weights[:, np.newaxis]).T @ support, rtol=1e-12, atol=1e-15)
     assert_allclose(n, member.T @ weights, rtol=1e-12)
-    assert (kinds is None) == (design.report_types is None)
+    assert (kinds is None) == (design.types is None)
     assert kinds is None or np.allclose(kinds.sum(axis=1), n)
     for empty in (design.count(reports[:0]), design.count(reports[:0], amounts[:0])):
         assert empty.counts.tolist() == [0] * 11

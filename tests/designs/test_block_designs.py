@@ -199,7 +199,7 @@ def test_in_the_least_dimension_it_is_randomized_response(design: BlockDesign) -
     assert design.symmetry.both == design.symmetry.neither == 0
     assert design.exclusive
     assert design.sufficient == "counts"
-    assert design.report_types is None
+    assert design.types is None
     assert design.draws == response.draws
     reports = np.random.default_rng(2).integers(design.k, size=500)
     # Each report names one answer: the counts are those of the answers that are named.
@@ -346,20 +346,22 @@ def test_simulated_reports_follow_their_law_both_one_by_one_and_together(mechani
 
 def test_hash_functions_are_drawn_whatever_the_answer() -> None:
     design = LocalHashing(9, odds=(3, 1), field=3)
-    ancillary = design.ancillary()
+    assert design.types is not None
+    ancillary = design.types.ancillary()
     assert ancillary is not None
     assert not ancillary.ordered
     channel = design.likelihood().matrix()  # type: ignore[misc]
     for row in channel:
         assert_allclose(np.bincount(ancillary.classes, weights=row), ancillary.law)
-    assert LocalHashing(3, odds=(3, 1), field=3).ancillary() is None
-    assert ProjectiveGeometry(9, epsilon=1).ancillary() is None
+    for other in (LocalHashing(3, odds=(3, 1), field=3), ProjectiveGeometry(9, epsilon=1)):
+        assert other.types is None or other.types.ancillary() is None
 
 
 def test_the_variance_of_very_many_sets_is_the_average_one(monkeypatch: pytest.MonkeyPatch) -> None:
     design = ProjectiveGeometry(13, odds=(3, 1), field=3)
     histogram = np.arange(1, 14)[np.newaxis]
-    counts, n = design.support_of(histogram), histogram.sum(axis=-1, keepdims=True)
+    assert design.types is not None
+    counts, n = design.types.support(histogram), histogram.sum(axis=-1, keepdims=True)
     sets = [[0, 1], [2, 5, 7]]
     plain = design.readout(counts, n, sets)
     exact = design.readout(counts, n, sets, histogram=histogram)
@@ -455,7 +457,7 @@ def test_words_say_what_a_report_stands_for() -> None:
 @pytest.mark.parametrize("mechanism", [LocalHashing, ProjectiveGeometry, HadamardResponse])
 def test_weights_that_no_double_holds_leave_no_support_none(mechanism: Any) -> None:
     design = mechanism(100, epsilon=2)
-    reports = np.array([0, 5, 77 % len(design.report_types)])
+    reports = np.array([0, 5, 77 % len(design.types)])
     weights = np.array([1.2, 0.7, 1.9])
     counted = tally(reports, design, weights=weights)
     support = design.supports(reports)

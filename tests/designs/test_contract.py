@@ -93,11 +93,11 @@ def exact_law_of_kinds(design: Design) -> list[list[Fraction]]:
     """Return the exact probability of each kind of report, after each answer."""
     reports, table = law(design)
     kinds = [design.count(reports[[place]]).histogram.argmax() for place in range(len(reports))]  # type: ignore[union-attr]
-    assert design.report_types is not None
+    assert design.types is not None
     return [
         [
             sum((p for p, kind in zip(row, kinds, strict=True) if kind == j), Fraction(0))
-            for j in range(len(design.report_types))
+            for j in range(len(design.types))
         ]
         for row in table
     ]
@@ -241,11 +241,11 @@ def test_counting_adds_up_over_reports_amounts_and_groups(design: Design) -> Non
     counts, n, histogram = design.count(rows)
     assert_array_equal(counts, one_by_one)
     assert n == 200
-    assert (histogram is None) == (design.report_types is None)
-    if histogram is not None and design.report_types is not None:
-        assert histogram.shape == (len(design.report_types),)
+    assert (histogram is None) == (design.types is None)
+    if histogram is not None and design.types is not None:
+        assert histogram.shape == (len(design.types),)
         assert histogram.sum() == 200
-        support = design.support_of(histogram)
+        support = design.types.support(histogram)
         assert support is None or (support == counts).all()
     amounts = rng.integers(1, 5, size=200)
     repeated = design.count(np.repeat(rows, amounts, axis=0))
@@ -286,7 +286,7 @@ def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: st
         return
     # Mean and variance of the score of one report, by enumeration: of a difference of two shares, and of sets.
     kinds = None
-    if design.report_types is not None:
+    if design.types is not None:
         kinds = n * (shares @ np.array(exact_law_of_kinds(design), dtype=float))[np.newaxis]
     for chosen, minus in (([0], [[1]]), ([0, 1], None), (list(range(design.k - 1)), None)):
         options: dict[str, Any] = {"minus": minus, "target": target}
@@ -324,7 +324,7 @@ def test_readouts_of_fuzzy_sets_are_unbiased_and_their_errors_right(design: Desi
     n = 1e12
     expected = (shares @ probabilities) @ added * n
     kinds = None
-    if design.report_types is not None:
+    if design.types is not None:
         kinds = n * (shares @ np.array(exact_law_of_kinds(design), dtype=float))[np.newaxis]
     numbers = np.array([[n]])
     readout = design.readout(expected[np.newaxis], numbers, LinearCombination(fuzzy), target=target, histogram=kinds)
@@ -412,10 +412,9 @@ def test_bounds_are_attained_and_never_passed(design: Design) -> None:
 
 @every_design
 def test_bounds_of_kinds_are_attained_and_never_passed(design: Design) -> None:
-    bounds = design.report_type_bounds()
-    assert (bounds is None) == (design.report_types is None)
-    if bounds is None:
+    if design.types is None:
         return
+    bounds = design.types.bounds()
     exact = np.array(exact_law_of_kinds(design), dtype=float)
     assert bounds.least is not None
     assert bounds.most is not None
@@ -425,14 +424,14 @@ def test_bounds_of_kinds_are_attained_and_never_passed(design: Design) -> None:
 
 @every_design
 def test_what_is_ancillary_has_one_law_whatever_the_answer(design: Design) -> None:
-    ancillary = design.ancillary()
+    ancillary = None if design.types is None else design.types.ancillary()
     if ancillary is None:
         return
     exact = np.array(exact_law_of_kinds(design), dtype=float)
     classes = np.array([np.bincount(ancillary.classes, weights=row, minlength=len(ancillary.law)) for row in exact])
     assert_allclose(classes, np.broadcast_to(ancillary.law, classes.shape), atol=1e-15)
-    assert design.report_types is not None
-    assert ancillary.of_each_type == (len(design.report_types) == len(ancillary.law))
+    assert design.types is not None
+    assert ancillary.of_each_type == (len(design.types) == len(ancillary.law))
 
 
 @every_design

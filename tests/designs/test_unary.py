@@ -73,7 +73,7 @@ def test_given_its_size_a_report_is_that_of_a_subset_selection(m: int) -> None:
     with_truth, without = (
         rate * binomial(5, design.zero, size) for rate, size in ((design.one, m - 1), (1 - design.one, m))
     )
-    assert_allclose(float(with_truth + without), design.report_type_bounds().least[m], rtol=1e-14)  # type: ignore[index]
+    assert_allclose(float(with_truth + without), design.types.bounds().least[m], rtol=1e-14)  # type: ignore[index]
     if 0 < m < 6:
         sets = SubsetSelection(6, odds=design.odds, size=m).symmetry
         assert with_truth / (with_truth + without) == Fraction(sets.a, sets.total)
@@ -151,7 +151,7 @@ def test_epsilon_alone_means_the_optimal_one() -> None:
 @pytest.mark.parametrize("rate", [Fraction(1, 4), Fraction(1, 1000)])
 def test_the_law_of_sizes_is_right_for_a_hundred_thousand_answers(rate: Fraction) -> None:
     k, p = 100_000, Fraction(7, 8)
-    law = np.asarray(UnaryEncoding(k, p=p, q=rate).report_type_bounds().least)
+    law = np.asarray(UnaryEncoding(k, p=p, q=rate).types.bounds().least)
     assert law.shape == (k + 1,)
     assert_allclose(law.sum(), 1, rtol=1e-12)
     mean, deviation = float(p + (k - 1) * rate), float((k - 1) * rate * (1 - rate)) ** 0.5

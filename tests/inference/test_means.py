@@ -125,7 +125,7 @@ def test_a_shift_or_stretch_of_the_numbers_shifts_or_stretches_everything(design
 
 @every_design
 def test_means_of_groups_average_to_the_whole(design: Design) -> None:
-    if design.report_types is not None and not design.exclusive:
+    if design.types is not None and not design.exclusive:
         return
     if design.k == 2 and not design.counts_everybody:  # groups count by how many were asked
         return

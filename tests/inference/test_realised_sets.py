@@ -84,7 +84,7 @@ def tally_of(design: Any, histograms: Any, n: int) -> Tally:
         return Tally(design, histograms @ sets, n=np.full(len(histograms), n), **groups)
     if not isinstance(design, LocalHashing | HadamardResponse | ProjectiveGeometry):
         return Tally(design, histograms, **groups)
-    counts = design.support_of(histograms)
+    counts = histograms @ design.supports(np.arange(design.blocks.number))
     if design.sufficient == "counts":
         return Tally(design, counts, **groups)
     return Tally(design, counts, n=np.full(len(counts), n), histogram=histograms, **groups)
@@ -171,7 +171,7 @@ def test_a_realised_comparison_agrees_with_the_realised_shares(design: Any) -> N
     else:
         table = design.as_channel().channel()
         histogram = np.bincount(table.argmax(axis=1)[people], minlength=table.shape[1])  # as if nobody were unlucky
-        tally = Tally(design, design.support_of(histogram), n=100, histogram=histogram)
+        tally = Tally(design, design.types.support(histogram), n=100, histogram=histogram)
     found = estimate(tally).compare("a", "b", target="realised")
     # One lie more or less at the most; the population's interval would be +7 to +51 points.
     assert 0.29 - 1e-9 <= found.low <= 0.3 + 1e-9 <= found.high + 2e-9 <= 0.31 + 1e-8

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from warner import Check
 
 KEPT_APART = [
-    design for mechanism in MECHANISMS.values() for design in mechanism.examples() if design.report_types is not None
+    design for mechanism in MECHANISMS.values() for design in mechanism.examples() if design.types is not None
 ]
 BITS = UnaryEncoding.optimal(16, odds=(3, 1))
 HASHED = LocalHashing(27, odds=(3, 1), field=3)
@@ -110,10 +110,10 @@ def test_impossible_sums_and_numbers() -> None:
 )
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_reports_that_fit_fail_as_rarely_as_the_level_says(design: Any, share: float) -> None:
-    n, kinds = 12, len(design.report_types)
+    n, kinds = 12, len(design.types)
     assert kinds == 3
     shares = np.array([share, 1 - share])
-    law = np.array(design.report_type_bounds().most)
+    law = np.array(design.types.bounds().most)
     if design.sufficient == "histogram":
         law = shares @ np.array([design.likelihood().forward(vertex) for vertex in np.eye(2)])
     found, chances = [], []
@@ -218,8 +218,8 @@ def test_values_that_never_come_are_seen() -> None:
 def test_the_report_that_supports_everything_comes_as_often_as_the_noise_says() -> None:
     # Under Hadamard response the report 0 supports every answer: its probability does not depend on anybody.
     design = HadamardResponse(7, odds=(3, 1))
-    bounds = design.report_type_bounds()
-    assert bounds is not None
+    assert design.types is not None
+    bounds = design.types.bounds()
     assert bounds.least[0] == bounds.most[0] == pytest.approx(3 / 16)  # type: ignore[index]
     histogram = np.full(8, 200)
     histogram[0] = 100

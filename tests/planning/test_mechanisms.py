@@ -383,7 +383,7 @@ def test_the_predicted_errors_and_the_shuffler_for_every_mechanism(mechanism: st
     assert made.errors["inv_p"] < made.errors["inv"] == made.error
     # A million people are simulated at once where the design can.
     many = plan(1000, mechanism=mechanism, epsilon=1.25, people=10**6, population="zipf:1")
-    assert ("inv_p" in many.errors) == (many.design.exclusive or many.design.report_types is not None)
+    assert ("inv_p" in many.errors) == (many.design.exclusive or many.design.types is not None)
     assert many.errors["inv"] == many.error
     if made.design.exclusive:
         assert plan(made.design, people=300, delta=1e-6).shuffled_epsilon is not None

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Label
     from warner.designs.contract import Design
+    from warner.designs.facts import ReportTypes
     from warner.designs.open_domain import OpenDomain
 
 
@@ -193,7 +194,7 @@ def statistics_of(design: Design, answers: Integers, learnt: Sequence[Counts]) -
     )
     if design.exclusive:
         return (counted,)
-    types = () if design.report_types is None else (_report_types(design),)
+    types = () if design.types is None else (_report_types(design, design.types),)
     parts = () if design.sufficient == "histogram" else _parts(design, learnt)
     return (counted, _comparisons(design, answers), *types, *parts)
 
@@ -260,9 +261,9 @@ def _units(k: int, answers: Integers) -> Array:
 # What a design tells apart
 
 
-def _report_types(design: Design) -> Statistic:
+def _report_types(design: Design, types: ReportTypes) -> Statistic:
     """Look at the types of reports that a tally keeps apart: the reports themselves, or the sizes of their sets."""
-    types: Any = design.report_types
+    labels: Any = types.labels
 
     def count(reports: Counts) -> Counts:
         histogram = design.count(reports).histogram
@@ -270,11 +271,11 @@ def _report_types(design: Design) -> Statistic:
         return histogram
 
     if design.sufficient == "histogram":
-        return Statistic(count, lambda values: f"are {_listed(types, values)}", True, _law(design))
-    least, most = design.report_type_bounds() or (None, None)
+        return Statistic(count, lambda values: f"are {_listed(labels, values)}", True, _law(design))
+    least, most = types.bounds()
     constant = least is not None and most is not None and np.array_equal(least, most)  # the same after every answer
     law = (lambda answer: np.asarray(most)) if constant else None
-    return Statistic(count, lambda values: f"support this number of answers: {_listed(types, values)}", True, law)
+    return Statistic(count, lambda values: f"support this number of answers: {_listed(labels, values)}", True, law)
 
 
 def _comparisons(design: Design, answers: Integers) -> Statistic:

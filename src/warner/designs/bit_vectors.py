@@ -37,7 +37,7 @@ class PackedSupport(Symmetric):
         return np.unpackbits(reports, axis=1, count=self.k).astype(bool)
 
     def types_of(self, reports: Counts) -> Integers | None:
-        """Give the type of each report, by its place in `report_types`; None where there are none."""
+        """Give the type of each report, by its place in `types`; None where there are none."""
         return None
 
     def count(
@@ -49,15 +49,15 @@ class PackedSupport(Symmetric):
         sums, n = bit_sums(reports, amounts, group, groups)
         counts = sums[:, : self.k]
         histogram, types = None, self.types_of(reports)
-        if types is not None and self.report_types is not None:
-            number = len(self.report_types)
+        if types is not None and self.types is not None:
+            number = len(self.types)
             histogram = added_up(types if group is None else types + number * group, amounts, groups * number)
             histogram = histogram if group is None else histogram.reshape(groups, number)
         return Counted(counts[0], n[0], histogram) if group is None else Counted(counts, n, histogram)
 
     def _counted_at_once(self, reports: Counts) -> Counted:
         """Count reports once each, a block at a time: its types and its bits, while it is in the cache."""
-        counter, number = BitCounter(reports.shape[1]), 0 if self.report_types is None else len(self.report_types)
+        counter, number = BitCounter(reports.shape[1]), 0 if self.types is None else len(self.types)
         histogram = np.zeros(number, dtype=np.int64)
         for start in range(0, len(reports), counter.block):
             block = slice(start, start + counter.block)

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -37,7 +38,15 @@ import numpy as np
 
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, PEOPLE_AT_ONCE, checked_people, checked_shares
-from warner.designs.facts import ChannelOperator, Counted, LinearCombination, ProbabilityBounds, Symmetry, memberships
+from warner.designs.facts import (
+    ChannelOperator,
+    Counted,
+    LinearCombination,
+    ProbabilityBounds,
+    ReportTypes,
+    Symmetry,
+    memberships,
+)
 from warner.designs.finite_geometry import is_prime, next_prime, primes_up_to
 from warner.designs.histograms import uniform_histograms
 from warner.designs.report_forms import LabelForm
@@ -143,9 +152,9 @@ class BlockDesign(OddsDesign):
         return int(self._sizes.max())
 
     @property
-    def report_types(self) -> range | None:
+    def types(self) -> BlockTypes | None:
         """The possible reports; None where each supports one answer, so that the counts are their histogram."""
-        return None if self.exclusive else range(self.blocks.number)
+        return None if self.exclusive else BlockTypes(self)
 
     @property
     def sufficient(self) -> Sufficient:
@@ -157,7 +166,7 @@ class BlockDesign(OddsDesign):
         """Reports are written as whole numbers."""
         return LabelForm(range(self.blocks.number), of_answers=False)
 
-    def support_of(self, histogram: Counts) -> Counts:
+    def _support(self, histogram: Counts) -> Counts:
         """Count how often each answer is supported, from a histogram of reports.
 
         Sums of weights are taken as multiples of 2^-52 of their total, in whole numbers, as doubles would round them:
@@ -184,7 +193,7 @@ class BlockDesign(OddsDesign):
         if group is not None:
             histogram = histogram.reshape(groups, number)
         n = histogram.sum(axis=-1)
-        return Counted(self.support_of(histogram), n, None if self.exclusive else histogram)
+        return Counted(self._support(histogram), n, None if self.exclusive else histogram)
 
     @cached_property
     def _sizes(self) -> Integers:
@@ -195,13 +204,6 @@ class BlockDesign(OddsDesign):
         """Sum a weight for each answer over each block."""
         more = [(0, 0)] * (weights.ndim - 1) + [(0, self.blocks.points - self.k)]
         return self.sums_within(np.pad(weights, more))
-
-    def report_type_bounds(self) -> ProbabilityBounds | None:
-        """Give b/M and a/M; of blocks that hold none of the answers, or all of them, the same on both sides."""
-        if self.exclusive:
-            return None
-        a, b = self._levels
-        return ProbabilityBounds(np.where(self._sizes == self.k, a, b), np.where(self._sizes == 0, b, a))
 
     @property
     def _levels(self) -> tuple[float, float]:
@@ -279,7 +281,7 @@ class BlockDesign(OddsDesign):
         (a, b), gain = self._levels, self.symmetry.gain
         for places, weights, support in self._weighted_support(sets, minus):
             total = (support**2).sum(axis=-1, keepdims=True)
-            given = b * total + (a - b) * self.support_of(support**2) - (gain * weights) ** 2
+            given = b * total + (a - b) * self._support(support**2) - (gain * weights) ** 2
             yield places, np.maximum(given, 0)
 
     def mean_squares(self, memberships: Array) -> Array:
@@ -302,7 +304,7 @@ class BlockDesign(OddsDesign):
 
     def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population: in O(V log V), whatever n."""
-        return self.support_of(self.simulate_reports(shares, n, rng=rng, size=size))
+        return self._support(self.simulate_reports(shares, n, rng=rng, size=size))
 
     def simulate_reports(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of the reports of a sample of a population: they are multinomial."""
@@ -313,7 +315,7 @@ class BlockDesign(OddsDesign):
 
     def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of these very people, so many with each answer; see `simulate_reports_of_people`."""
-        return self.support_of(self.simulate_reports_of_people(people, rng=rng, size=size))
+        return self._support(self.simulate_reports_of_people(people, rng=rng, size=size))
 
     def simulate_reports_of_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of the reports of these very people.
@@ -354,6 +356,27 @@ class BlockDesign(OddsDesign):
     @abstractmethod
     def _stands_for(self) -> str:
         """Say which set of answers a report stands for."""
+
+
+@dataclass(frozen=True)
+class BlockTypes(ReportTypes):
+    """The possible reports of a block design, each a type of its own."""
+
+    design: BlockDesign
+
+    @property
+    def labels(self) -> range:  # type: ignore[override]
+        """The reports, which are whole numbers."""
+        return range(self.design.blocks.number)
+
+    def bounds(self) -> ProbabilityBounds:
+        """Return b/M and a/M; of blocks that hold none of the answers, or all of them, the same on both sides."""
+        (a, b), sizes, k = self.design._levels, self.design._sizes, self.design.k
+        return ProbabilityBounds(np.where(sizes == k, a, b), np.where(sizes == 0, b, a))
+
+    def support(self, histogram: Counts) -> Counts:
+        """Return how often each answer is supported, from a histogram of reports."""
+        return self.design._support(histogram)
 
 
 def deniability(design: Symmetric, members: float, *, constant: bool) -> str:

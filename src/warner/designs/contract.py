@@ -30,12 +30,12 @@ from warner.arrays import LARGEST_TOTAL
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.facts import (
     Alike,
-    Ancillary,
     ChannelOperator,
     Counted,
     Estimand,
     LinearCombination,
     ProbabilityBounds,
+    ReportTypes,
     SamplingModel,
     Symmetry,
     added_up,
@@ -240,11 +240,11 @@ def revealed(design: Device) -> str:
 
 __all__ = [
     "Alike",
-    "Ancillary",
     "ChannelOperator",
     "Counted",
     "Design",
     "ProbabilityBounds",
+    "ReportTypes",
     "SamplingModel",
     "Symmetry",
     "revealed",
@@ -265,13 +265,10 @@ class Design(Device):
     ----------
     domain : tuple or range
         The possible answers, in the order of every result; consecutive integers are held as a range.
-    report_type_name : str
-        What the types of reports are that a tally keeps apart, in words: values, or sizes of sets.
     parameters : tuple of str
         The keywords that its constructor takes besides the domain, for the command line.
     """
 
-    report_type_name: ClassVar[str] = "report values"
     parameters: ClassVar[tuple[str, ...]] = ()
     ordered: ClassVar[bool] = False  # whether answers are numbers, or in another order that estimates may use
     exhaustive: ClassVar[bool] = True  # whether the domain has every possible answer, so that shares sum to one
@@ -340,26 +337,8 @@ class Design(Device):
         return self.domain
 
     @property
-    def report_types(self) -> Labels | None:
-        """The types of reports that a tally keeps apart beside the columns; None where columns say it all."""
-        return None
-
-    def report_type_bounds(self) -> ProbabilityBounds | None:
-        """Give the range of the probability of each type over all answers; None where there are no types."""
-        return None
-
-    def ancillary(self) -> Ancillary | None:
-        """Give what a report tells that does not depend on the answer: its type, if the law of types is known."""
-        bounds = self.report_type_bounds()
-        law = None if bounds is None else bounds.law
-        return None if law is None else Ancillary(self.report_type_name, np.arange(len(law)), law, ordered=True)
-
-    def support_of(self, histogram: Counts) -> Counts | None:
-        """Give the counts that follow from a histogram of types, of shape (..., types); None where they do not."""
-        return None
-
-    def total_support(self, histogram: Counts) -> Counts | None:
-        """Give the sum of the counts that follows from a histogram of types; None where it is not known."""
+    def types(self) -> ReportTypes | None:
+        """Types of reports that a tally counts besides the columns; None where the columns are enough."""
         return None
 
     @property
@@ -464,7 +443,7 @@ class Design(Device):
 
     @classmethod
     def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> Mapping[str, Design]:
-        """Return this mechanism's designs for this epsilon, by name, the best one first; none if it has no such designs.
+        """Return this mechanism's designs for this epsilon, by name, the best one first; none if it has none.
 
         `quantity` is what they are to estimate best: shares, the mean of a number, or its distribution.
         """

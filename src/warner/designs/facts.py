@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets
+    from warner.designs.labels import Labels
 
 
 NOBODY = 1e-9  # people who are taken to be asked about what nobody was asked about: intervals are 0 to 1
@@ -273,6 +275,41 @@ class Ancillary(NamedTuple):
     def of_each_type(self) -> bool:
         """Whether each type is a class of its own: then it is known how often each must come, with this noise."""
         return len(self.classes) == len(self.law)
+
+
+class ReportTypes(ABC):
+    """Types of reports that a tally counts besides the columns: single reports of a block design, or sizes of sets.
+
+    Attributes
+    ----------
+    labels : tuple or range
+        The types, in the order of a histogram.
+    name : str
+        Plural noun for them, for messages.
+    """
+
+    labels: Labels
+    name: str = "report values"
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @abstractmethod
+    def bounds(self) -> ProbabilityBounds:
+        """Return the range of the probability of each type over all answers."""
+
+    def ancillary(self) -> Ancillary | None:
+        """Return classes of types whose distribution no answer changes: the types themselves; None if none is known."""
+        law = self.bounds().law
+        return None if law is None else Ancillary(self.name, np.arange(len(law)), law, ordered=True)
+
+    def support(self, histogram: Counts) -> Counts | None:
+        """Return the counts that follow from a histogram of types, of shape (..., types); None where they do not."""
+        return None
+
+    def total_support(self, histogram: Counts) -> Counts | None:
+        """Return the sum of the counts that follows from a histogram of types; None where it is not known."""
+        return None
 
 
 class CumulativeSets(Sequence[range]):

@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.block_designs import PrimeFieldDesign, deniability
+from warner.designs.block_designs import BlockTypes, PrimeFieldDesign, deniability
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.facts import Ancillary, Symmetry
 from warner.designs.finite_geometry import (
@@ -418,13 +418,10 @@ class LocalHashing(PrimeFieldDesign):
             reports[start : start + REPORTS_AT_ONCE] = directions * field + np.where(honest, hashes, lies)
         return reports
 
-    def ancillary(self) -> Ancillary | None:
-        """Give the functions, which are drawn uniformly whatever the answer is."""
-        if self.exclusive or self.dimension == 1:
-            return None
-        functions = self.blocks.with_one
-        classes = np.arange(self.blocks.number) // self.field
-        return Ancillary("hash functions", classes, np.full(functions, 1 / functions), ordered=False)
+    @property
+    def types(self) -> HashTypes | None:
+        """The possible reports, which name a hash function and a value."""
+        return None if self.exclusive else HashTypes(self)
 
     def at_odds(self, a: int, b: int) -> LocalHashing:
         """Give the same functions with other odds, which may be too large for one 64-bit draw, as those of a chain."""
@@ -457,3 +454,17 @@ class LocalHashing(PrimeFieldDesign):
             f"one of {self.blocks.with_one:,} hash functions and one of its {self.field:,} values, and so for the set "
             f"of the {'' if self.support_size else 'about '}{size:,.4g} answers with that hash"
         )
+
+
+class HashTypes(BlockTypes):
+    """The possible reports of linear hashing."""
+
+    design: LocalHashing
+
+    def ancillary(self) -> Ancillary | None:
+        """Return the functions, which are drawn uniformly whatever the answer is."""
+        if self.design.dimension == 1:
+            return None
+        functions = self.design.blocks.with_one
+        classes = np.arange(self.design.blocks.number) // self.design.field
+        return Ancillary("hash functions", classes, np.full(functions, 1 / functions), ordered=False)

@@ -32,7 +32,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -46,7 +46,7 @@ from warner.designs.exact import (
     probability,
     refuse_wide,
 )
-from warner.designs.facts import ProbabilityBounds, Symmetry
+from warner.designs.facts import ProbabilityBounds, ReportTypes, Symmetry
 from warner.designs.labels import canonical, labels_from_json, labels_to_json
 from warner.designs.symmetric import Budget, OddsDesign
 
@@ -106,7 +106,6 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     odds: tuple[int, int]
 
     mechanism = "unary encoding"
-    report_type_name = "set sizes"
     parameters = ("epsilon", "odds", "kind", "p", "q")
     field_names = frozenset({"domain", "one", "zero"})
     certain = "that no answer whose bit is 0 is the truth"
@@ -199,23 +198,13 @@ class UnaryEncoding(OddsDesign, PackedSupport):
         """Each report supports as many answers as it has bits that are 1, which varies."""
 
     @property
-    def report_types(self) -> range:
-        """Reports are told apart by the number of bits that are 1."""
-        return range(self.k + 1)
+    def types(self) -> SetSizes:
+        """The numbers of bits that are 1."""
+        return SetSizes(self)
 
     def types_of(self, reports: Counts) -> Integers:
         """Count the bits that are 1."""
         return sizes(reports)
-
-    def total_support(self, histogram: Counts) -> Counts:
-        """Add up the bits that are 1 of all reports."""
-        return np.asarray(histogram @ np.arange(self.k + 1))
-
-    def report_type_bounds(self) -> ProbabilityBounds:
-        """Give the law of the number of bits that are 1, which is the same after every answer."""
-        p, others = float(self.one), _binomial(self.k - 1, self.zero)
-        law = p * np.append(0.0, others) + float(1 - self.one) * np.append(others, 0.0)
-        return ProbabilityBounds(law, law)
 
     @property
     def draws(self) -> tuple[int, ...]:
@@ -309,6 +298,29 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     def from_fields(cls, fields: Document) -> UnaryEncoding:
         labels = canonical(labels_from_json("domain", fields["domain"]))
         return cls._of(domain=labels, **{name: _probability_from_json(name, fields[name]) for name in ("one", "zero")})
+
+
+@dataclass(frozen=True)
+class SetSizes(ReportTypes):
+    """The numbers of bits that are 1 in a report of unary encoding, of which the distribution is known."""
+
+    design: UnaryEncoding
+    name: ClassVar[str] = "set sizes"  # type: ignore[misc]
+
+    @property
+    def labels(self) -> range:  # type: ignore[override]
+        """The numbers from 0 to that of the answers."""
+        return range(self.design.k + 1)
+
+    def bounds(self) -> ProbabilityBounds:
+        """Return the distribution of the number of bits that are 1, which is the same after every answer."""
+        one, others = self.design.one, _binomial(self.design.k - 1, self.design.zero)
+        law = float(one) * np.append(0.0, others) + float(1 - one) * np.append(others, 0.0)
+        return ProbabilityBounds(law, law)
+
+    def total_support(self, histogram: Counts) -> Counts:
+        """Return the number of bits that are 1 in all reports."""
+        return np.asarray(histogram @ np.arange(len(self)))
 
 
 def _root(a: int, b: int) -> tuple[int, int]:

@@ -241,7 +241,8 @@ class Findings:
     @property
     def sees_more_noise(self) -> bool:
         """Whether too much noise would show, as too little does: if the probabilities of all kinds are known."""
-        ancillary = None if self.misfit_kinds is None else self.tally.design.ancillary()
+        types = None if self.misfit_kinds is None else self.tally.design.types
+        ancillary = None if types is None else types.ancillary()
         return ancillary is not None and ancillary.of_each_type
 
 

@@ -4,7 +4,7 @@ The support of each answer forgets most of what a report says. Where a tally kee
 to refute:
 
 - *The range of each type.* Whatever the true shares are, a report is of type y with a probability between the least and
-  the most that any answer gives it (`Design.report_type_bounds`). Its count is binomial, so that both tails are exact;
+  the most that any answer gives it (`ReportTypes.bounds`). Its count is binomial, so that both tails are exact;
   with R types, 2R times the smallest is a p-value.
 - *What nobody's answer changes* (`Ancillary`): the number of answers that a report of a unary encoding supports, or the
   hash function that it used. Its law is known, without any unknown share. Two statistics are compared with it. Where
@@ -46,7 +46,7 @@ SUM_DEVIATIONS = 24  # standard deviations that the law of a sum is computed on,
 LONGEST_TRANSFORM, QUICK_TRANSFORM = 2**22, 2**14  # terms of its Fourier transform; of that for those who did not ask
 
 
-class ReportTypes(NamedTuple):
+class TypeCounts(NamedTuple):
     """The types of reports of the groups that have some: counts of shape (groups, types), and their range."""
 
     counts: Counts
@@ -67,20 +67,25 @@ class ReportTypes(NamedTuple):
         return result
 
 
-def types_in(part: Tally) -> ReportTypes | None:
+def types_in(part: Tally) -> TypeCounts | None:
     """Give the types of reports of a tally that keeps them apart."""
-    bounds, counts = part.design.report_type_bounds(), part.scaled_histogram()
-    if bounds is None or counts is None:
+    types, counts = part.design.types, part.scaled_histogram()
+    if types is None or counts is None:
         return None
+    bounds = types.bounds()
     width = counts.shape[-1]
     least = np.broadcast_to(0.0 if bounds.least is None else bounds.least, width)
     most = np.broadcast_to(1.0 if bounds.most is None else bounds.most, width)
-    return ReportTypes(counts[part.answered], part.scaled()[1][part.answered], least, most)
+    return TypeCounts(counts[part.answered], part.scaled()[1][part.answered], least, most)
+
+
+def _ancillary(part: Tally) -> Ancillary | None:
+    return None if part.design.types is None else part.design.types.ancillary()
 
 
 def number_of_report_type_tests(part: Tally) -> int:
     """Give the number of tests that `report_type_tests` makes."""
-    return 0 if types_in(part) is None else 1 + (part.design.ancillary() is not None)
+    return 0 if types_in(part) is None else 1 + (_ancillary(part) is not None)
 
 
 def report_type_tests(
@@ -97,13 +102,13 @@ def report_type_tests(
     misfits = np.zeros((part.answered.size, tails.shape[-1]), dtype=bool)
     misfits[part.answered] = 2 * tails.shape[-1] * tails < chances
     tests = [_range_test(part, types, tails, misfits)]
-    if (ancillary := part.design.ancillary()) is not None:
+    if (ancillary := _ancillary(part)) is not None:
         tests.append(_law_test(part, types, ancillary, simulations, rng))
     return tuple(tests), misfits
 
 
-def _range_test(part: Tally, types: ReportTypes, tails: Array, misfits: Mask) -> Test:
-    names, counts = part.design.report_types, part.histogram
+def _range_test(part: Tally, types: TypeCounts, tails: Array, misfits: Mask) -> Test:
+    kinds, counts = part.design.types, part.histogram
     p_values = in_all_groups(_smallest(tails), part.answered)
 
     def say(group: int) -> str:
@@ -111,12 +116,13 @@ def _range_test(part: Tally, types: ReportTypes, tails: Array, misfits: Mask) ->
         place = int(tails[row].argmin())
         low, high = n * types.least[place], n * types.most[place]
         expected = f"{low:,.1f}" if low == high else f"{low:,.1f} to {high:,.1f}"
-        assert names is not None
+        assert kinds is not None
+        names = kinds.labels
         made = amount(counts.reshape(-1, len(names))[group, place])
         times = "once" if made == "1" else f"{made} times"
         listed = enumerated([f"{names[i]}" for i in np.flatnonzero(misfits[group])], MISFITS_LISTED) or "none"
         return (
-            f"Each kind of report ({part.design.report_type_name}): {names[place]} came {times}, {expected} are "
+            f"Each kind of report ({kinds.name}): {names[place]} came {times}, {expected} are "
             f"expected whatever people answer: {p_value(p_values[group])}. Rarer or commoner than the design can "
             f"explain: {listed}."
         )
@@ -133,7 +139,7 @@ def _smallest(tails: Array) -> Array:
 
 
 def _law_test(
-    part: Tally, types: ReportTypes, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
+    part: Tally, types: TypeCounts, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
 ) -> Test:
     """Test whether what does not depend on the answers has its known law."""
     counts = _by_class(types.counts, ancillary)
@@ -218,9 +224,10 @@ def report_type_evidence(part: Tally) -> list[tuple[float, str]]:
     types = types_in(part)
     if types is None:
         return []
-    what = part.design.report_type_name
+    assert part.design.types is not None
+    what = part.design.types.name
     evidence = [(float(_smallest(types.tails()).min()), f"some {what} are rarer or commoner than the noise makes them")]
-    ancillary = part.design.ancillary()
+    ancillary = _ancillary(part)
     if ancillary is not None and ancillary.ordered:
         rows, law = _by_class(types.counts, ancillary), ancillary.law / ancillary.law.sum()
         sizes = _whole(types.n[:, 0]).tolist()

@@ -220,7 +220,7 @@ def decoding_steps(design: Design, n: float) -> float:
         return n * design.report_form.width
     if design.sufficient is None:
         return n * design.k
-    return n if design.report_types is None else n + len(design.report_types) * math.log2(len(design.report_types))
+    return n if design.types is None else n + len(design.types) * math.log2(len(design.types))
 
 
 def preferred(offered: Sequence[CandidateMechanism]) -> CandidateMechanism:

@@ -323,10 +323,11 @@ def _grown(values: Counts, size: int) -> Counts:
 
 
 def _refuse_too_many(groups: int, design: Design) -> None:
-    width = max(len(design.columns), 0 if design.report_types is None else len(design.report_types))
+    types = design.types
+    width = max(len(design.columns), 0 if types is None else len(types))
     if groups * width < CELLS_ALWAYS:
         return
-    what = "answers" if width == len(design.columns) else design.report_type_name
+    what = "answers" if types is None or width == len(design.columns) else types.name
     if groups == 1:
         remedy = "take a design with fewer, or one whose reports are counted in fewer columns"
         refuse_beyond_memory(width, TALLY_BYTES, f"{width:,} {what}", remedy)

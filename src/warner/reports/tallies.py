@@ -97,7 +97,7 @@ class Tally:
         Number of reports, or the sum of their weights. It is the sum of the counts, and need not be given, where each
         report is counted once.
     histogram : ndarray of shape (types,), or (groups, types), or None
-        Number of reports of each type (``design.report_types``), where a design has types: of each value of a report
+        Number of reports of each type (``design.types``), where a design has types: of each value of a report
         that is a whole number, or of each size of a set. Counts and n need not be given where they follow from it.
     missing, unknown : int, or ndarray of shape (groups,)
         Number of rows left out because the value was missing, or was not in the domain.
@@ -185,7 +185,7 @@ class Tally:
 
     def _take_histogram(self, leading: tuple[int, ...]) -> None:
         """Check the histogram of the types of reports, and take from it what was not given."""
-        types = self.design.report_types
+        types = self.design.types
         if self.histogram is None:
             if self.counts is None:
                 raise TypeError("a tally needs counts" + (", or the histogram of its reports" if types else ""))
@@ -205,7 +205,7 @@ class Tally:
         object.__setattr__(self, "histogram", array)
         if self.n is None:
             object.__setattr__(self, "n", histogram.n[()])
-        counts = self.design.support_of(array)
+        counts = types.support(array)
         if self.counts is None:
             if counts is None:
                 raise TypeError("counts must be given: they do not follow from the histogram under this design")
@@ -214,7 +214,7 @@ class Tally:
             raise ValueError("counts must be whole numbers of at most 2^53, or sums of weights")
         elif counts is not None and not agree(np.asarray(self.counts), counts):
             raise ValueError("counts must be those that follow from the histogram, but they differ")
-        total = self.design.total_support(array)
+        total = types.total_support(array)
         if total is not None and not agree(np.asarray(self.counts).sum(axis=-1), total):
             raise ValueError(
                 f"counts must sum to the sizes of all sets, which by the histogram are {total.tolist()}, but sum to "

@@ -72,12 +72,13 @@ class Layout:
 
     @cached_property
     def _types(self) -> int:
-        return 0 if self.design.report_types is None else len(self.design.report_types)
+        return 0 if self.design.types is None else len(self.design.types)
 
     @cached_property
     def _columns(self) -> int:
         """Counters of the columns: none where they follow from those of the types of reports."""
-        follows = self._types and self.design.support_of(np.zeros(self._types, dtype=np.int64)) is not None
+        types = self.design.types
+        follows = types is not None and types.support(np.zeros(len(types), dtype=np.int64)) is not None
         return 0 if follows else len(self.design.columns)
 
     @cached_property
