@@ -319,7 +319,7 @@ def test_what_fakes_can_do_is_bounded_if_as_many_are_asked_as_expected() -> None
     moved[0] += fakes  # who all claim to be asked about a, and about d
     moved[7] += fakes
     before, after = inv(honest, DESIGN, n=n), inv(moved, DESIGN, n=n + fakes)
-    assert abs(after - before).max() <= fakes / (n + fakes) * DESIGN.leverage()
+    assert abs(after - before).max() <= fakes / (n + fakes) * DESIGN.linear.influence()
 
 
 def test_nobody_is_asked_about_an_answer_twice() -> None:

@@ -159,8 +159,10 @@ def test_plans_and_tests_of_the_first_answer_count_those_who_are_asked() -> None
 
 def test_scores_are_those_of_least_variance() -> None:
     design = CutoffResponse([0, 1, 5, 20, 30], odds=(5, 2))
-    assert_allclose(design._scores(np.eye(5)).T, design.as_channel().inverse(), atol=1e-10)
-    assert_allclose(design.undone(np.arange(8) / 28), np.arange(8) / 28 @ design.as_channel().inverse(), atol=1e-10)
+    assert_allclose(design._scores(np.eye(5)).T, design.as_channel().linear.weights(), atol=1e-10)
+    assert_allclose(
+        design.linear.apply(np.arange(8) / 28), np.arange(8) / 28 @ design.as_channel().linear.weights(), atol=1e-10
+    )
 
 
 def test_the_variance_of_a_mean_is_that_of_duchi() -> None:
@@ -178,7 +180,7 @@ def test_readouts_beyond_what_a_matrix_can_hold() -> None:
     shares = np.exp(-np.arange(k) / 700.0)
     shares /= shares.sum()
     reported = design.likelihood().forward(shares)
-    assert_allclose(design.undone(reported)[:20], shares[:20], atol=1e-9)
+    assert_allclose(design.linear.apply(reported)[:20], shares[:20], atol=1e-9)
     assert_allclose(design.likelihood().adjoint(np.ones(2 * (k - 1))), np.ones(k))
 
 

@@ -94,9 +94,11 @@ def test_products_are_those_with_the_table_written_out(design: Product, seed: in
 @given(several)
 def test_shares_are_told_where_the_written_out_table_tells_them(design: Product) -> None:
     channel = design.as_channel()
-    assert_array_equal(design.identified(), channel.identified())
-    assert_allclose(design.inverse(), channel.inverse(), atol=1e-9 * (1 + np.abs(channel.inverse()).max()))
-    assert_allclose(design.leverage(), channel.leverage(), rtol=1e-8, atol=1e-12)
+    assert_array_equal(design.linear.identifiable(), channel.linear.identifiable())
+    assert_allclose(
+        design.linear.weights(), channel.linear.weights(), atol=1e-9 * (1 + np.abs(channel.linear.weights()).max())
+    )
+    assert_allclose(design.linear.influence(), channel.linear.influence(), rtol=1e-8, atol=1e-12)
     assert Fraction(*reversed(channel.ratio)) == Fraction(*reversed(design.ratio)) if channel.ratio[0] else True
     assert bool(channel.ratio[0]) == bool(design.ratio[0])
 
@@ -170,7 +172,7 @@ def test_without_a_table_the_same_maximum_is_found() -> None:
 def test_answers_that_look_alike_have_no_unique_joint_shares() -> None:
     alike = Channel([["3/4", "1/4"], ["3/4", "1/4"], ["1/4", "3/4"]], ["beer", "wine", "water"], ["yes", "no"])
     design = Product([alike, COIN])
-    assert not design.identified().any() or not design.identified().all()
+    assert not design.linear.identifiable().any() or not design.linear.identifiable().all()
     assert not channel_mle([40, 60, 80, 20], design).unique
     # Where the table is too large, the same is found by products.
     wide = Product([alike, *([RandomizedResponse(2, odds=(3, 1))] * 10)])
@@ -191,21 +193,21 @@ def test_an_estimate_of_4096_joint_answers_needs_no_table() -> None:
     assert (table["low"] <= table["high"]).all()
     assert_allclose(inv(counts, design).sum(), 1, atol=1e-9)
     with pytest.raises(ValueError, match="fill the memory"):
-        design.inverse()
+        design.linear.weights()
     with pytest.raises(ValueError, match="fill the memory"):
         design.as_channel()
 
 
 @given(several, st.integers(0, 2**32))
 def test_marginals_of_unbiased_joint_shares_are_those_of_each_question(design: Product, seed: int) -> None:
-    if not design.identified().all():
+    if not design.linear.identifiable().all():
         return
     counts = design.simulate(np.full(design.k, 1 / design.k), 100, rng=np.random.default_rng(seed))
     shares = inv(counts, design).reshape(design.sizes)
     for place, part in enumerate(design.designs):
         others = tuple(axis for axis in range(len(design.designs)) if axis != place)
         alone = counts.reshape(design.widths).sum(axis=others)
-        assert_allclose(shares.sum(axis=others), inv(alone, part), atol=1e-9 * (1 + part.leverage()))
+        assert_allclose(shares.sum(axis=others), inv(alone, part), atol=1e-9 * (1 + part.linear.influence()))
 
 
 def test_joint_reports_are_drawn_question_by_question() -> None:

@@ -94,8 +94,8 @@ def test_steps_score_every_sum_without_bias_and_with_the_least_variance(k: int, 
     rows[0], rows[1] = 0, np.arange(k) < 3
     table = design.as_channel()
     assert_allclose(table.channel() @ design._stepped(rows).T, rows.T, atol=1e-12)
-    assert_allclose(design._stepped(rows), rows @ table.inverse().T, atol=1e-10)  # weighted least squares
-    assert_allclose(design.inverse(), table.inverse(), atol=1e-10)
+    assert_allclose(design._stepped(rows), rows @ table.linear.weights().T, atol=1e-10)  # weighted least squares
+    assert_allclose(design.linear.weights(), table.linear.weights(), atol=1e-10)
 
 
 def test_the_score_of_the_first_answers_by_hand() -> None:
@@ -139,8 +139,8 @@ def test_closed_forms_of_runs_are_those_of_written_scores(design: Any, target: s
             assert_allclose(found, expected, rtol=1e-9, atol=1e-9, err_msg=name)
         for found, expected in zip(one.scores, other.scores, strict=True):
             assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-    assert_allclose(design.undone(counts / n), (counts / n) @ design.inverse(), atol=1e-9)
-    assert_allclose(design.leverage(), np.ptp(design.inverse(), axis=0).max(), rtol=1e-9)
+    assert_allclose(design.linear.apply(counts / n), (counts / n) @ design.linear.weights(), atol=1e-9)
+    assert_allclose(design.linear.influence(), np.ptp(design.linear.weights(), axis=0).max(), rtol=1e-9)
 
 
 @pytest.mark.parametrize("mechanism", [SquareWave, CutoffResponse])
@@ -175,9 +175,11 @@ def test_readouts_beyond_what_a_matrix_can_hold() -> None:
         assert_allclose(readout.share()[0], truth, atol=1e-8)
         assert readout.error is not None
         assert np.isfinite(readout.error).all()
-    assert_allclose(design.undone(reported), shares, atol=1e-8)
+    assert_allclose(design.linear.apply(reported), shares, atol=1e-8)
     observed = np.random.default_rng(3).random(len(design.columns))
-    assert_allclose(design.undone(observed)[[7, k - 1]], observed @ design._scores(np.eye(k)[[7, k - 1]]).T, rtol=1e-9)
+    assert_allclose(
+        design.linear.apply(observed)[[7, k - 1]], observed @ design._scores(np.eye(k)[[7, k - 1]]).T, rtol=1e-9
+    )
     with pytest.raises(ValueError, match="at most 4096 answers"):
         design.as_channel()
 

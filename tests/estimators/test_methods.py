@@ -205,7 +205,7 @@ def test_no_fake_report_moves_a_share_beyond_the_bound_of_its_method(name: str, 
         for other, after in shares.items()
         if np.abs(np.subtract(one, other)).sum() == 2
     ]
-    assert max(moved) <= times * design.leverage() / 5 * (1 + 1e-9)
+    assert max(moved) <= times * design.linear.influence() / 5 * (1 + 1e-9)
 
 
 def test_which_methods_have_a_bound_on_fakes() -> None:

@@ -254,7 +254,7 @@ def test_what_reports_do_not_tell_may_be_anything() -> None:
 
 @UNFIT
 def test_linear_intervals_are_never_empty_and_count_half_a_report() -> None:
-    weights = KUK.inverse()[:, 0]
+    weights = KUK.linear.weights()[:, 0]
     counts = np.array([400, 0, 0])
     found = estimate(Tally(KUK, counts)).interval("yes")
     observed = (counts + 0.5) / 401.5

@@ -80,7 +80,7 @@ def test_no_population_is_worse_than_the_worst(design: Design) -> None:
     made = plan(design, people=10**9, quantity="mean")
     x = values(design)
     u = (x - x.min()) / np.ptp(x)
-    squares = design.mean_squares(u)
+    squares = design.linear.second_moments(u)
     found = made.shares @ squares - (made.shares @ u) ** 2
     for cuts in itertools.combinations(range(6 + design.k - 1), design.k - 1):
         counts = np.diff([-1, *cuts, 6 + design.k - 1]) - 1

@@ -18,7 +18,7 @@ EXAMPLES: list[Any] = [
     pytest.param(design, id=f"{name} {place}")
     for name, mechanism in MECHANISMS.items()
     for place, design in enumerate(mechanism.examples())
-    if design.exhaustive and design.k < 200 and (design.symmetry is not None or design.identified().all())
+    if design.exhaustive and design.k < 200 and (design.symmetry is not None or design.linear.identifiable().all())
 ]
 
 

@@ -193,7 +193,7 @@ def test_the_formula_is_that_over_people(*, whole: bool, finite: bool, clustered
     weight = people["weight"] if weighted else np.ones(240)
     cluster = people["cluster"] if clustered else np.arange(240)
     part = people["part"] if finite else None
-    z = design.inverse()[people["report"]]
+    z = design.linear.weights()[people["report"]]
     asked_of: dict[str, Any] = {
         "answer": (counted.readout(), z[:, 1], z[:, 1], 1),
         "set": (counted.readout(None, [[0, 2]]), z[:, 0] + z[:, 2], z[:, 0] + z[:, 2], 0),
@@ -272,7 +272,7 @@ def test_two_domains_are_compared_by_the_variance_of_their_difference() -> None:
     counted = warner.tally(
         data, PUPILS, column="report", weights="weight", strata="stratum", clusters="cluster", by="domain"
     )
-    z = PUPILS.inverse()[people["report"], 0]
+    z = PUPILS.linear.weights()[people["report"], 0]
     u = np.zeros((3, 240))
     for domain, sign in ((0, 1), (1, -1)):
         inside = people["weight"] * (people["domain"] == domain)

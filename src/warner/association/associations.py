@@ -385,7 +385,7 @@ class Association(TableResult):
             told.append("the most likely joint shares are not known to be unique: others may fit the reports as well")
         if proof is not None and proof.gap > DOUBTFUL_GAP:
             told.append(f"the joint shares may lack up to {proof.gap:.2g} nats of log-likelihood")
-        blurred = [name for name, part in parts_of(design) if not part.identified().all()]
+        blurred = [name for name, part in parts_of(design) if not part.linear.identifiable().all()]
         if blurred:
             unproven = "reports that look independent do not prove that the answers are"
             told.append(

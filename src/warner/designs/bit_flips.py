@@ -47,7 +47,7 @@ import numpy as np
 
 from warner.designs.bit_vectors import bit_sums, for_each
 from warner.designs.bits import Incidence
-from warner.designs.contract import LARGEST_CHANNEL
+from warner.designs.contract import LARGEST_CHANNEL, LinearEstimator
 from warner.designs.draws import Compared, bernoulli, selection, selections
 from warner.designs.exact import refuse_wide
 from warner.designs.facts import (
@@ -238,17 +238,10 @@ class BitFlips(FromOdds):
         least, most = ((low, 1 - high) for low, high in ((q, p), (p, q)))
         return ProbabilityBounds(*(np.repeat([float(asked * part) for part in side], self.k) for side in (least, most)))
 
-    def identified(self) -> Mask:
-        """Tell that reports tell all shares."""
-        return np.ones(self.k, dtype=bool)
-
-    def leverage(self) -> float:
-        """Give K / (d (p - q)): a bit more or less is worth so much of the share of its answer."""
-        return 1 / (float(self.alike.asked) * self.alike.gain)
-
-    def undone(self, observed: Array) -> Array:
-        """Give the unbiased shares: from the ones among those who were asked; 1/K where nobody was."""
-        return self._binomial(observed[..., : self.k], observed[..., self.k :]).share()
+    @cached_property
+    def linear(self) -> BitEstimator:
+        """Unbiased linear estimator of the shares."""
+        return BitEstimator(self)
 
     # Reports
 
@@ -374,7 +367,7 @@ class BitFlips(FromOdds):
         level, everything = (sizes - others) / self.k, evidence.sum(axis=-1, keepdims=True)
         first = summed(evidence, sets) - sizes / self.k * everything
         second = np.zeros_like(first) if minus is None else summed(evidence, minus) - others / self.k * everything
-        worth = self.leverage()
+        worth = self.linear.influence()
         share = level + worth * (first - second) / n
         # Those who hold an answer of either set, with one report more
         one, two = (
@@ -404,7 +397,7 @@ class BitFlips(FromOdds):
 
     def _fuzzy(self, evidence: Array, n: Array, sets: LinearCombination, target: str) -> SamplingModel:
         """Say how the shares of fuzzy sets show: by the weights u - mean(u), whose sum is zero."""
-        level, worth = sets.memberships.mean(axis=-1), self.leverage()
+        level, worth = sets.memberships.mean(axis=-1), self.linear.influence()
         weights = sets.memberships - level[:, np.newaxis]
         share = level + worth * evidence @ weights.T / n
         # Mean and mean square of the weights among the people, with one report more
@@ -435,7 +428,7 @@ class BitFlips(FromOdds):
             larger, smaller = np.where(first, inner, outer), np.where(first, outer, inner)
             return np.asarray(many * larger + (self.size - many) * smaller)
 
-        least, most = (level + self.leverage() * total(*pair) for pair in zip(inside, outside, strict=True))
+        least, most = (level + self.linear.influence() * total(*pair) for pair in zip(inside, outside, strict=True))
         return least, most
 
     # In words
@@ -459,6 +452,24 @@ class BitFlips(FromOdds):
             f"those who were asked about an answer really hold it in {100 * p / (p + others * q):.3g} % of cases if "
             f"its bit is 1, and in {100 * q / (q + others * p):.3g} % if it is 0."
         )
+
+
+class BitEstimator(LinearEstimator):
+    """Unbiased shares from the bits of those who were asked about each answer."""
+
+    law: BitFlips
+
+    def apply(self, observed: Array) -> Array:
+        """Return unbiased shares: from the ones among those who were asked; 1/K where nobody was."""
+        return self.law._binomial(observed[..., : self.law.k], observed[..., self.law.k :]).share()
+
+    def identifiable(self) -> Mask:
+        """Return True for each answer: all shares are identified."""
+        return np.ones(self.law.k, dtype=bool)
+
+    def influence(self) -> float:
+        """Return K / (d (p - q)): one bit more or less for an answer moves its share by so much over n."""
+        return 1 / (float(self.law.alike.asked) * self.law.alike.gain)
 
 
 def _alike(k: int, odds: tuple[int, int], size: int) -> Alike:

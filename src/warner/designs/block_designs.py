@@ -50,7 +50,7 @@ from warner.designs.facts import (
 from warner.designs.finite_geometry import is_prime, next_prime, primes_up_to
 from warner.designs.histograms import uniform_histograms
 from warner.designs.report_forms import LabelForm
-from warner.designs.symmetric import Budget, NumberReader, OddsDesign, refuse_even, refuse_odds
+from warner.designs.symmetric import Budget, NumberReader, OddsDesign, SymmetricEstimator, refuse_even, refuse_odds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,10 +146,10 @@ class BlockDesign(OddsDesign):
         points, number, with_one = self.blocks[:3]
         return points * with_one // number if points == self.k else None
 
-    @property
-    def most_supported(self) -> int:
-        """The number of answers in the largest block."""
-        return int(self._sizes.max())
+    @cached_property
+    def linear(self) -> BlockEstimator:
+        """Unbiased linear estimator of the shares."""
+        return BlockEstimator(self)
 
     @property
     def types(self) -> BlockTypes | None:
@@ -284,11 +284,6 @@ class BlockDesign(OddsDesign):
             given = b * total + (a - b) * self._support(support**2) - (gain * weights) ** 2
             yield places, np.maximum(given, 0)
 
-    def mean_squares(self, memberships: Array) -> Array:
-        """Give the mean square of the score of a report given each answer: it depends on which points these are."""
-        ((_, given),) = self._given_each(LinearCombination(memberships[np.newaxis]))
-        return np.asarray(given[0] / self.symmetry.gain**2 + memberships**2)
-
     def _weighted_support(self, sets: Sets, minus: Sets | None) -> Iterator[tuple[range, Array, Array]]:
         """Go through the sets, some at a time: weights of the answers that sum to zero, and what each block has."""
         step = max(1, SET_REPORTS_AT_ONCE // self.blocks.points)
@@ -356,6 +351,21 @@ class BlockDesign(OddsDesign):
     @abstractmethod
     def _stands_for(self) -> str:
         """Say which set of answers a report stands for."""
+
+
+class BlockEstimator(SymmetricEstimator):
+    """Unbiased shares of a block design, whose second moments depend on which points the answers are."""
+
+    law: BlockDesign
+
+    def reach(self) -> int:
+        """Return the number of answers in the largest block."""
+        return int(self.law._sizes.max())
+
+    def second_moments(self, memberships: Array) -> Array:
+        """Return the mean square of one report's score given each answer, by all blocks."""
+        ((_, given),) = self.law._given_each(LinearCombination(memberships[np.newaxis]))
+        return np.asarray(given[0] / self.law.symmetry.gain**2 + memberships**2)
 
 
 @dataclass(frozen=True)

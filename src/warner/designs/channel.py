@@ -234,7 +234,7 @@ class Channel(Design):
         """Give the weights of reports whose sums are unbiased for the shares asked for, and whether they tell these."""
         sets, minus, _ = estimand
         if sets is None:
-            return self.inverse(), self.identified()
+            return self.linear.weights(), self.linear.identifiable()
         weights = self._summed_weights(sets)
         identified = self._tells(weights, sets)
         if minus is None:
@@ -251,12 +251,12 @@ class Channel(Design):
             matrix = self._matrix
             given = matrix @ weights**2 - (matrix @ weights) ** 2  # of one report, by the answer that was given
             # One person more, spread over all answers, or those whose reports do not vary might be all that there are.
-            held = np.maximum((counts / n) @ self.inverse(), 0) + 1 / (n * self.k)
+            held = np.maximum((counts / n) @ self.linear.weights(), 0) + 1 / (n * self.k)
             variance = held @ given / held.sum(axis=-1, keepdims=True)
         return np.asarray(np.sqrt(np.maximum(variance, 0) / n))
 
     def _summed_weights(self, sets: Sets) -> Array:
-        inverse = self.inverse()
+        inverse = self.linear.weights()
         if isinstance(sets, CumulativeSets):
             return np.asarray(inverse.cumsum(axis=1)[:, : len(sets)])
         if isinstance(sets, LinearCombination):

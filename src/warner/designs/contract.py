@@ -342,11 +342,6 @@ class Design(Device):
         return None
 
     @property
-    def most_supported(self) -> int:
-        """The most answers that one report can count for."""
-        return self.k if self.support_size is None else self.support_size
-
-    @property
     def sufficient(self) -> Sufficient | None:
         """Which numbers of a tally the likelihood follows from; None if only from the reports themselves."""
         return "counts" if self.exclusive else None
@@ -401,41 +396,15 @@ class Design(Device):
                 rows[place] += self.count(self.draw(ends.searchsorted(who, side="right"), rng.bytes)).counts
         return rows.reshape(*shape, len(self.columns))
 
+    @cached_property
+    def linear(self) -> LinearEstimator:
+        """Unbiased linear estimator of the shares."""
+        return LinearEstimator(self)
+
     def bounds(self) -> ProbabilityBounds:
-        """Give the range of the probability of each column over all answers: what reports can refute."""
+        """Return the range of the probability of each column over all answers."""
         matrix = self._matrix
         return ProbabilityBounds(matrix.min(axis=0), matrix.max(axis=0))
-
-    def inverse(self) -> Array:
-        """Give the weights that turn observed shares of the columns into those of the answers: a row for each column.
-
-        Weighted least squares: each report counts by how often it would be made if all answers were equally common.
-        With these weights the shares sum to one. Where answers cannot be told apart, the nearest that can be done.
-        """
-        return self._inverse
-
-    def undone(self, observed: Array) -> Array:
-        """Give the unbiased shares that follow from observed shares of the columns, of shape (..., columns)."""
-        return np.asarray(observed @ self.inverse())
-
-    def identified(self) -> Mask:
-        """Tell for each answer whether reports tell its share."""
-        return self._identified
-
-    def leverage(self) -> float:
-        """Give the most that one unbiased share moves if all reports are exchanged."""
-        return float(np.ptp(self.inverse(), axis=0).max())
-
-    def mean_squares(self, memberships: Array) -> Array:
-        """Give the mean square of the unbiased score of one report given each answer: how noisy a sum of shares is.
-
-        The sum has these memberships, of shape (k,); infinite where reports do not tell it.
-        """
-        boundless = float(LARGEST_TOTAL)  # so many people that what a readout adds to counts makes no difference
-        reported = self.probabilities(np.eye(self.k))  # each row: all hold one answer
-        people = np.full((self.k, 1), boundless)
-        readout = self.readout(boundless * reported, people, LinearCombination(memberships[np.newaxis]))
-        return np.asarray(boundless * readout.squared_errors()[:, 0] + memberships**2)
 
     def with_epsilon(self, epsilon: Number) -> Self:
         """Give the design of this mechanism, for the same answers, that spends this epsilon."""
@@ -500,16 +469,6 @@ class Design(Device):
         table = matrix()
         table.flags.writeable = False
         return table
-
-    @cached_property
-    def _inverse(self) -> Array:
-        undoing = inverse(self._matrix)
-        undoing.flags.writeable = False
-        return undoing
-
-    @cached_property
-    def _identified(self) -> Mask:
-        return np.asarray(np.abs(self._matrix @ self._inverse - np.eye(self.k)).max(axis=0) <= INVERSE_TOLERANCE)
 
     # Randomizing, and designs made from others
 
@@ -592,6 +551,62 @@ class Design(Device):
         for labels in (self.domain, self.columns):
             refuse_rounded(labels)
         super().save(path)
+
+
+class LinearEstimator:
+    """Unbiased linear estimator of the shares: a weight for each column and answer.
+
+    The weights are those of weighted least squares: each report counts by its probability if all answers were equally
+    common. With them the shares sum to one. Families of designs override what they have in closed form.
+    """
+
+    def __init__(self, law: Design) -> None:
+        self.law: Any = law
+
+    def weights(self) -> Array:
+        """Return the weights, a row for each column and a column for each answer.
+
+        Where answers are not distinguishable, their shares are the nearest that observed shares can lead to.
+        """
+        return self._weights
+
+    def apply(self, observed: Array) -> Array:
+        """Return unbiased shares from observed shares of the columns, of shape (..., columns)."""
+        return np.asarray(observed @ self.weights())
+
+    def identifiable(self) -> Mask:
+        """Return True for each answer whose share is identified."""
+        return self._identifiable
+
+    def influence(self) -> float:
+        """Return the most that one share moves if all reports are exchanged."""
+        return float(np.ptp(self.weights(), axis=0).max())
+
+    def reach(self) -> int:
+        """Return the largest number of answers that one report supports, whose shares it moves at once."""
+        return int(self.law.k if self.law.support_size is None else self.law.support_size)
+
+    def second_moments(self, memberships: Array) -> Array:
+        """Return the mean square of one report's score given each answer, for the sum of shares with these memberships.
+
+        Memberships have shape (k,). Infinite where the sum is not identified.
+        """
+        law, boundless = self.law, float(LARGEST_TOTAL)  # so many respondents that the terms added to counts vanish
+        probabilities = law.probabilities(np.eye(law.k))  # each row: all have one answer
+        n = np.full((law.k, 1), boundless)
+        readout = law.readout(boundless * probabilities, n, LinearCombination(memberships[np.newaxis]))
+        return np.asarray(boundless * readout.squared_errors()[:, 0] + memberships**2)
+
+    @cached_property
+    def _weights(self) -> Array:
+        weights = inverse(self.law._matrix)
+        weights.flags.writeable = False
+        return weights
+
+    @cached_property
+    def _identifiable(self) -> Mask:
+        undone = self.law._matrix @ self._weights
+        return np.asarray(np.abs(undone - np.eye(self.law.k)).max(axis=0) <= INVERSE_TOLERANCE)
 
 
 def checked_shares(shares: ArrayLike, k: int, *, name: str = "shares", complete: bool = True) -> Array:

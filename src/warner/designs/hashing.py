@@ -69,7 +69,7 @@ from warner.designs.finite_geometry import (
     vectors,
 )
 from warner.designs.report_forms import HashForm
-from warner.designs.symmetric import Budget, NumberReader, OddsDesign, refuse_even, refuse_odds
+from warner.designs.symmetric import Budget, NumberReader, OddsDesign, SymmetricEstimator, refuse_even, refuse_odds
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -163,10 +163,10 @@ class AffineHashing(OddsDesign):
     def support_size(self) -> None:
         """Classes of numbers with the same hash differ in size."""
 
-    @property
-    def most_supported(self) -> int:
-        """The largest class: with alpha = g, it begins with neighbours."""
-        return min(self.k, -(-self.prime // self.values))
+    @cached_property
+    def linear(self) -> AffineEstimator:
+        """Unbiased linear estimator of the shares."""
+        return AffineEstimator(self)
 
     @property
     def report_form(self) -> HashForm:
@@ -226,6 +226,16 @@ class AffineHashing(OddsDesign):
 
     def _deniable(self) -> str:
         return deniability(self, self.k / self.values, constant=False)
+
+
+class AffineEstimator(SymmetricEstimator):
+    """Unbiased shares of affine hashing."""
+
+    law: AffineHashing
+
+    def reach(self) -> int:
+        """Return the size of the largest class of answers: with alpha = g, it begins with neighbors."""
+        return min(self.law.k, -(-self.law.prime // self.law.values))
 
 
 def _symmetry(prime: int, values: int, a: int, b: int) -> Symmetry:

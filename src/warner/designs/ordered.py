@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import LARGEST_CHANNEL
+from warner.designs.contract import LARGEST_CHANNEL, LinearEstimator
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import exact
 from warner.designs.facts import NOBODY, CumulativeSets, LinearCombination, Nested, SamplingModel, memberships
@@ -372,33 +372,10 @@ class OrderedDesign(FromOdds):
             total += rng.multinomial(people[answer], row / row.sum(), size=size)
         return total
 
-    def undone(self, observed: Array) -> Array:
-        everybody = observed.sum(axis=-1, keepdims=True)
-        steps = self._step_sums(observed.reshape(-1, observed.shape[-1])).total
-        return np.asarray(everybody / self.k + np.diff(steps, axis=-1).reshape(*observed.shape[:-1], self.k))
-
     @cached_property
-    def _inverse(self) -> Array:
-        undoing = self._scores(np.eye(self.k)).T
-        undoing.flags.writeable = False
-        return undoing
-
-    def identified(self) -> Mask:
-        return np.ones(self.k, dtype=bool)
-
-    def leverage(self) -> float:
-        if not self._steps_apart:
-            return max(float(np.ptp(self._scores(rows), axis=1).max()) for rows in self._memberships(None))
-        scored = self._scored_runs(np.zeros((1, len(self.columns))), np.ones((1, 1)), None)
-        return float((scored.most - scored.least).max())
-
-    def mean_squares(self, memberships: Array) -> Array:
-        """Give the mean square of the score of a report given each answer, in O(K)."""
-        binomial = self._binomial(memberships)
-        if binomial is None:
-            return np.asarray(self.likelihood().adjoint(np.square(self._scores(memberships[np.newaxis])[0])))
-        counted = binomial.base + binomial.gain * memberships
-        return np.asarray(counted * (1 - counted) / binomial.gain**2 + memberships**2)
+    def linear(self) -> ScoreEstimator:
+        """Unbiased linear estimator of the shares."""
+        return ScoreEstimator(self)
 
     def _memberships(self, sets: Sets | None) -> Iterator[Array]:
         """Give memberships of all answers in each set, a row each, some rows at a time; of each answer if None."""
@@ -516,6 +493,45 @@ class OrderedDesign(FromOdds):
         if found is not None or fuzzy or realised:
             return found
         return self._binomial_among_some(membership)
+
+
+class ScoreEstimator(LinearEstimator):
+    """Unbiased shares as means of scores, which sums of step scores have in O(K)."""
+
+    law: OrderedDesign
+
+    def apply(self, observed: Array) -> Array:
+        """Return unbiased shares from observed shares of the columns."""
+        everybody = observed.sum(axis=-1, keepdims=True)
+        steps = self.law._step_sums(observed.reshape(-1, observed.shape[-1])).total
+        return np.asarray(everybody / self.law.k + np.diff(steps, axis=-1).reshape(*observed.shape[:-1], self.law.k))
+
+    def identifiable(self) -> Mask:
+        """Return True for each answer: all shares are identified."""
+        return np.ones(self.law.k, dtype=bool)
+
+    def influence(self) -> float:
+        """Return the most that one share moves if all reports are exchanged."""
+        law = self.law
+        if not law._steps_apart:
+            return max(float(np.ptp(law._scores(rows), axis=1).max()) for rows in law._memberships(None))
+        scored = law._scored_runs(np.zeros((1, len(law.columns))), np.ones((1, 1)), None)
+        return float((scored.most - scored.least).max())
+
+    def second_moments(self, memberships: Array) -> Array:
+        """Return the mean square of one report's score given each answer, in O(K)."""
+        binomial = self.law._binomial(memberships)
+        if binomial is None:
+            scores = self.law._scores(memberships[np.newaxis])[0]
+            return np.asarray(self.law.likelihood().adjoint(np.square(scores)))
+        counted = binomial.base + binomial.gain * memberships
+        return np.asarray(counted * (1 - counted) / binomial.gain**2 + memberships**2)
+
+    @cached_property
+    def _weights(self) -> Array:
+        weights = self.law._scores(np.eye(self.law.k)).T
+        weights.flags.writeable = False
+        return weights
 
 
 def _squares_held(mean_square: Array, mean: Array, least: Array | float, most: Array | float) -> Array:

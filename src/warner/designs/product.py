@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import INVERSE_TOLERANCE, LARGEST_CHANNEL, Design, listed_design, revealed
+from warner.designs.contract import INVERSE_TOLERANCE, LARGEST_CHANNEL, Design, LinearEstimator, listed_design, revealed
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import ChannelOperator, ProbabilityBounds, SamplingModel, memberships, nearer_ends
 from warner.designs.labels import LABELS_LISTED, canonical, listed
@@ -186,7 +186,7 @@ class Product(Design):
 
     @cached_property
     def _inverses(self) -> tuple[Array, ...]:
-        return merged([design.inverse() for design in self.designs])
+        return merged([design.linear.weights() for design in self.designs])
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the products with the table, question by question; of some reports those with all, chosen from."""
@@ -215,30 +215,10 @@ class Product(Design):
         least, most, _ = self._ranges
         return ProbabilityBounds(least, most)
 
-    def undone(self, observed: Array) -> Array:
-        """Give the unbiased joint shares that follow from observed shares of the joint reports."""
-        return mode_products(observed, self._inverses)
-
-    def inverse(self) -> Array:
-        """Give the weights that turn shares of joint reports into those of joint answers, written out."""
-        if self.k * len(self.columns) > JOINT_TABLE_CELLS:
-            raise ValueError(
-                f"the inverse of {self.k:,} joint answers and {len(self.columns):,} joint reports would fill the "
-                "memory; undone() gives the shares without it"
-            )
-        return kronecker([design.inverse() for design in self.designs])
-
-    def identified(self) -> Mask:
-        """Tell for each joint answer whether reports tell its share: if each question does."""
-        return np.asarray(reduce(np.logical_and.outer, [design.identified() for design in self.designs]).ravel())
-
-    def leverage(self) -> float:
-        low, high = np.ones(1), np.ones(1)
-        for design in self.designs:
-            ends = design.inverse().min(axis=0), design.inverse().max(axis=0)
-            corners = [np.multiply.outer(one, other).ravel() for one, other in product((low, high), ends)]
-            low, high = np.min(corners, axis=0), np.max(corners, axis=0)
-        return float((high - low).max())
+    @cached_property
+    def linear(self) -> ProductEstimator:
+        """Unbiased linear estimator of the joint shares."""
+        return ProductEstimator(self)
 
     # Reports
 
@@ -296,7 +276,7 @@ class Product(Design):
             observed = (counts + more / counts.shape[-1]) / (n + more)
             variance = scores.squares(observed) - scores.sums(observed) ** 2
         else:
-            held = np.maximum(self.undone(counts / n), 0) + 1 / (n * self.k)
+            held = np.maximum(self.linear.apply(counts / n), 0) + 1 / (n * self.k)
             variance = scores.noise(held / held.sum(axis=-1, keepdims=True))
         error = np.where(scores.known, np.sqrt(np.maximum(variance, 0) / n), np.inf)
         binomial = np.zeros(scores.known.size, dtype=bool)
@@ -317,7 +297,7 @@ class Product(Design):
             sums=lambda reports: mode_products(reports, inverses),
             squares=lambda reports: mode_products(reports, squared),
             noise=noise,
-            known=self.identified(),
+            known=self.linear.identifiable(),
             least_and_most=product_ranges([(inverse.min(axis=0), inverse.max(axis=0)) for inverse in inverses]),
         )
 
@@ -452,6 +432,41 @@ class Product(Design):
         made = cls(dict(zip(names, map(design_from_dict, designs), strict=True)))
         _ = made.domain, made.columns  # joint labels that look alike are refused here
         return made
+
+
+class ProductEstimator(LinearEstimator):
+    """Unbiased joint shares, by the weights of each question."""
+
+    law: Product
+
+    def apply(self, observed: Array) -> Array:
+        """Return unbiased joint shares from observed shares of the joint reports."""
+        return mode_products(observed, self.law._inverses)
+
+    def weights(self) -> Array:
+        """Return the weights of joint reports and joint answers, written out."""
+        k, columns = self.law.k, len(self.law.columns)
+        if k * columns > JOINT_TABLE_CELLS:
+            raise ValueError(
+                f"the inverse of {k:,} joint answers and {columns:,} joint reports would fill the "
+                "memory; linear.apply() gives the shares without it"
+            )
+        return kronecker([design.linear.weights() for design in self.law.designs])
+
+    def identifiable(self) -> Mask:
+        """Return True for each joint answer whose share is identified: if each question identifies its own."""
+        parts = [design.linear.identifiable() for design in self.law.designs]
+        return np.asarray(reduce(np.logical_and.outer, parts).ravel())
+
+    def influence(self) -> float:
+        """Return the most that one joint share moves if all reports are exchanged."""
+        low, high = np.ones(1), np.ones(1)
+        for design in self.law.designs:
+            weights = design.linear.weights()
+            ends = weights.min(axis=0), weights.max(axis=0)
+            corners = [np.multiply.outer(one, other).ravel() for one, other in product((low, high), ends)]
+            low, high = np.min(corners, axis=0), np.max(corners, axis=0)
+        return float((high - low).max())
 
 
 def _of_reports(whole: ChannelOperator, reports: Counts) -> ChannelOperator:

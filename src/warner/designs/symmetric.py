@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from warner.designs.contract import LARGEST_CHANNEL, Design, revealed
+from warner.designs.contract import LARGEST_CHANNEL, Design, LinearEstimator, revealed
 from warner.designs.exact import TOTAL_LIMIT, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.facts import (
     ChannelOperator,
@@ -121,17 +121,17 @@ class Symmetric(Design):
         reported = self.q + self.symmetry.gain * shares
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
+    @cached_property
+    def linear(self) -> SymmetricEstimator:
+        """Unbiased linear estimator of the shares."""
+        return SymmetricEstimator(self)
+
     def bounds(self) -> ProbabilityBounds:
         """Give p and q in their order; of counts that sum to n, one side implies the other."""
         p, q = self.p, self.q
         if not self.exclusive:
             return ProbabilityBounds(min(p, q), max(p, q))
         return ProbabilityBounds(q, None) if p > q else ProbabilityBounds(None, q)
-
-    def leverage(self) -> float:
-        """Give 1 / |p - q|: a report more or less of an answer is worth so much of its share."""
-        a, b, total = self.symmetry[:3]
-        return total / abs(a - b) if a != b else math.inf
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the likelihoods: b for every answer, and a - b more for those that a report supports.
@@ -263,13 +263,6 @@ class Symmetric(Design):
             (np.minimum(*ends), np.maximum(*ends)),
         )
 
-    def mean_squares(self, memberships: Array) -> Array:
-        """Return the mean square of one report's score given each answer, by the pairs; see `sampling_model`."""
-        weights = memberships - memberships.mean()
-        sets = LinearCombination(memberships[np.newaxis])
-        variance = Symmetric._variance(self, sets, None, weights, weights**2, np.ones(1), None)
-        return np.asarray(variance / self.symmetry.gain**2 + memberships**2)
-
     def _scores(self, sizes: Integers) -> tuple[Array, Array]:
         """Bound the score of one report for a set of m answers: m/K + (support inside - m/K of all) / (p - q)."""
         level, s = sizes / self.k, self.support_size
@@ -304,6 +297,24 @@ class Symmetric(Design):
         sets).
         """
         return self._variance(sets, minus, np.sqrt(square), square, n, None)
+
+
+class SymmetricEstimator(LinearEstimator):
+    """Unbiased shares (c / n - q) / (p - q)."""
+
+    law: Symmetric
+
+    def influence(self) -> float:
+        """Return 1 / |p - q|: one report more or less for an answer moves its share by so much over n."""
+        a, b, total = self.law.symmetry[:3]
+        return total / abs(a - b) if a != b else math.inf
+
+    def second_moments(self, memberships: Array) -> Array:
+        """Return the mean square of one report's score given each answer, by the pairs; see `sampling_model`."""
+        weights = memberships - memberships.mean()
+        sets = LinearCombination(memberships[np.newaxis])
+        variance = Symmetric._variance(self.law, sets, None, weights, weights**2, np.ones(1), None)
+        return np.asarray(variance / self.law.symmetry.gain**2 + memberships**2)
 
 
 # Odds

@@ -221,7 +221,7 @@ def _combined(parts: Parts) -> Array:
 
     Those that do not tell all shares are left out, as long as some do.
     """
-    telling = [part for part in parts if part[0].symmetry is not None or part[0].identified().all()]
+    telling = [part for part in parts if part[0].symmetry is not None or part[0].linear.identifiable().all()]
     parts = telling or parts
     if len(parts) == 1:
         return undone(parts[0][1], parts[0][0])

@@ -39,14 +39,14 @@ SUM_ROUNDING = 1e-9  # of a sum of shares
 
 def least_squares(histograms: Histograms, design: Design) -> Array:
     """Give the unbiased shares."""
-    if not design.identified().all():
+    if not design.linear.identifiable().all():
         matrix = design.likelihood().matrix
         rank = "not all" if matrix is None else f"only {np.linalg.matrix_rank(matrix())}"
         raise ValueError(
             f"the design must have linearly independent rows to be undone, but among its {design.k} {rank} are: "
             "different shares give the same reports. mle still gives a most likely distribution, but not a unique one"
         )
-    return design.undone(histograms.counts / histograms.n[..., np.newaxis])
+    return design.linear.apply(histograms.counts / histograms.n[..., np.newaxis])
 
 
 def variance_of_one_report(design: Design) -> float:
@@ -54,7 +54,7 @@ def variance_of_one_report(design: Design) -> float:
     if (alike := design.alike) is not None:
         reported = float(alike.q) + alike.gain / design.k
         return design.k * reported * (1 - reported) / alike.gain**2 / float(alike.asked)
-    inverse = design.inverse()
+    inverse = design.linear.weights()
     expected = design.probabilities(np.full(design.k, 1 / design.k))
     return float(expected @ (inverse**2).sum(axis=1) - ((expected @ inverse) ** 2).sum())
 

@@ -80,7 +80,7 @@ def moved_by(tally: Collected, fakes: float) -> PerGroup:
     for part in (part for part in tally.parts if part.design.epsilon > 0):
         n = np.atleast_1d(part.n).astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            moved.append(np.where(n > 0, fakes / (n / part.design.leverage()), np.nan))
+            moved.append(np.where(n > 0, fakes / (n / part.design.linear.influence()), np.nan))
     most = np.fmax.reduce(moved)
     return most if tally.by else float(most[0])
 
@@ -97,7 +97,7 @@ def influence_text(tally: Collected, fakes: int | None = None, method: str | Non
     most = ", in the collection where that is most" if len(tally.parts) > 1 else ""
     times, others = (1, _for_whom(tally)) if method is None else _of_method(tally, method)
     if fakes is None:
-        leverage = times * max(part.design.leverage() for part in tally.parts if part.design.epsilon > 0)
+        leverage = times * max(part.design.linear.influence() for part in tally.parts if part.design.epsilon > 0)
         text = (
             "Fake reports: every 1 % of fakes among the reports can have moved any share by up to "
             f"{leverage:.3g} percentage points{most}."
@@ -123,7 +123,7 @@ def _of_method(tally: Collected, method: str) -> tuple[int, str]:
 def _at_once(tally: Collected) -> str:
     """Say how many answers one fake report can move at once, where that is more than one."""
     designs = [part.design for part in tally.parts if part.design.symmetry is not None]
-    most = max((design.most_supported for design in designs), default=1)
+    most = max((design.linear.reach() for design in designs), default=1)
     if most == 1:
         return ""
     exactly = all(design.support_size == most for design in designs)

@@ -177,7 +177,7 @@ def evidence(design: Design, places: Sequence[int], n: float, alpha: float, powe
     if answers**2 * kinds > MOST_SEARCHED_CELLS:
         return [None] * len(places)
     matrix = np.asarray(operator.forward(np.eye(answers)))
-    inverse, identified = design.inverse(), design.identified()
+    inverse, identified = design.linear.weights(), design.linear.identifiable()
     tests: list[Evidence | None] = []
     for place in places:
         own, others = matrix[place], np.delete(matrix, place, axis=0)

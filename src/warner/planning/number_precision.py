@@ -7,7 +7,7 @@ unbiased for memberships u has the variance
 
 .. math:: \sum_i \theta_i A_i - \Big(\sum_i \theta_i u_i\Big)^2
 
-per report, with :math:`A_i` the mean square of the scores of those who hold the answer i (`Design.mean_squares`). Given
+per report, with :math:`A_i` the mean square of the scores given the answer i (`LinearEstimator.second_moments`). Given
 the mean m, the first sum is at most the upper convex hull of the points :math:`(u_i, A_i)` at m, where one or two
 answers are held; along an edge of slope s, the variance is largest at m = s/2. So the worst population has two answers.
 
@@ -88,7 +88,7 @@ class MeanPrecision(PlannedSample):
         """The shares that the precision is for: as expected, or the worst."""
         if self.question.population is not None:
             return self.question.population
-        return worst_population(self.numbers.memberships, self.design.mean_squares(self.numbers.memberships))
+        return worst_population(self.numbers.memberships, self.design.linear.second_moments(self.numbers.memberships))
 
     @cached_property
     def _reported(self) -> Array:
@@ -220,7 +220,7 @@ def worst_population(memberships: Array, squares: Array) -> Array:
 
 def noise_of_mean(design: Design, memberships: Array) -> float:
     """Give the largest variance, over all answers, that randomizing adds to one report of a mean: on a range of 1."""
-    return float((design.mean_squares(memberships) - memberships**2).max())
+    return float((design.linear.second_moments(memberships) - memberships**2).max())
 
 
 def noise_of_distribution(design: Design) -> float:
