@@ -117,13 +117,13 @@ def test_many_groups_are_chosen_for_as_each_alone_and_equal_ones_once(monkeypatc
     counted = Tally(design, rows, by=("g",), groups=tuple((i,) for i in range(len(rows))))
     alone = [choice(row, design) for row in rows if row.any()]
     drawn: list[int] = []
-    simulated = RandomizedResponse.draw_counts
+    simulated = RandomizedResponse.simulate
 
     def noted(*given: Any, **options: Any) -> Any:
         drawn.append(1)
         return simulated(*given, **options)
 
-    monkeypatch.setattr(RandomizedResponse, "draw_counts", noted)
+    monkeypatch.setattr(RandomizedResponse, "simulate", noted)
     result = estimate(counted, method="auto")
     assert len(drawn) == 3  # different groups that have reports
     assert [chosen.method for chosen in result.choices] == [chosen.method for chosen in alone]

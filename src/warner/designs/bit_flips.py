@@ -289,10 +289,10 @@ class BitFlips(FromOdds):
         counts = np.concatenate([ones, np.maximum(asked - ones, 0)], axis=-1)  # of weights, up to rounding
         return Counted(counts[0], n[0]) if group is None else Counted(counts, n)
 
-    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population: multinomial where a report is one bit."""
         if not self.exclusive:
-            return super().draw_counts(shares, n, rng=rng, size=size)
+            return super()._draw_counts(shares, n, rng=rng, size=size)
         reported = self.probabilities(shares)
         return rng.multinomial(n, reported / reported.sum(), size=size)
 

@@ -297,7 +297,7 @@ class BlockDesign(OddsDesign):
 
     # Simulation
 
-    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population: in O(V log V), whatever n."""
         return self._support(self.simulate_reports(shares, n, rng=rng, size=size))
 
@@ -308,7 +308,7 @@ class BlockDesign(OddsDesign):
         probabilities = np.maximum(b + (a - b) * self._within(theta / theta.sum()), 0)
         return rng.multinomial(n, probabilities / probabilities.sum(), size=size)
 
-    def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of these very people, so many with each answer; see `simulate_reports_of_people`."""
         return self._support(self.simulate_reports_of_people(people, rng=rng, size=size))
 

@@ -198,12 +198,12 @@ class Channel(Design):
             reports[start : start + REPORTS_AT_ONCE] = _column(truth, drawn, running)
         return reports
 
-    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of n people who are a sample of a population: multinomial."""
         reported = shares @ self._doubles
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
-    def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of these very people: those with the same answer are multinomial."""
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         rows = self._doubles / self._doubles.sum(axis=1, keepdims=True)

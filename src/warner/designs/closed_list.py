@@ -393,7 +393,7 @@ class ClosedList(Symmetric):
         """Draw a report of the last level for each answer."""
         return self.source.draw_last(self._blocks[answers], random_bytes)  # type: ignore[attr-defined]
 
-    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people; what the shares lack of one is held by people with other answers.
 
         Their hash is uniform, and so is what they report.
@@ -403,7 +403,7 @@ class ClosedList(Symmetric):
         drawn = rng.multinomial(n, everybody / everybody.sum(), size=shape).reshape(-1, self.k + 1)
         rows = np.zeros((len(drawn), self.k), dtype=np.int64)
         for place, people in enumerate(drawn):
-            rows[place] = self.draw_counts_of_people(people[:-1], rng=rng)
+            rows[place] = self._draw_counts_of_people(people[:-1], rng=rng)
             for start in range(0, int(people[-1]), PEOPLE_AT_ONCE):
                 others = np.zeros(min(PEOPLE_AT_ONCE, int(people[-1]) - start), dtype=np.int64)
                 reports = self.draw(others, rng.bytes)

@@ -370,22 +370,22 @@ class Design(Device):
         _refuse_generator(rng)
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 <= n <= LARGEST_TOTAL:
             raise ValueError(f"n must be a whole number of respondents, from 0 to 2^53, but got {n!r}")
-        return self.draw_counts(theta, int(n), rng=rng, size=size)
+        return self._draw_counts(theta, int(n), rng=rng, size=size)
 
     def simulate_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of respondents of whom so many have each true answer; see `reports_of_people`."""
         numbers = checked_people(people, self.k)
         _refuse_generator(rng)
-        return self.draw_counts_of_people(numbers, rng=rng, size=size)
+        return self._draw_counts_of_people(numbers, rng=rng, size=size)
 
-    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n respondents who are a sample, one respondent at a time; the arguments are not checked."""
         shape = () if size is None else size if isinstance(size, tuple) else (size,)
         drawn = rng.multinomial(n, shares / shares.sum(), size=shape)
-        rows = [self.draw_counts_of_people(people, rng=rng) for people in drawn.reshape(-1, self.k)]
+        rows = [self._draw_counts_of_people(people, rng=rng) for people in drawn.reshape(-1, self.k)]
         return np.array(rows, dtype=np.int64).reshape(*shape, len(self.columns))
 
-    def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of respondents with these true answers, one at a time; the arguments are not checked."""
         shape = () if size is None else size if isinstance(size, tuple) else (size,)
         rows = np.zeros((int(np.prod(shape)), len(self.columns)), dtype=np.int64)

@@ -358,12 +358,12 @@ class OrderedDesign(FromOdds):
         """Give domain, odds and numbers; integers that are evenly spaced as first, size and step."""
         return super().fields() | {"domain": grid_to_json(self.domain)}
 
-    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of n people who are a sample of a population: multinomial."""
         reported = self.likelihood().forward(np.asarray(shares, dtype=np.float64))
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
-    def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of these very people: those with the same answer are multinomial."""
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         total = np.zeros((*shape, len(self.columns)), dtype=np.int64)

@@ -246,12 +246,12 @@ class Product(Design):
         """
         return np.asarray(np.ravel_multi_index(tuple(reports), self.widths))
 
-    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of n people who are a sample of a population: multinomial."""
         reported = mode_products(shares, self._merged)
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
-    def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of these very people, question after question: those who are alike are multinomial."""
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         drawn = np.broadcast_to(people, (*shape, people.size))

@@ -204,7 +204,7 @@ class RandomizedResponse(OddsDesign):
             reports[start : start + REPORTS_AT_ONCE] = lies
         return reports
 
-    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of n people who are a sample of a population: multinomial, or by keep and redraw."""
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         keep = self._keep
@@ -226,10 +226,10 @@ class RandomizedResponse(OddsDesign):
                 row[held] += np.bincount(place, minlength=held.size)
         return reports
 
-    def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of these very people: each keeps the answer with probability p - q, or redraws it."""
         if self._keep < 0:
-            return super().draw_counts_of_people(people, rng=rng, size=size)
+            return super()._draw_counts_of_people(people, rng=rng, size=size)
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         held = np.flatnonzero(people)  # of many answers, most may be held by nobody
         if 2 * held.size > self.k:

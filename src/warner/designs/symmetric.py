@@ -114,10 +114,10 @@ class Symmetric(Design):
                 counts[present] += np.add.reduceat(support[order] * weight[order, np.newaxis], first, axis=0)
         return Counted(counts[0], n[0]) if group is None else Counted(counts, n)
 
-    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population: multinomial where each report is counted once."""
         if not self.exclusive:
-            return super().draw_counts(shares, n, rng=rng, size=size)
+            return super()._draw_counts(shares, n, rng=rng, size=size)
         reported = self.q + self.symmetry.gain * shares
         return rng.multinomial(n, reported / reported.sum(), size=size)
 

@@ -237,11 +237,11 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     def _bits(size: int, rate: Fraction, random_bytes: RandomBytes) -> Mask:
         return bernoulli(size, rate.numerator, rate.denominator, random_bytes)
 
-    def draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population with these shares: in O(K), whatever n is."""
         return self._supported(rng.multinomial(n, shares / shares.sum(), size=size), n, rng)
 
-    def draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of these very people, so many with each answer: in O(K), whatever their number."""
         shape = () if size is None else size if isinstance(size, tuple) else (size,)
         return self._supported(np.broadcast_to(people, (*shape, self.k)), int(people.sum()), rng)

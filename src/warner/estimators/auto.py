@@ -79,7 +79,7 @@ def _surveys(
     drawn: list[list[Counts]] = [[] for _ in designs]
     for truth, generator, *sizes in zip(truths, generators, *people, strict=True):
         for counts, design, n in zip(drawn, designs, sizes, strict=True):
-            counts.append(design.draw_counts(truth, int(n), rng=generator, size=surveys))
+            counts.append(design.simulate(truth, int(n), rng=generator, size=surveys))
     rows = [np.concatenate(counts) for counts in drawn]
     return [
         (design, Histograms(counts, np.repeat(n, surveys), counts.max(initial=0)))

@@ -749,7 +749,7 @@ def squared_correlations(tally: Collected, told: list[int], means: Array, rng: n
     parts = [
         Tally(
             part.design,
-            part.design.draw_counts(means, n, rng=rng, size=SURVEYS_DRAWN),
+            part.design.simulate(means, n, rng=rng, size=SURVEYS_DRAWN),
             n=np.full(SURVEYS_DRAWN, n),
             by=("survey",),
             groups=groups,

@@ -636,4 +636,4 @@ def _at_a_vertex(n: int, design: Symmetric, simulations: int, rng: np.random.Gen
     everybody[0] = 1
     rows = max(1, SIMULATED_COUNTS_AT_ONCE // design.k)
     for start in range(0, simulations, rows):
-        yield design.draw_counts(everybody, n, rng=rng, size=min(rows, simulations - start))
+        yield design.simulate(everybody, n, rng=rng, size=min(rows, simulations - start))
