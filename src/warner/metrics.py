@@ -14,6 +14,7 @@ from scipy.special import rel_entr, xlogy
 
 from warner.arrays import SMALLEST
 from warner.designs.contract import SUM_TOLERANCE
+from warner.designs.facts import full_symmetry
 from warner.reports.counts import multinomial
 
 if TYPE_CHECKING:
@@ -110,10 +111,10 @@ def log_likelihood_per_report(shares: Array, counts: Counts, n: Counts, design: 
 
 def _expected(shares: Array, design: Design | ChannelOperator) -> Array:
     """Give the probability of each report: in two steps where all answers share p and q, else by the channel."""
-    if design.symmetry is None:
+    if (symmetry := full_symmetry(design)) is None:
         return design.likelihood().forward(shares)
-    expected = design.symmetry.gain * shares
-    expected += design.symmetry.q
+    expected = symmetry.gain * shares
+    expected += symmetry.base
     return expected
 
 

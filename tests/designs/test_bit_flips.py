@@ -78,8 +78,8 @@ def test_the_best_size_is_one_or_all(k: int, epsilon: int, size: int) -> None:
     # One bit is better while K < e^(epsilon/2) + 2 + e^(-epsilon/2): 4.26 at epsilon 1, 14.3 at epsilon 5.
     best = BitFlips(k, epsilon=epsilon)
     assert best.size == size
-    every = [BitFlips(k, epsilon=epsilon, size=d).alike.variance_of_absent for d in range(1, k + 1)]
-    assert best.alike.variance_of_absent == min(every)
+    every = [BitFlips(k, epsilon=epsilon, size=d).symmetry.variance_of_absent for d in range(1, k + 1)]
+    assert best.symmetry.variance_of_absent == min(every)
 
 
 @pytest.mark.parametrize(("k", "size", "epsilon"), [(16, 4, 1.0), (360, 12, 2.0), (1000, 1000, 0.5)])
@@ -93,7 +93,7 @@ def test_the_variance_is_that_of_the_scores_of_bits(k: int, size: int, epsilon: 
     assert abs(scores @ law) < 1e-9
     variance = size / k * (scores**2 @ law)
     assert_allclose(variance, k / size * r / (r - 1) ** 2, rtol=1e-12)
-    assert_allclose(float(BitFlips(k, epsilon=epsilon, size=size).alike.variance_of_absent), variance, rtol=1e-9)
+    assert_allclose(float(BitFlips(k, epsilon=epsilon, size=size).symmetry.variance_of_absent), variance, rtol=1e-9)
 
 
 def test_differences_are_those_of_the_scores_of_bits() -> None:
@@ -133,7 +133,7 @@ def test_all_answers_asked_about_are_a_symmetric_unary_encoding() -> None:
         for name in ("share", "low", "high", "se"):
             if name in one:
                 assert_allclose(one[name], two[name], rtol=1e-12)
-    assert flips.alike == unary.alike
+    assert flips.symmetry == unary.symmetry
     assert flips.report_form.bits == unary.report_form.bits
 
 
@@ -198,7 +198,7 @@ def test_intervals_cover_the_population_and_these_very_people(odds: tuple[int, i
             share = holders / n
             holds = (low <= share) & (share <= high)
             if target == "population":
-                chance = binom.pmf(ones, asked, design.q + design.alike.gain * share)
+                chance = binom.pmf(ones, asked, design.q + design.symmetry.gain * share)
             else:  # who is asked is drawn without replacement
                 among = np.arange(asked + 1)
                 drawn = hypergeom.pmf(among, n, holders, asked)
@@ -218,7 +218,7 @@ def test_the_exact_law_of_realised_shares_would_miss_them() -> None:
     # With little noise, the share among those asked is nearly known; that among all of 20 people is not.
     design, n, asked = BitFlips(4, odds=(1000, 1), size=2), 20, 10
     ones = np.arange(asked + 1.0)
-    low, high = share_interval(Binomial(ones[np.newaxis], asked, design.q, design.alike.gain), 0.05, "realised")
+    low, high = share_interval(Binomial(ones[np.newaxis], asked, design.q, design.symmetry.gain), 0.05, "realised")
     drawn = hypergeom.pmf(np.arange(asked + 1), n, 10, asked)  # and every bit right, but for 1 of 1,000
     assert drawn[(low[0] <= 0.5) & (high[0] >= 0.5)].sum() < 0.5
 
@@ -279,7 +279,7 @@ def test_pools_average_by_how_many_were_asked() -> None:
     # Each by its number of reports over its variance if all answers are equally common: mu (1 - mu) / gain^2 / asked
     weights = []
     for part in (one, two):
-        p, q, asked = part.design.alike  # type: ignore[misc]
+        p, q, asked = part.design.symmetry[:3]  # type: ignore[index]
         mu = q + (p - q) / 3
         weights.append(float(part.n * asked * (p - q) ** 2 / (mu * (1 - mu))))
     assert_allclose(found.shares, np.average(shares, axis=0, weights=weights), rtol=1e-12)
@@ -303,7 +303,7 @@ def test_a_plan_asks_so_many_more_people_as_are_not_asked() -> None:
     assert abs(part.people - 4 * whole.people) <= 8
     table = warner.mechanisms(8, epsilon=1).table()
     place = table["mechanism"].tolist().index("bit flips")
-    assert_allclose(table["variance"][place], float(BitFlips(8, epsilon=1).alike.variance_of_absent))
+    assert_allclose(table["variance"][place], float(BitFlips(8, epsilon=1).symmetry.variance_of_absent))
 
 
 @pytest.mark.parametrize("odds", [(1, 1), (1, 2), (1, 0)])

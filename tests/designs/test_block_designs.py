@@ -55,7 +55,7 @@ def drawn(design: Any) -> list[list[int]]:
 
 
 def p_and_q(design: Any) -> tuple[Fraction, Fraction]:
-    a, b, total = design.symmetry[:3]
+    a, b, total = design.symmetry.whole
     return Fraction(a, total), Fraction(b, total)
 
 
@@ -132,7 +132,7 @@ def test_affine_collisions_are_those_of_the_reference() -> None:
     for name, expected in REFERENCE["affine_hash_collision"].items():
         prime, values = (int(part[1:]) for part in name.split("_"))
         symmetry = LocalHashing.affine(2, odds=(1, 0), values=values, prime=prime).symmetry
-        assert Fraction(symmetry.b, symmetry.total) == Fraction(expected)  # without noise a collision is all there is
+        assert symmetry.q == Fraction(expected)  # without noise a collision is all there is
 
 
 def test_the_best_number_of_affine_values_is_found_where_all_can_be_tried() -> None:
@@ -195,7 +195,7 @@ def test_estimates_are_those_of_the_reference(design: BlockDesign, name: str) ->
 )
 def test_in_the_least_dimension_it_is_randomized_response(design: BlockDesign) -> None:
     response = RandomizedResponse(design.k, odds=(7, 2))
-    assert design.symmetry[:3] == response.symmetry[:3]
+    assert design.symmetry.whole == response.symmetry.whole
     assert design.symmetry.both == design.symmetry.neither == 0
     assert design.exclusive
     assert design.sufficient == "counts"
@@ -336,7 +336,7 @@ def test_simulated_reports_follow_their_law_both_one_by_one_and_together(mechani
     number = design.blocks.number
     assert ((histogram - probabilities) ** 2 / probabilities).sum() < number + 5 * math.sqrt(2 * number)
     counts = simulate.reports_of_people(people, design, rng=rng, size=50)
-    a, b, total = design.symmetry[:3]
+    a, b, total = design.symmetry.whole
     p, q = a / total, b / total
     mean, spread = q * people.sum() + (p - q) * people, people * p * (1 - p) + (people.sum() - people) * q * (1 - q)
     # 300 means of 50 counts each: five standard errors.

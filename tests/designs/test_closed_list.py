@@ -164,7 +164,7 @@ def nearest_within_one(point: list[Fraction]) -> list[Fraction]:
 def test_inv_p_is_the_nearest_point_that_sums_to_at_most_one() -> None:
     # All counts of 9 reports for three answers: 1,000 quadratic programmes in fractions.
     small = OpenDomain(epsilon=2, bits=3, step=2).closed([1, 2, 7])
-    a, b, total = small.symmetry[:3]
+    a, b, total = small.symmetry.whole
     counts = np.array(list(itertools.product(range(10), repeat=3)))
     shares, scaled = (function(counts, small, n=np.full(len(counts), 9)) for function in (warner.inv_p, warner.inv_n))
     below = 0

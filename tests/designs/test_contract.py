@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import math
 import pickle
 from collections import Counter
 from fractions import Fraction
@@ -183,9 +184,9 @@ def test_the_symmetry_is_the_law_of_single_answers_and_of_pairs(design: Design) 
     if symmetry is None:
         return
     columns = exact_law_of_columns(design)
-    p, q = Fraction(symmetry.a, symmetry.total), Fraction(symmetry.b, symmetry.total)
+    p, q = symmetry.p, symmetry.q
     for held, counted in itertools.product(range(design.k), repeat=2):
-        assert columns[held][counted] == (p if held == counted else q)
+        assert columns[held][counted] == symmetry.asked * (p if held == counted else q)
     added, (_, table) = supports(design), law(design)
     neither = set()
     for held in range(design.k):
@@ -200,12 +201,13 @@ def test_the_symmetry_is_the_law_of_single_answers_and_of_pairs(design: Design) 
 
 
 @every_design
-def test_answers_are_alike_in_a_count_of_those_who_were_asked(design: Design) -> None:
-    alike = design.alike
-    assert (alike is not None) or design.symmetry is None
-    if alike is None:
+def test_answers_with_a_symmetry_are_alike_in_a_count_of_those_who_were_asked(design: Design) -> None:
+    symmetry = design.symmetry
+    if symmetry is None:
         return
-    p, q, asked = alike
+    p, q, asked = symmetry[:3]
+    a, b, total = symmetry.whole
+    assert (Fraction(a, total), Fraction(b, total), math.gcd(a, b, total)) == (p, q, 1)
     reports, table = law(design)
     rows = design.readout(supports(design), np.ones((len(reports), 1)))
     trials, count = (np.broadcast_to(part, (len(reports), design.k)) == 1 for part in (rows.trials, rows.count))
@@ -215,13 +217,13 @@ def test_answers_are_alike_in_a_count_of_those_who_were_asked(design: Design) ->
         assert (told, ones) == (asked, asked * (p if held == answer else q))
     if design.exhaustive:
         assert design.counts_everybody == (asked == 1)
-    assert alike.variance_of_absent == q * (1 - q) / (p - q) ** 2 / asked
+    assert symmetry.variance_of_absent == q * (1 - q) / (p - q) ** 2 / asked
 
 
 @every_design
 def test_the_probabilities_of_columns_are_as_reported(design: Design) -> None:
     exact = np.array(exact_law_of_columns(design), dtype=float)
-    if design.alike is not None or design.sufficient == "counts":
+    if design.symmetry is not None or design.sufficient == "counts":
         assert_allclose(design.probabilities(np.eye(design.k)), exact, atol=1e-15)
 
 
@@ -355,7 +357,7 @@ def test_readouts_of_fuzzy_sets_are_unbiased_and_their_errors_right(design: Desi
 
 @every_design
 def test_mean_squares_of_scores_are_those_of_all_reports_after_each_answer(design: Design) -> None:
-    if design.k < 3 or not design.exhaustive or not (design.alike or design.linear.identifiable().all()):
+    if design.k < 3 or not design.exhaustive or not (design.symmetry or design.linear.identifiable().all()):
         return
     x = np.arange(design.k) / (design.k - 1)
     added, (_, table) = supports(design), law(design)
@@ -374,7 +376,7 @@ def test_of_two_answers_the_commoner_is_oftener_supported_without_the_other(desi
     if symmetry is None:
         return
     added, (_, table) = supports(design), law(design)
-    gain = Fraction(symmetry.a - symmetry.b, symmetry.total)
+    gain = symmetry.asked * (symmetry.p - symmetry.q)
     for i, j in itertools.combinations(range(design.k), 2):
         sign = added[:, i].astype(int) - added[:, j]
         apart = [sum(p * int(s) for p, s in zip(row, sign, strict=True)) for row in table]

@@ -19,8 +19,8 @@ SYMMETRIC = [design for made in MECHANISMS.values() for design in made.examples(
 def test_the_variance_of_an_absent_answer_is_that_of_p_and_q(design: Design) -> None:
     symmetry = design.symmetry
     assert symmetry is not None
-    p, q = Fraction(symmetry.a, symmetry.total), Fraction(symmetry.b, symmetry.total)
-    assert symmetry.alike.variance_of_absent == q * (1 - q) / (p - q) ** 2
+    p, q = symmetry.p, symmetry.q
+    assert symmetry.variance_of_absent == q * (1 - q) / (p - q) ** 2 / symmetry.asked
 
 
 def test_the_variance_of_an_absent_answer_is_what_simulations_have() -> None:
@@ -28,16 +28,17 @@ def test_the_variance_of_an_absent_answer_is_what_simulations_have() -> None:
     shares = np.array([0, 0.5, 0.3, 0.2])
     estimates = inv(design.simulate(shares, n, rng=np.random.default_rng(1), size=surveys), design)[:, 0]
     # p = 1/2, q = 1/6: (1/6 * 5/6) / (1/3)^2 = 5/4. The variance of a variance is about 2/surveys: 4 errors are 4 %.
-    assert Symmetry(3, 1, 6).alike.variance_of_absent == Fraction(5, 4)
+    assert Symmetry(Fraction(1, 2), Fraction(1, 6)).variance_of_absent == Fraction(5, 4)
     assert_allclose(estimates.var() * n, 1.25, rtol=0.04)
 
 
 @pytest.mark.parametrize("shares", [(Fraction(1, 3),) * 3, (Fraction(1, 2), Fraction(1, 2), 0), (1, 0, 0)])
 def test_the_order_by_total_error_is_the_same_in_every_population(shares: tuple[Fraction, ...]) -> None:
     # The sum of the variances of all shares is the total of equal shares, and the difference of the sums of squares.
-    for alike in (Symmetry(3, 1, 5).alike, Symmetry(4, 1, 6).alike):
-        total = sum(alike.share_variance(Fraction(share)) for share in shares)
-        assert total == alike.total_variance(3) + Fraction(1, 3) - sum(Fraction(share) ** 2 for share in shares)
+    for p, q in ((Fraction(3, 5), Fraction(1, 5)), (Fraction(2, 3), Fraction(1, 6))):
+        symmetry = Symmetry(p, q)
+        total = sum(symmetry.share_variance(Fraction(share)) for share in shares)
+        assert total == symmetry.total_variance(3) + Fraction(1, 3) - sum(Fraction(share) ** 2 for share in shares)
 
 
 def test_sets_of_all_answers_up_to_each_are_prefixes() -> None:

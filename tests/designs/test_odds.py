@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from dataclasses import FrozenInstanceError, dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,11 +134,12 @@ class EvenGroups(OddsDesign):
     @property
     def symmetry(self) -> Symmetry:
         a, b = self.odds
-        return Symmetry(a, b, a + (self.k - 1) * b)
+        total = a + (self.k - 1) * b
+        return Symmetry(Fraction(a, total), Fraction(b, total))
 
     @property
     def draws(self) -> tuple[int, ...]:
-        return (self.symmetry.total,)
+        return (self.symmetry.whole[2],)
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
         raise NotImplementedError

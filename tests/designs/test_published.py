@@ -47,7 +47,7 @@ right = [row for row in ROWS if row not in as_shipped]
 def test_the_formula_gives_the_published_error(row: dict[str, Any]) -> None:
     symmetry, k, n = made(row).symmetry, row["K"], row["n"]
     assert symmetry is not None
-    p, q = symmetry.p, symmetry.q
+    p, q = symmetry.p, symmetry.base
     exact = n * (p * (1 - p) + (k - 1) * q * (1 - q)) / (k * symmetry.gain**2)
     assert_allclose(exact, row["exact"], rtol=1e-5)
     # Four standard errors: one false alarm in 16,000.

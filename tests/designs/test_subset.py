@@ -76,15 +76,15 @@ def test_no_other_size_estimates_a_share_better(share: str) -> None:
     for k, odds in itertools.product((2, 3, 7, 30, 61), ((21, 20), (3, 1), (50, 1), (3000, 1))):
         best = SubsetSelection(k, odds=odds).best_for_share(share)
         sizes = (SubsetSelection(k, odds=odds, size=d) for d in range(1, k))
-        every = [design.symmetry.alike.share_variance(Fraction(share)) for design in sizes]
-        assert best.symmetry.alike.share_variance(Fraction(share)) == min(every)
+        every = [design.symmetry.share_variance(Fraction(share)) for design in sizes]
+        assert best.symmetry.share_variance(Fraction(share)) == min(every)
         assert best.odds == odds
 
 
 def test_no_other_size_has_a_smaller_total_error() -> None:
     for k, odds in itertools.product((2, 3, 7, 30, 61), ((21, 20), (3, 1), (50, 1), (3000, 1))):
-        every = [SubsetSelection(k, odds=odds, size=d).symmetry.alike.total_variance(k) for d in range(1, k)]
-        assert SubsetSelection(k, odds=odds).symmetry.alike.total_variance(k) == min(every)
+        every = [SubsetSelection(k, odds=odds, size=d).symmetry.total_variance(k) for d in range(1, k)]
+        assert SubsetSelection(k, odds=odds).symmetry.total_variance(k) == min(every)
 
 
 def test_larger_sets_for_a_share_have_odds_that_one_draw_can_decide() -> None:

@@ -46,7 +46,7 @@ def limits(counts: Array, n: float, design: Design, errors: float) -> tuple[Arra
             with np.errstate(divide="ignore"):
                 kept = nats_lost(counts, n, middle) <= errors**2 / 2
             inside, outside = np.where(kept, middle, inside), np.where(kept, outside, middle)
-        ends.append(np.clip((inside - symmetry.q) / symmetry.gain, 0, 1))
+        ends.append(np.clip((inside - symmetry.base) / symmetry.gain, 0, 1))
     return (ends[0], ends[1]) if symmetry.gain > 0 else (ends[1], ends[0])
 
 
@@ -205,7 +205,7 @@ def test_every_share_is_consistent(population: Any, design: Design) -> None:
     reach = float(ndtri(1 - 0.5 / design.k)) + 1 + 6  # D, and chance
     for n in (10**4, 10**6, 10**7, 10**8, 10**10):
         counts = design.simulate(truth, n, rng=rng)
-        expected = n * (symmetry.q + symmetry.gain * truth)
+        expected = n * (symmetry.base + symmetry.gain * truth)
         error = (reach * np.sqrt(expected * (1 - expected / n)) + reach**2 / 2) / n / symmetry.gain
         shares = shrink(counts, design, n=None if design.exclusive else n)
         assert (np.abs(shares - truth) <= error).all(), n
@@ -254,7 +254,7 @@ def test_limits_are_those_of_the_definition() -> None:
         symmetry = design.symmetry
         for n in (1, 7, 300, 10**6):
             counts = np.sort(rng.integers(0, n + 1, 9)).astype(float)
-            counted = CountedHistograms(counts, np.ones(9), np.array([float(n)]), symmetry.p, symmetry.q)
+            counted = CountedHistograms(counts, np.ones(9), np.array([float(n)]), float(symmetry.p), symmetry.base)
             for errors in (0.5, 2.6, 9.0):
                 for mine, theirs in zip(counted.limits(errors), limits(counts, n, design, errors), strict=True):
                     assert_allclose(mine, theirs, atol=1e-7)

@@ -27,14 +27,14 @@ supports = st.tuples(st.lists(st.integers(0, 60), min_size=6, max_size=6), st.ju
 
 
 def exact_inversion(counts: list[int], design: RandomizedResponse) -> list[Fraction]:
-    a, b, total = design.symmetry[:3]
+    a, b, total = design.symmetry.whole
     return [(Fraction(c, sum(counts)) - Fraction(b, total)) / Fraction(a - b, total) for c in counts]
 
 
 @given(any_survey)
 def test_base_cut_keeps_what_noise_would_hardly_reach(survey: Any) -> None:
     counts, design = survey
-    q = design.symmetry.q
+    q = design.symmetry.base
     error = (q * (1 - q) / sum(counts)) ** 0.5 / abs(design.symmetry.gain)
     threshold = ndtri(1 - 0.05 / len(counts)) * error
     for found, share in zip(base_cut(counts, design), exact_inversion(counts, design), strict=True):
@@ -57,7 +57,7 @@ def test_norm_cut_keeps_the_largest_until_they_reach_one(survey: Any) -> None:
 
 def test_norm_cut_of_support_that_does_not_reach_one() -> None:
     design = UnaryEncoding(3, odds=(3, 1))  # q N and p N of 100 reports are not reached by any, or by one
-    p, q = design.symmetry.p, design.symmetry.q
+    p, q = design.symmetry.p, design.symmetry.base
     low = int(100 * q) - 1
     assert_array_equal(norm_cut([low, low, low], design, n=100), [1 / 3] * 3)
     some = int(100 * (q + (p - q) / 2))
@@ -66,7 +66,7 @@ def test_norm_cut_of_support_that_does_not_reach_one() -> None:
 
 def brute_power(counts: Any, design: Any, n: int) -> Any:
     """The posterior mean over each number of people from 1 to N, with the exponent by bisection."""
-    q, gain = design.symmetry.q, design.symmetry.gain
+    q, gain = design.symmetry.base, design.symmetry.gain
     people = np.arange(1.0, n + 1)
     estimates = n * (np.asarray(counts) / n - q) / gain
     low, high = (1.01, 1.01) if estimates.mean() < 1 else (0.0, 60.0)
@@ -142,7 +142,7 @@ def test_a_pooled_tail_of_bits_maximises_the_binomial_likelihood(drawn: Any) -> 
     assert len(set(shares[tail].tolist())) <= 1
 
     def likelihood(theta: Any) -> Any:
-        mu = BITS.symmetry.q + BITS.symmetry.gain * theta
+        mu = BITS.symmetry.base + BITS.symmetry.gain * theta
         return (xlogy(counts, mu) + xlog1py(n - np.asarray(counts), -mu)).sum(axis=-1)
 
     others = np.random.default_rng(1).dirichlet(np.ones(6), size=20)
@@ -214,7 +214,7 @@ def test_nothing_randomized_is_nothing_repaired(name: str) -> None:
 def test_very_many_reports(name: str) -> None:
     design = RandomizedResponse(4, epsilon=2)
     truth = np.array([0.4, 0.3, 0.2, 0.1])
-    counts = np.rint(1e12 * (design.symmetry.q + design.symmetry.gain * truth)).astype(np.int64)
+    counts = np.rint(1e12 * (design.symmetry.base + design.symmetry.gain * truth)).astype(np.int64)
     assert_allclose(REPAIRS[name].estimator(counts, design), truth, atol=1e-5)
 
 

@@ -140,7 +140,7 @@ def test_the_truth_ever_leaves_the_limits_with_probability_alpha_at_most(f: floa
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.4, 1.0])
 def test_a_share_ever_leaves_its_interval_with_probability_alpha_at_most(odds: tuple[int, int], share: float) -> None:
     symmetry = RandomizedResponse(3, odds=odds).symmetry
-    base, gain = symmetry.q, symmetry.gain
+    base, gain = symmetry.base, symmetry.gain
 
     def holds(x: Any, n: int) -> Any:
         low, high = anytime_share_limits(Binomial(x, n, base, gain), 0.2)
@@ -287,7 +287,7 @@ def test_many_answers_take_the_same_limits() -> None:
     counts = np.random.default_rng(2).integers(0, 40, 5000)
     design = RandomizedResponse(5000, epsilon=5)
     found = estimate(Tally(design, counts), method="inv").interval(anytime=True)
-    rate = design.symmetry.q, design.symmetry.gain
+    rate = design.symmetry.base, design.symmetry.gain
     low, high = anytime_share_limits(Binomial(counts.astype(float), int(counts.sum()), *rate), 0.05)
     assert_allclose([found.low, found.high], [low, high], rtol=1e-12)
 

@@ -33,6 +33,7 @@ from warner import (
     tally,
 )
 from warner.designs import MECHANISMS
+from warner.designs.facts import full_symmetry
 from warner.designs.product import Product
 from warner.estimation import estimated
 from warner.inference.binomial import Binomial, share_interval
@@ -52,7 +53,7 @@ SYMMETRIC = [
     design
     for mechanism in MECHANISMS.values()
     for design in mechanism.examples()
-    if design.symmetry is not None and design.epsilon > 0
+    if full_symmetry(design) is not None and design.epsilon > 0
 ]
 
 
@@ -190,12 +191,12 @@ def test_equality_is_mcnemars_test_on_reports_that_support_one_of_two(
     found = compare(whole(design, reports), design.domain[0], design.domain[1], Confidence())
     assert found.test == "exact"
     assert_allclose(found.p_value, min(1, binomtest(first, first + second).pvalue), rtol=1e-9)
-    (a, b), n = design.symmetry[:2], {} if design.exclusive else {"n": 300}
+    (a, b), n = design.symmetry.whole[:2], {} if design.exclusive else {"n": 300}
     assert_allclose(found.unbiased, np.subtract(*inv(support.sum(axis=0), design, **n)[:2]), atol=1e-12)
     if design.k == 2 and design.exclusive:  # one binomial count tells everything
         assert not found.approximate
     elif min(first, second) >= 10:
-        error = np.sqrt(first + second - (first - second) ** 2 / 300) / 300 * design.symmetry.total / abs(a - b)
+        error = np.sqrt(first + second - (first - second) ** 2 / 300) / 300 * design.symmetry.whole[2] / abs(a - b)
         ends = found.unbiased + 1.959963984540054 * np.array([-error, error])
         if (found.p_value < 0.05) == (ends[0] > 0 or ends[1] < 0):
             assert_allclose([found.low, found.high], np.clip(ends, -1, 1), atol=1e-12)

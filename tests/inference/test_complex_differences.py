@@ -267,7 +267,7 @@ def coverage(design: Any, size: int, strata: int) -> float:
         ends.append([float(end[1, 0]) for end in limits(counted, Confidence(), sets=[[0]])[:2]])
     low, high = np.array(ends).T
     shares = np.linspace(0, 1, 101)
-    reported = design.symmetry.q + design.symmetry.gain * shares
+    reported = design.symmetry.base + design.symmetry.gain * shares
     inside = (low[:, np.newaxis] <= shares + 1e-12) & (shares - 1e-12 <= high[:, np.newaxis])
     return float((binom.pmf(np.arange(size + 1)[:, np.newaxis], size, reported) * inside).sum(axis=0).min())
 
@@ -295,7 +295,7 @@ def test_least_coverage_of_differences_of_two_domains(truth: float, size: int) -
         apart = domains_apart(counted, [[0]], [1, 2])
         (low[a, b], high[a, b]), p_value[a, b] = apart.limits(0.025), apart.p_value
     shares = np.linspace(0, 1, 21)
-    counts = binom.pmf(np.arange(size + 1)[:, np.newaxis], size, design.symmetry.q + design.symmetry.gain * shares)
+    counts = binom.pmf(np.arange(size + 1)[:, np.newaxis], size, design.symmetry.base + design.symmetry.gain * shares)
     apart_by = shares[:, np.newaxis] - shares
     inside = (low[..., np.newaxis, np.newaxis] <= apart_by + 1e-9) & (
         apart_by - 1e-9 <= high[..., np.newaxis, np.newaxis]
@@ -313,7 +313,7 @@ def in_some_of_ten(
     """Return surveys of 10 clusters of 50 respondents, `inside` of which are in group 0; the true share is 0.3."""
     shares = rng.beta(0.3 * (1 / correlation - 1), 0.7 * (1 / correlation - 1), (runs, 10))
     truly = rng.binomial(50, shares)
-    yes = rng.binomial(truly, design.symmetry.p) + rng.binomial(50 - truly, design.symmetry.q)
+    yes = rng.binomial(truly, design.symmetry.p) + rng.binomial(50 - truly, design.symmetry.base)
     survey, cluster = (np.repeat(place.ravel(), 2) for place in np.indices(yes.shape))
     return {
         "survey": survey.tolist(),

@@ -17,7 +17,7 @@ from cases import FORCED, HALF, KUK, LOADED
 from tables import clopper_pearson, grouped, whole
 from warner import Channel, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, estimate, pool, simulate
 from warner.designs import MECHANISMS
-from warner.designs.facts import CumulativeSets
+from warner.designs.facts import CumulativeSets, full_symmetry
 from warner.designs.product import Product
 from warner.inference.binomial import Binomial, share_interval
 from warner.inference.intervals import Confidence, interval, limits
@@ -28,7 +28,7 @@ YES = ["yes", "no"]
 CROSSWISE = Channel([["1/4", "3/4"], ["3/4", "1/4"]], YES, ["same", "differ"])
 SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(5, 1), size=2)
 EVERY = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
-SYMMETRIC = [design for design in EVERY if design.symmetry is not None and design.epsilon > 0]
+SYMMETRIC = [design for design in EVERY if full_symmetry(design) is not None and design.epsilon > 0]
 FOUND = estimate(Tally(HALF, [400, 350, 250]))
 REGIONS = (("north",), ("south",), (None,))
 GROUPED = estimate(Tally(HALF, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))

@@ -23,6 +23,7 @@ from warner import (
     pool,
 )
 from warner.designs import MECHANISMS
+from warner.designs.facts import full_symmetry
 from warner.inference.binomial import at_least, share_interval, smallest_share
 from warner.inference.intervals import Confidence, limits
 from warner.inference.presence import presence
@@ -35,10 +36,10 @@ SYMMETRIC = [
     design
     for mechanism in MECHANISMS.values()
     for design in mechanism.examples()
-    if design.symmetry is not None and design.epsilon > 0
+    if full_symmetry(design) is not None and design.epsilon > 0
 ]
 # The distinct p and q among them are what an interval of one answer depends on.
-RATES = {(design.symmetry.p, design.symmetry.q): design for design in SYMMETRIC}  # type: ignore[union-attr]
+RATES = {(design.symmetry.p, design.symmetry.base): design for design in SYMMETRIC}  # type: ignore[union-attr]
 NINE = [
     UnaryEncoding.optimal(9, odds=(9, 1)),
     SubsetSelection(9, odds=(9, 1), size=2),

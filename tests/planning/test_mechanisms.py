@@ -41,8 +41,8 @@ every_mechanism = pytest.mark.parametrize("mechanism", FROM_EPSILON)
 
 
 def exact_variance(design: Design) -> Fraction:
-    assert design.alike is not None
-    p, q, asked = design.alike
+    assert design.symmetry is not None
+    p, q, asked = design.symmetry[:3]
     return q * (1 - q) / (p - q) ** 2 / asked
 
 
@@ -101,8 +101,8 @@ def test_the_rule(k: int, epsilon: float, share: float | None) -> None:
 
 
 def exact_criterion(design: Design, share: float | None) -> Fraction:
-    assert design.alike is not None
-    p, q, asked = design.alike
+    assert design.symmetry is not None
+    p, q, asked = design.symmetry[:3]
     if share is not None:
         counted = q + (p - q) * Fraction(repr(share))
         return counted * (1 - counted) / (p - q) ** 2 / asked
@@ -114,7 +114,7 @@ def test_sizes_and_recommendations_against_the_reference(case: dict[str, Any]) -
     given, wanted, kind = case["input"], case["value"], case["id"].partition("_")[0]
     if kind == "noise":  # sampling error is 1 less the sum of squares
         design = SubsetSelection(given["k"], odds=tuple(given["odds"]), size=given["size"])
-        assert design.symmetry.alike.total_variance(given["k"]) - 1 + Fraction(1, given["k"]) == Fraction(*wanted)
+        assert design.symmetry.total_variance(given["k"]) - 1 + Fraction(1, given["k"]) == Fraction(*wanted)
         return
     compared = mechanisms(given["k"], epsilon=given["epsilon"], share=given.get("share"))
     if kind == "recommended":
@@ -352,7 +352,7 @@ def test_every_example_can_be_planned_with_or_says_why_not(mechanism: str, monke
             assert "must identify the share of some answer" in str(error)  # as some channels
             continue
         assert 0 <= made.half_width < math.inf
-        alone = design.alike is None or design.repeatable or design.epsilon == math.inf
+        alone = design.symmetry is None or design.repeatable or design.epsilon == math.inf
         assert (made.mechanisms is None) == alone
         try:
             solved = plan(design, people=10**9, half_width=0.2)  # a small epsilon, which the search meets first

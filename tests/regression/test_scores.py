@@ -12,13 +12,16 @@ from scipy.optimize import linprog
 
 from warner import Channel, CutoffResponse, RandomizedResponse, SquareWave, estimate, tally
 from warner.designs import MECHANISMS
+from warner.designs.facts import full_symmetry
 from warner.regression.scores import column_scores, least_variance, lower_envelope, report_scores
 
 EXAMPLES: list[Any] = [
     pytest.param(design, id=f"{name} {place}")
     for name, mechanism in MECHANISMS.items()
     for place, design in enumerate(mechanism.examples())
-    if design.exhaustive and design.k < 200 and (design.symmetry is not None or design.linear.identifiable().all())
+    if design.exhaustive
+    and design.k < 200
+    and (full_symmetry(design) is not None or design.linear.identifiable().all())
 ]
 
 

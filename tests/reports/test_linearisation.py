@@ -221,7 +221,7 @@ def test_an_answer_that_reports_support_among_others_has_the_same_formula() -> N
     bits = rng.integers(0, 2, (240, 4), dtype=np.uint8)
     names = {"strata": people["stratum"], "clusters": people["cluster"], "weights": people["weight"]}
     packed = np.packbits(bits, axis=1, bitorder="big")
-    q, gain = design.symmetry.q, design.symmetry.gain
+    q, gain = design.symmetry.base, design.symmetry.gain
     everybody = np.ones(240)
     for options in ({"sampled": people["part"]}, {}):
         counted = warner.tally(packed, design, codes=True, **names, **options)
@@ -255,7 +255,7 @@ def test_a_design_that_asks_some_people_about_an_answer_has_the_formula_of_a_rat
         found = counted.readout()
         low, high = limits(counted, CONFIDENCE)[:2]
         for k in range(4):
-            z = (said[:, k] - float(design.alike.q) * asked[:, k]) / design.alike.gain
+            z = (said[:, k] - design.symmetry.base * asked[:, k]) / design.symmetry.gain
             part = people["part"] if options else None
             domain = asked[:, k]
             expected = by_hand(z, z, people["weight"], people["stratum"], people["cluster"], domain, part, whole=False)
@@ -368,7 +368,7 @@ def surveys(rng: Any, design: Any, sizes: Any, strata: int, correlation: float, 
     for _ in range(runs):
         shares = rng.beta(mean * prior, (1 - mean) * prior, sizes.size) if correlation else np.full(sizes.size, mean)
         truly = rng.binomial(sizes, shares)
-        yes = rng.binomial(truly, design.symmetry.p) + rng.binomial(sizes - truly, design.symmetry.q)
+        yes = rng.binomial(truly, design.symmetry.p) + rng.binomial(sizes - truly, design.symmetry.base)
         counts = np.stack([yes, sizes - yes], axis=1)
         yield warner.tally(
             ["yes", "no"] * sizes.size,
@@ -421,7 +421,7 @@ def finite(design: Any, part: float, runs: int, seed: int) -> tuple[float, float
     rng, asked, truly, held = np.random.default_rng(seed), round(1000 * part), np.array([200, 400]), np.zeros(2)
     for _ in range(runs):
         yes = np.array([rng.hypergeometric(people, 1000 - people, asked) for people in truly])
-        said = rng.binomial(yes, design.symmetry.p) + rng.binomial(asked - yes, design.symmetry.q)
+        said = rng.binomial(yes, design.symmetry.p) + rng.binomial(asked - yes, design.symmetry.base)
         counts = np.stack([said, asked - said], axis=1).ravel()
         options: dict[str, Any] = {"counts": counts, "strata": [0, 0, 1, 1]}
         whole = warner.tally(["yes", "no"] * 2, design, sampled=part, **options)

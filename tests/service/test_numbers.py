@@ -18,6 +18,7 @@ from service.nodes import HERE, WEB, node
 from service.respondents import Book, heading, opened, posts, press, served
 from warner import CutoffResponse, SquareWave, grid
 from warner.designs import MECHANISMS
+from warner.designs.facts import full_symmetry
 from warner.designs.ordered import nearest
 from warner.service.responses import Bodies
 from warner.service.survey import survey_from_json
@@ -115,8 +116,10 @@ def test_what_a_design_tells_in_javascript_is_its_law() -> None:
         assert ("chances" in facts) != ("held" in facts), design  # one of them
         if "chances" in facts:
             np.testing.assert_allclose(facts["chances"], design.as_channel().channel(), rtol=1e-14, atol=1e-16)
-        elif design.symmetry is not None:  # there is no other law of all answers alike to compare with
-            np.testing.assert_allclose(facts["held"], [float(design.symmetry.p), float(design.symmetry.q)], rtol=1e-14)
+        elif (
+            symmetry := full_symmetry(design)
+        ) is not None:  # there is no other law of all answers alike to compare with
+            np.testing.assert_allclose(facts["held"], [float(symmetry.p), symmetry.base], rtol=1e-14)
 
 
 # The page

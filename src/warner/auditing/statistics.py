@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.arrays import SMALLEST
+from warner.designs.facts import full_symmetry
 from warner.designs.support_counts import (
     digit_named,
     digit_parts,
@@ -242,7 +243,7 @@ def _of_texts(verb: str, look: Callable[[str], Any], texts: list[str]) -> Statis
 
 
 def _law_of_columns(design: Design) -> Callable[[int], Array] | None:
-    if design.alike is None and design.sufficient != "counts":
+    if design.symmetry is None and design.sufficient != "counts":
         return None
     return lambda answer: design.probabilities(_units(design.k, np.array([answer])))[0]
 
@@ -299,7 +300,7 @@ def _comparisons(design: Design, answers: Integers) -> Statistic:
 
     def phrase(values: Integers) -> str:
         first, second = (quoted(design.domain[int(answers[place])]) for place in pairs[int(values[0])])
-        if design.symmetry is None:
+        if full_symmetry(design) is None:
             return f"the design makes likelier after {first} than after {second}"
         return f"support {first} but not {second}"
 

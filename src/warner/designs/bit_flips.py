@@ -52,12 +52,12 @@ from warner.designs.draws import Compared, bernoulli, selection, selections
 from warner.designs.exact import refuse_wide
 from warner.designs.facts import (
     NOBODY,
-    Alike,
     ChannelOperator,
     Counted,
     LinearCombination,
     ProbabilityBounds,
     SamplingModel,
+    Symmetry,
     contrast_moments,
     sizes_of,
     summed,
@@ -111,7 +111,7 @@ class BitFlips(FromOdds):
     >>> survey = BitFlips(["a", "b", "c", "d"], odds=(3, 1), size=2)
     >>> survey
     <BitFlips of 2 among 4 answers ('a', 'b', 'c', 'd'): a bit is right 0.75, epsilon 2.198>
-    >>> survey.alike.variance_of_absent
+    >>> survey.symmetry.variance_of_absent
     Fraction(3, 2)
     >>> BitFlips(1000, epsilon=1, size=16).report_form.bits < 160
     True
@@ -124,7 +124,6 @@ class BitFlips(FromOdds):
     mechanism = "bit flips"
     parameters = ("epsilon", "odds", "size")
     field_names = frozenset({"domain", "odds", "size"})
-    alternatives = 2  # a bit is a one or a zero
 
     def __init__(
         self,
@@ -149,7 +148,7 @@ class BitFlips(FromOdds):
             return for_size(size)
         if budget.odds is not None:  # with the bits as they are, it is best to ask about all answers
             return for_size(k)
-        return min((for_size(k), for_size(1)), key=lambda made: _alike(k, **made).variance_of_absent)
+        return min((for_size(k), for_size(1)), key=lambda made: _symmetry(k, **made).variance_of_absent)
 
     def _check(self) -> None:
         s, t = self.odds
@@ -176,19 +175,19 @@ class BitFlips(FromOdds):
         return (t, s) if self.size == 1 else (t * t, s * s)
 
     @cached_property
-    def alike(self) -> Alike:
-        """How each answer shows in the bits of those who were asked about it."""
-        return _alike(self.k, self.odds, self.size)
+    def symmetry(self) -> Symmetry:
+        """The probabilities of a bit of 1 for those who were asked about an answer, and of being asked."""
+        return _symmetry(self.k, self.odds, self.size)
 
     @property
     def p(self) -> float:
         """The probability that the bit of the true answer is 1, if it is asked about."""
-        return float(self.alike.p)
+        return float(self.symmetry.p)
 
     @property
     def q(self) -> float:
         """The probability that the bit of another answer is 1, if it is asked about."""
-        return float(self.alike.q)
+        return self.symmetry.base
 
     @property
     def counts_everybody(self) -> bool:  # type: ignore[override]
@@ -228,13 +227,13 @@ class BitFlips(FromOdds):
 
     def probabilities(self, shares: Array) -> Array:
         """Give the probability of a one and of a zero for each answer."""
-        alike, everybody = self.alike, shares.sum(axis=-1, keepdims=True)
-        ones = float(alike.q) * everybody + alike.gain * shares
-        return np.asarray(float(alike.asked) * np.concatenate([ones, everybody - ones], axis=-1))
+        symmetry, everybody = self.symmetry, shares.sum(axis=-1, keepdims=True)
+        ones = symmetry.base * everybody + symmetry.gain * shares
+        return np.asarray(float(symmetry.asked) * np.concatenate([ones, everybody - ones], axis=-1))
 
     def bounds(self) -> ProbabilityBounds:
         """Give the range of a one, then of a zero, for each answer."""
-        p, q, asked = self.alike
+        p, q, asked = self.symmetry[:3]
         least, most = ((low, 1 - high) for low, high in ((q, p), (p, q)))
         return ProbabilityBounds(*(np.repeat([float(asked * part) for part in side], self.k) for side in (least, most)))
 
@@ -327,7 +326,7 @@ class BitFlips(FromOdds):
                 f"a {self.mechanism} design counts several bits of a report, of which the likelihood is not known; "
                 "give the reports themselves"
             )
-        k, q, gain = self.k, self.q, self.alike.gain
+        k, q, gain = self.k, self.q, self.symmetry.gain
 
         def adjoint(w: Array) -> Array:
             ones, zeros = w[..., :k], w[..., k:]
@@ -382,17 +381,17 @@ class BitFlips(FromOdds):
     def _binomial(self, ones: Counts, zeros: Counts) -> SamplingModel:
         """Say how shares show in the bits of those who were asked; what nobody was asked about may be anything."""
         trials = np.asarray(ones + zeros, dtype=np.float64)
-        nobody, middle = trials == 0, self.q + self.alike.gain / self.k
+        nobody, middle = trials == 0, self.q + self.symmetry.gain / self.k
         count = np.where(nobody, NOBODY * middle, ones)
-        return SamplingModel(count, np.where(nobody, NOBODY, trials), self.q, self.alike.gain, np.True_)
+        return SamplingModel(count, np.where(nobody, NOBODY, trials), self.q, self.symmetry.gain, np.True_)
 
     def _variance(self, squares: Array, mean: Array, square: Array, target: str) -> Array:
         """Give the variance of the score of one report, by the sum of squared weights and their moments among people.
 
         Among these very people, that of each given the answer: without the chance in who is part of the sample.
         """
-        noise = float(self.alike.variance_of_absent) * squares
-        asked = float(self.alike.asked)
+        noise = float(self.symmetry.variance_of_absent) * squares
+        asked = float(self.symmetry.asked)
         return np.asarray(noise + (square / asked - mean**2 if target == "population" else square * (1 / asked - 1)))
 
     def _fuzzy(self, evidence: Array, n: Array, sets: LinearCombination, target: str) -> SamplingModel:
@@ -469,9 +468,11 @@ class BitEstimator(LinearEstimator):
 
     def influence(self) -> float:
         """Return K / (d (p - q)): one bit more or less for an answer moves its share by so much over n."""
-        return 1 / (float(self.law.alike.asked) * self.law.alike.gain)
+        return 1 / (float(self.law.symmetry.asked) * self.law.symmetry.gain)
 
 
-def _alike(k: int, odds: tuple[int, int], size: int) -> Alike:
+def _symmetry(k: int, odds: tuple[int, int], size: int) -> Symmetry:
     s, t = odds
-    return Alike(Fraction(s, s + t), Fraction(t, s + t), Fraction(size, k))
+    p, q = Fraction(s, s + t), Fraction(t, s + t)
+    together = Fraction(size * (size - 1), k * (k - 1))  # the probability that two given answers are asked about
+    return Symmetry(p, q, Fraction(size, k), both=together * p * q, neither=together * q * q)

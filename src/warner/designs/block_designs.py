@@ -101,10 +101,9 @@ class BlockParameters(NamedTuple):
         """
         total = self.total(a, b)
         held, other = a * self.with_one, b * self.with_one + (a - b) * self.with_two
-        divisor = math.gcd(held, other, total)
         neither = (b * self.with_two + (a - b) * self.with_three) / total
         both = Fraction(a * self.with_two, total)
-        return Symmetry(held // divisor, other // divisor, total // divisor, both, neither)
+        return Symmetry(Fraction(held, total), Fraction(other, total), both=both, neither=neither)
 
 
 class BlockDesign(OddsDesign):
@@ -506,7 +505,7 @@ class PrimeFieldDesign(BlockDesign):
         variance = np.where(points < k, np.inf, other * rest / ((a - b) / scale * (with_one - with_two)) ** 2)
         near = np.flatnonzero(variance <= variance.min() * (1 + VARIANCE_TIE))
         spaces = [(int(fields[place]), int(dimensions[place])) for place in near]
-        return min(spaces, key=lambda space: cls._blocks(*space).symmetry(a, b).alike.variance_of_absent)
+        return min(spaces, key=lambda space: cls._blocks(*space).symmetry(a, b).variance_of_absent)
 
     @classmethod
     def _smallest_field(cls, k: int, dimension: int) -> int:

@@ -379,7 +379,7 @@ class ClosedList(Symmetric):
     def symmetry(self) -> Symmetry:
         (a, b), g = self.odds, self.source.field
         total = a + (g - 1) * b
-        return Symmetry(a * g, total, total * g, both=Fraction(a, total * g), neither=Fraction(1, g * g))
+        return Symmetry(Fraction(a, total), Fraction(1, g), both=Fraction(a, total * g), neither=Fraction(1, g * g))
 
     @property
     def report_form(self) -> OpenForm:

@@ -29,7 +29,6 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.facts import (
-    Alike,
     ChannelOperator,
     Counted,
     Estimand,
@@ -239,7 +238,6 @@ def revealed(design: Device) -> str:
 
 
 __all__ = [
-    "Alike",
     "ChannelOperator",
     "Counted",
     "Design",
@@ -277,8 +275,6 @@ class Design(Device):
     counts_everybody: bool = True
     name: str = ""  # of a survey design
     counted_part: float = 1.0  # of the people: whose reports are counted at all, and are the n of a tally
-    # Columns of which a report is counted in one at most: so many sets of them follow each other in the same order.
-    alternatives: ClassVar[int] = 1
     repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
     domain: Labels
 
@@ -309,13 +305,8 @@ class Design(Device):
 
     @property
     def symmetry(self) -> Symmetry | None:
-        """The two probabilities that all answers share; None where they have none in common."""
+        """Response probabilities that all answers share, or None if they differ between answers."""
         return None
-
-    @property
-    def alike(self) -> Alike | None:
-        """How each answer shows in a count of its own, the same for all answers; None where they are not alike."""
-        return None if self.symmetry is None else self.symmetry.alike
 
     def probabilities(self, shares: Array) -> Array:
         """Return the probability of each column in populations with these shares, of shape (..., k)."""

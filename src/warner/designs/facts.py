@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,27 +19,46 @@ if TYPE_CHECKING:
 NOBODY = 1e-9  # people who are taken to be asked about what nobody was asked about: intervals are 0 to 1
 
 
-class Alike(NamedTuple):
-    r"""All answers are alike, each with a count of its own: that of the reports that speak for it, among those asked.
+class Symmetry(NamedTuple):
+    r"""Response probabilities that all answers share.
 
-    A report asks about a given answer with probability `asked`, whatever is held; then it speaks for the answer with
-    probability p if that is held, else with q. A `Symmetry` is the case in which every report asks about every answer.
+    Of the reports that cover an answer, a fraction p supports it if it is the true answer, and a fraction q if not. A
+    report covers a given answer with probability `asked`. It supports two given answers together with probability
+    `both` if one of them is the true answer, and `neither` if not. Both are 0 where a report supports one answer at
+    most. Where `neither` depends on the answers, as in a finite geometry, it is the average over all of them.
     """
 
     p: Fraction
     q: Fraction
     asked: Fraction = Fraction(1)
+    both: Fraction = Fraction(0)
+    neither: Fraction = Fraction(0)
+
+    @property
+    def base(self) -> float:
+        """The probability q, as a double."""
+        return float(self.q)
 
     @property
     def gain(self) -> float:
-        """The difference p - q: what a share adds to the probability of being counted."""
+        """The difference p - q: what a share adds to the probability of support."""
         return float(self.p) - float(self.q)
 
     @property
-    def variance_of_absent(self) -> Fraction:
-        """The variance that one report leaves, on average, in the unbiased share of an answer that nobody holds.
+    def whole(self) -> tuple[int, int, int]:
+        """Whole numbers (a, b, total) in lowest terms, with p = a / total and q = b / total.
 
-        >>> Alike(Fraction(3, 4), Fraction(1, 4), Fraction(1, 2)).variance_of_absent  # (3/16) / (1/4), and twice that
+        >>> Symmetry(Fraction(1, 2), Fraction(1, 6)).whole
+        (3, 1, 6)
+        """
+        total = math.lcm(self.p.denominator, self.q.denominator)
+        return int(self.p * total), int(self.q * total), total
+
+    @property
+    def variance_of_absent(self) -> Fraction:
+        """Variance of the unbiased share of an answer that no respondent has, for one report on average.
+
+        >>> Symmetry(Fraction(3, 4), Fraction(1, 4), Fraction(1, 2)).variance_of_absent  # twice 3/4
         Fraction(3, 2)
         """
         return self.share_variance(Fraction(0))
@@ -46,7 +66,7 @@ class Alike(NamedTuple):
     def share_variance(self, share: Fraction) -> Fraction:
         """Variance of the unbiased estimate of one share, for one report.
 
-        >>> Alike(Fraction(3, 4), Fraction(1, 4)).share_variance(Fraction(1, 2))  # (1/2 * 1/2) / (1/2)^2
+        >>> Symmetry(Fraction(3, 4), Fraction(1, 4)).share_variance(Fraction(1, 2))  # (1/2 * 1/2) / (1/2)^2
         Fraction(1, 1)
         """
         counted = self.q + (self.p - self.q) * share
@@ -55,53 +75,13 @@ class Alike(NamedTuple):
     def total_variance(self, k: int) -> Fraction:
         """Sum of the variances of the unbiased estimates of k equal shares, for one report.
 
-        Equal shares are the worst case. If every report asks about every answer, the total in another population is
+        Equal shares are the worst case. If every report covers every answer, the total in another population is
         smaller by the same amount for every design: sampling error is 1 less the sum of squared shares.
 
-        >>> Alike(Fraction(3, 4), Fraction(1, 4)).total_variance(2)
+        >>> Symmetry(Fraction(3, 4), Fraction(1, 4)).total_variance(2)
         Fraction(2, 1)
         """
         return k * self.share_variance(Fraction(1, k))
-
-
-class Symmetry(NamedTuple):
-    """Every answer has a count of its own, with the same two probabilities for all answers.
-
-    A person who holds an answer is counted for it with probability p = a/total, anybody else with q = b/total. One
-    report may count for several answers: for two given ones with probability `both` if either is held, `neither` if
-    not. Both are 0 where a report counts for one answer at most. Where it matters which answers these are, as in a
-    finite geometry, `neither` is the average over all of them.
-    """
-
-    a: int
-    b: int
-    total: int
-    both: Fraction = Fraction(0)
-    neither: Fraction = Fraction(0)
-
-    @property
-    def p(self) -> float:
-        """The probability that a report counts for the answer that is held."""
-        return self.a / self.total
-
-    @property
-    def q(self) -> float:
-        """The probability that a report counts for a given answer that is not held."""
-        return self.b / self.total
-
-    @property
-    def gain(self) -> float:
-        """The difference p - q: what a share adds to the probability of being counted."""
-        return self.p - self.q
-
-    @property
-    def alike(self) -> Alike:
-        """The two probabilities as fractions: every report asks about every answer.
-
-        >>> Symmetry(3, 1, 5).alike.variance_of_absent  # p = 3/5, q = 1/5: (1/5 * 4/5) / (2/5)^2
-        Fraction(1, 1)
-        """
-        return Alike(Fraction(self.a, self.total), Fraction(self.b, self.total))
 
 
 class Counted(NamedTuple):
@@ -418,6 +398,15 @@ def summed(values: Counts, sets: Sets) -> Counts:
     return np.stack([values[:, list(members)].sum(axis=-1) for members in sets], axis=-1)
 
 
+def full_symmetry(design: Any) -> Symmetry | None:
+    """Return the symmetry of a design in which every report covers every answer, as closed forms need it; else None.
+
+    Then each answer has one count among all reports, which is binomial.
+    """
+    symmetry: Symmetry | None = design.symmetry
+    return None if symmetry is None or len(design.columns) != design.k else symmetry
+
+
 @dataclass(frozen=True)
 class ChannelOperator:
     r"""A channel as two products: how shares become probabilities of reports, and the adjoint of that.
@@ -491,11 +480,6 @@ class ChannelOperator:
     @property
     def support_size(self) -> int | None:
         """A report is of one kind."""
-        return 1
-
-    @property
-    def alternatives(self) -> int:
-        """Each column is by itself."""
         return 1
 
     @property

@@ -43,7 +43,6 @@ not so.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -139,7 +138,7 @@ class AffineHashing(OddsDesign):
             prime = next_prime(max(k, 3, (values or 0) + 1))
         if values is None:
             near = a // b + 1 if b else prime
-            values = min(_candidates(prime, near), key=lambda g: _symmetry(prime, g, a, b).alike.variance_of_absent)
+            values = min(_candidates(prime, near), key=lambda g: _symmetry(prime, g, a, b).variance_of_absent)
         odds = budget.odds_within(k, lambda a, b: a + (values - 1) * b)
         return {"odds": odds, "values": values, "prime": prime}
 
@@ -247,11 +246,8 @@ def _symmetry(prime: int, values: int, a: int, b: int) -> Symmetry:
     total = a + (values - 1) * b
     two, three = _collisions(prime, values)
     other = two * a + (1 - two) * b
-    whole = total * other.denominator
-    held, others = a * other.denominator, other.numerator
-    divisor = math.gcd(whole, held, others)
     neither = (three * a + (two - three) * b) / total
-    return Symmetry(held // divisor, others // divisor, whole // divisor, two * a / total, neither)
+    return Symmetry(Fraction(a, total), other / total, both=two * a / total, neither=neither)
 
 
 def _collisions(prime: int, values: int) -> tuple[Fraction, Fraction]:

@@ -121,8 +121,6 @@ class Memoized(Design):
     exhaustive = of_one_round("exhaustive")
     counts_everybody = of_one_round("counts_everybody")
     counted_part = of_one_round("counted_part")
-    alternatives = of_one_round("alternatives")
-    alike = of_one_round("alike")
     probabilities = of_one_round("probabilities")
     support_size = of_one_round("support_size")
     columns = of_one_round("columns")

@@ -23,6 +23,7 @@ The same design has many names in the wild, and libraries disagree on what "p" m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -142,7 +143,7 @@ class RandomizedResponse(OddsDesign):
     def symmetry(self) -> Symmetry:
         """The probabilities of the truth and of each lie."""
         a, b = self.odds
-        return Symmetry(a, b, a + (self.k - 1) * b)
+        return Symmetry(Fraction(a, self.total), Fraction(b, self.total))
 
     @property
     def outputs(self) -> Labels:
@@ -152,7 +153,8 @@ class RandomizedResponse(OddsDesign):
     @property
     def total(self) -> int:
         """The number of equally likely draws that decide one report, a + (K-1) b."""
-        return self.symmetry.total
+        a, b = self.odds
+        return a + (self.k - 1) * b
 
     def supports(self, reports: Counts) -> Mask:
         """Give for each report the one answer that it names."""
@@ -244,8 +246,7 @@ class RandomizedResponse(OddsDesign):
     @property
     def _keep(self) -> float:
         """The probability p - q that an answer is kept, and not redrawn among all K."""
-        a, b, total = self.symmetry[:3]
-        return (a - b) / total
+        return float(self.symmetry.p - self.symmetry.q)
 
     def as_channel(self) -> Channel:
         if self.k > LARGEST_CHANNEL:

@@ -224,14 +224,10 @@ def _with_truth(reports: Counts, truth: Integers, holds: Mask, k: int) -> Counts
 def _symmetry(k: int, d: int, a: int, b: int) -> Symmetry:
     """Give the two probabilities, and those of pairs, of sets of d among k answers at odds a : b."""
     among = a * d + b * (k - d)
-    held, other, total = a * d * (k - 1), d * (a * (d - 1) + b * (k - d)), (k - 1) * among
-    divisor = math.gcd(held, other, total)
-    p = Fraction(a * d, among)
+    p, q = Fraction(a * d, among), Fraction(d * (a * (d - 1) + b * (k - d)), (k - 1) * among)
     others = max((k - 1) * (k - 2), 1)  # ordered pairs; with two answers there are none
     neither = p * Fraction((d - 1) * (d - 2), others) + (1 - p) * Fraction(d * (d - 1), others)
-    return Symmetry(
-        held // divisor, other // divisor, total // divisor, both=p * Fraction(d - 1, k - 1), neither=neither
-    )
+    return Symmetry(p, q, both=p * Fraction(d - 1, k - 1), neither=neither)
 
 
 def _best_size(k: int, a: int, b: int, share: Fraction | None = None) -> int:
@@ -243,10 +239,10 @@ def _best_size(k: int, a: int, b: int, share: Fraction | None = None) -> int:
     ideal = Fraction(k * b, a + b)
     low = max(1, math.floor(ideal))
     if share is None:
-        return min(sorted({low, math.ceil(ideal)}), key=lambda size: _symmetry(k, size, a, b).alike.total_variance(k))
+        return min(sorted({low, math.ceil(ideal)}), key=lambda size: _symmetry(k, size, a, b).total_variance(k))
 
     def rises(size: int) -> bool:
-        one, more = (_symmetry(k, d, a, b).alike.share_variance(share) for d in (size, size + 1))
+        one, more = (_symmetry(k, d, a, b).share_variance(share) for d in (size, size + 1))
         return more >= one
 
     high = low

@@ -80,12 +80,12 @@ class Symmetric(Design):
     @property
     def p(self) -> float:
         """The probability that a report supports the answer that is held."""
-        return self.symmetry.p
+        return float(self.symmetry.p)
 
     @property
     def q(self) -> float:
         """The probability that a report supports a given answer that is not held."""
-        return self.symmetry.q
+        return self.symmetry.base
 
     def probabilities(self, shares: Array) -> Array:
         """Give q + (p - q) share for each answer."""
@@ -306,7 +306,7 @@ class SymmetricEstimator(LinearEstimator):
 
     def influence(self) -> float:
         """Return 1 / |p - q|: one report more or less for an answer moves its share by so much over n."""
-        a, b, total = self.law.symmetry[:3]
+        a, b, total = self.law.symmetry.whole
         return total / abs(a - b) if a != b else math.inf
 
     def second_moments(self, memberships: Array) -> Array:

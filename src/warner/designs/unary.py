@@ -92,7 +92,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
 
     Examples
     --------
-    >>> UnaryEncoding(["a", "b", "c", "d"], odds=(3, 1)).symmetry[:3]  # p = 2/4, q = 1/4
+    >>> UnaryEncoding(["a", "b", "c", "d"], odds=(3, 1)).symmetry.whole  # p = 2/4, q = 1/4
     (2, 1, 4)
     >>> UnaryEncoding.symmetric(1000, epsilon=1)
     <UnaryEncoding of 1000 answers (0, 1, 2, ..., 999): truth 0.6225, each other 0.3775, epsilon 1>
@@ -190,8 +190,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     def symmetry(self) -> Symmetry:
         """The two probabilities; bits are independent, so those of pairs are products."""
         p, q = self.one, self.zero
-        total = math.lcm(p.denominator, q.denominator)
-        return Symmetry(int(p * total), int(q * total), total, both=p * q, neither=q * q)
+        return Symmetry(p, q, both=p * q, neither=q * q)
 
     @property
     def support_size(self) -> None:

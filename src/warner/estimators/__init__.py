@@ -61,6 +61,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.designs.facts import full_symmetry
 from warner.estimators import closed_forms
 from warner.estimators.ibu import ibu
 from warner.estimators.likelihood import Certificate, Fit, certificate
@@ -225,8 +226,8 @@ def mle(counts: ArrayLike, design: Design) -> Array:
     array([0. , 0.2, 0.2, 0.6])
     """
     histograms = multinomial(counts, design)
-    if design.symmetry is not None:
-        return closed_forms.shares(histograms, design.symmetry, closed_forms.most_likely)
+    if (symmetry := full_symmetry(design)) is not None:
+        return closed_forms.shares(histograms, symmetry, closed_forms.most_likely)
     flat = histograms.rows()
     rows = [most_likely([(design, flat.row(place))]).shares for place in range(len(flat.n))]
     return np.array(rows).reshape(*histograms.n.shape, design.k)

@@ -39,26 +39,26 @@ DOUBLES_AT_ONCE = 2**15  # doubles worked on at a time in a batch: they stay in 
 
 def unbiased(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Undo the randomization: (c/n - q) / (p - q)."""
-    a, b, total = symmetry[:3]
+    a, b, total = symmetry.whole
     return total, n * b, (a - b) * n
 
 
 def nearest(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Project what is unbiased on the distributions: lower all by one constant, cut off at zero."""
-    a, b, total = symmetry[:3]
+    a, b, total = symmetry.whole
     return m * total, s * total - (a - b) * n, (a - b) * n * m
 
 
 def rescaled(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Cut what is unbiased off at zero, and rescale the rest to sum to one."""
-    b, total = symmetry[1:3]
+    _, b, total = symmetry.whole
     # z = K (s total - m n b), written as a sum of two terms that have one sign for randomized response.
     return k * total, k * n * b, (s * k - m * n) * total + m * n * (total - k * b)
 
 
 def most_likely(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """Maximise the likelihood of counts that are multinomial: designs whose reports count once."""
-    a, b = symmetry[:2]
+    a, b, _ = symmetry.whole
     return a + (m - 1) * b, s * b, (a - b) * s
 
 
@@ -94,7 +94,7 @@ def level_shares(
     """Evaluate a line at the distinct counts of one histogram, in whole numbers: at most about sqrt(2 N) of them."""
     levels = histogram.distinct
     k, n = levels.counts.size, int(histogram.n.item())
-    a, b = symmetry[:2]
+    a, b, _ = symmetry.whole
     upright = a > b
     # From the first count to be kept to the last: the largest first, or with p < q the smallest.
     values = levels.values[::-1] if upright else levels.values
@@ -176,12 +176,12 @@ def _batch(counts: Counts, totals: Counts, symmetry: Symmetry, line: Line, *, ex
     doubles = counts.astype(np.float64) if whole else counts / totals[:, np.newaxis]
     n = totals.astype(np.float64) if whole else np.ones(len(counts))
     support = n if exclusive else doubles.sum(axis=-1)
-    if symmetry.a < symmetry.b:
+    if symmetry.p < symmetry.q:
         np.negative(doubles, out=doubles)
     # No product exceeds s K total, or n K total. Where that fits a double's 53 bits, nothing is rounded.
-    largest = np.maximum(n, support).max() * counts.shape[-1] * symmetry.total
+    largest = np.maximum(n, support).max() * counts.shape[-1] * symmetry.whole[2]
     rounding = 16 * UNIT_ROUNDOFF if whole and largest >= LARGEST_TOTAL else 0.0
-    sign = 1.0 if symmetry.a > symmetry.b else -1.0
+    sign = 1.0 if symmetry.p > symmetry.q else -1.0
     return _Batch(symmetry, line, doubles, n, support, sign, rounding, whole, exclusive)
 
 
@@ -233,7 +233,7 @@ def _evaluated(batch: _Batch, kept: _AboveThreshold, slope: Array, shift: Array,
     steps. Elsewhere the plain form is the better one: it keeps 1 + E theta, the likelihood, to the last digits.
     """
     shares, sign, m, s = batch.counts, batch.sign, kept.m, kept.s
-    plain = (np.abs(shift) * m <= 1) & (batch.symmetry.a > batch.symmetry.b)
+    plain = (np.abs(shift) * m <= 1) & (batch.symmetry.p > batch.symmetry.q)
     centre = np.where(plain, 0.0, sign * s / m)
     shares -= (np.rint(centre) if batch.whole else centre)[:, np.newaxis]
     rest = np.vecdot(kept.answers, shares) / m

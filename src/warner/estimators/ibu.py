@@ -129,7 +129,7 @@ def _symmetric_ibu(
     else:
         values, index = counts, np.arange(k)
         repeats, theta = np.ones(k), prior
-    q, gain = symmetry.q, symmetry.gain
+    q, gain = symmetry.base, symmetry.gain
     observed = values / n
     history = []
     for _ in range(iterations + 1):

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from warner.arrays import SMALLEST, PerGroup
-from warner.designs.facts import ChannelOperator
+from warner.designs.facts import ChannelOperator, full_symmetry
 from warner.estimators.projections import SUM_ROUNDING
 from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import LONG_ROW, Histograms, multinomial
@@ -177,8 +177,9 @@ def evidence(shares: Array, parts: Channels, *, valid: bool, by_level: Array | N
     shares are then `by_level`.
     """
     design, histograms = parts[0]
-    if by_level is not None and design.symmetry is not None and shares.size > LONG_ROW:
-        return _evidence_by_count(by_level, histograms, design.symmetry, valid=valid)
+    symmetry = full_symmetry(design)
+    if by_level is not None and symmetry is not None and shares.size > LONG_ROW:
+        return _evidence_by_count(by_level, histograms, symmetry, valid=valid)
     fits = sum(counts.n * log_likelihood_per_report(shares, counts.counts, counts.n, part) for part, counts in parts)
     return Evidence(np.asarray(fits, dtype=np.float64), _proof(shares, parts) if valid else None)
 
@@ -188,7 +189,7 @@ def _proof(shares: Array, parts: Channels) -> Certificate:
     # Divided by the sums: a sum a hair above one would pass for a likelihood that no distribution has.
     theta = shares / shares.sum(axis=-1, keepdims=True)
     design, histograms = parts[0]
-    symmetry = design.symmetry
+    symmetry = full_symmetry(design)
     if len(parts) == 1 and symmetry is not None:
         growth = _largest_growth(histograms.counts, theta, histograms.n, symmetry)
         unique = unique_among(np.count_nonzero(histograms.counts == 0, axis=-1), symmetry)
@@ -248,7 +249,7 @@ def joined(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
 
 def closed_form(design: Design | ChannelOperator) -> Symmetry | None:
     """Give p and q where counts have a likelihood in which each answer has a term of its own; None elsewhere."""
-    return design.symmetry if design.exclusive else None
+    return full_symmetry(design) if design.exclusive else None
 
 
 class Whole:
@@ -274,14 +275,14 @@ class Whole:
 
 def unique_among(zeros: Counts, symmetry: Symmetry) -> Mask:
     """Tell whether the maximum is the only one: unless p < q and several answers were never reported."""
-    return np.asarray((zeros <= 1) | (symmetry.a > symmetry.b))
+    return np.asarray((zeros <= 1) | (symmetry.p > symmetry.q))
 
 
 def _largest_growth(
     counts: Counts, shares: Array, n: Counts, symmetry: Symmetry, repeats: Counts | None = None
 ) -> Array:
     """Give the largest g; with `repeats`, of distinct counts that occur so often each."""
-    q, gain = symmetry.q, symmetry.gain
+    q, gain = symmetry.base, symmetry.gain
     expected = shares * gain
     expected += q
     impossible = ((counts > 0) & (expected <= 0)).any(axis=-1) if not (expected > 0).all() else np.False_
@@ -299,7 +300,7 @@ def _evidence_by_count(share: Array, histogram: Histograms, symmetry: Symmetry, 
     n = repeats @ values
     fit = np.nan
     if share.min() >= 0:
-        fit = float((repeats * values) @ np.log(np.maximum(symmetry.q + symmetry.gain * share, SMALLEST)))
+        fit = float((repeats * values) @ np.log(np.maximum(symmetry.base + symmetry.gain * share, SMALLEST)))
     if not valid:
         return Evidence(np.array([fit]), None)
     growth = _largest_growth(values, share / (repeats @ share), n, symmetry, repeats)

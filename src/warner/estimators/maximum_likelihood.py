@@ -513,9 +513,9 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
         fit = projected_gradients(Blocks(reports), np.full(k, 1 / k) if start is None else start, gap=gap)
         return _with_matrix(fit, reports, gap)
     symmetries = [closed_form(design) for design, _ in parts]
-    if len(parts) > 1 and all(symmetry is not None and symmetry.a > symmetry.b > 0 for symmetry in symmetries):
+    if len(parts) > 1 and all(symmetry is not None and symmetry.p > symmetry.q > 0 for symmetry in symmetries):
         # Truth is the likelier report, and lies are possible: one price, no channel.
-        gains = np.array([(s.a - s.b) / s.b for s in symmetries if s is not None])
+        gains = np.array([float((s.p - s.q) / s.q) for s in symmetries if s is not None])
         return fitted(separable_mle(np.stack([histogram.counts for _, histogram in parts]), gains), parts)
     operator, counts, total = joined(parts)
     n = float(total)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from warner.designs.facts import full_symmetry
 from warner.estimators import closed_forms
 from warner.estimators.ibu import updated
 from warner.estimators.likelihood import (
@@ -76,10 +77,8 @@ WHY_NEAREST = {  # why inv_p is the default, by whether there is a likelihood
 
 def undone(histograms: Histograms, design: Design) -> Array:
     """Undo the randomization: by the unbiased line, or by least squares."""
-    if design.symmetry is not None:
-        return closed_forms.shares(
-            histograms, design.symmetry, closed_forms.unbiased, cut=False, exclusive=design.exclusive
-        )
+    if (symmetry := full_symmetry(design)) is not None:
+        return closed_forms.shares(histograms, symmetry, closed_forms.unbiased, cut=False, exclusive=design.exclusive)
     return least_squares(histograms, design)
 
 
@@ -193,7 +192,7 @@ def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solv
 
     def as_distribution(parts: Parts) -> Solution:
         design, histograms = parts[0]
-        if len(parts) == 1 and design.symmetry is not None:
+        if len(parts) == 1 and full_symmetry(design) is not None:
             return _by_line(histograms, design, line)
         return Solution(repair(_combined(parts)))
 
@@ -202,16 +201,17 @@ def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solv
 
 def _by_line(histograms: Histograms, design: Design, line: closed_forms.Line, *, cut: bool = True) -> Solution:
     """Evaluate a line: of one histogram at its distinct counts, which the evidence can use as well."""
-    assert design.symmetry is not None
+    symmetry = full_symmetry(design)
+    assert symmetry is not None
     if not (histograms.whole and histograms.single):
-        return Solution(closed_forms.shares(histograms, design.symmetry, line, cut=cut, exclusive=design.exclusive))
-    by_level = closed_forms.level_shares(histograms, design.symmetry, line, cut=cut, exclusive=design.exclusive)
+        return Solution(closed_forms.shares(histograms, symmetry, line, cut=cut, exclusive=design.exclusive))
+    by_level = closed_forms.level_shares(histograms, symmetry, line, cut=cut, exclusive=design.exclusive)
     return Solution(histograms.distinct.for_each_column(by_level)[np.newaxis], by_level=by_level)
 
 
 def _inverted(parts: Parts) -> Solution:
     design, histograms = parts[0]
-    if len(parts) == 1 and design.symmetry is not None:
+    if len(parts) == 1 and full_symmetry(design) is not None:
         return _by_line(histograms, design, closed_forms.unbiased, cut=False)
     return Solution(_combined(parts))
 
@@ -221,7 +221,7 @@ def _combined(parts: Parts) -> Array:
 
     Those that do not tell all shares are left out, as long as some do.
     """
-    telling = [part for part in parts if part[0].symmetry is not None or part[0].linear.identifiable().all()]
+    telling = [part for part in parts if full_symmetry(part[0]) is not None or part[0].linear.identifiable().all()]
     parts = telling or parts
     if len(parts) == 1:
         return undone(parts[0][1], parts[0][0])
@@ -294,7 +294,7 @@ def _group_by_group(parts: Parts, solver: Callable[[Parts], Fit]) -> Solution:
 
 
 def _has_symmetry(tally: Collected) -> bool:
-    return all(part.design.symmetry is not None for part in tally.parts)
+    return all(full_symmetry(part.design) is not None for part in tally.parts)
 
 
 def _counts_once(tally: Collected) -> bool:
@@ -303,7 +303,7 @@ def _counts_once(tally: Collected) -> bool:
 
 def has_turned(tally: Collected) -> bool:
     """Tell whether the truth is the less likely report, p < q, under some design of more than two answers."""
-    symmetries = [part.design.symmetry for part in tally.parts]
+    symmetries = [full_symmetry(part.design) for part in tally.parts]
     return tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None)
 
 
@@ -325,7 +325,7 @@ def _fakes_in_maximum(tally: Collected) -> int | None:
 def many_answers(tally: Collected) -> bool:
     """Tell whether `shrink` pays: one symmetric design, and answers enough to learn from what they are like."""
     designs = [part.design for part in tally.parts]
-    symmetric = len(designs) == 1 and designs[0].symmetry is not None
+    symmetric = len(designs) == 1 and full_symmetry(designs[0]) is not None
     return symmetric and holds_every_answer(tally) and tally.k >= ANSWERS_FOR_SHRINKAGE
 
 
@@ -568,7 +568,7 @@ def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
     if method.one_collection and len(tally.parts) > 1:
         raise TypeError(f"method must not be {name!r} here: it is for one collection at a time; use mle or inv_p")
     if not method.applies(
-        to_likelihood=True, to_symmetric=len(tally.parts) == 1 and tally.parts[0].design.symmetry is not None
+        to_likelihood=True, to_symmetric=len(tally.parts) == 1 and full_symmetry(tally.parts[0].design) is not None
     ):
         raise TypeError(
             f"method must not be {name!r} here: it is for one collection under a design that gives every answer a "

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.arrays import LARGEST_TOTAL, SMALLEST
+from warner.designs.facts import full_symmetry
 from warner.estimators import closed_forms
 from warner.estimators.projections import projected, refuse_incomplete
 from warner.reports.counts import Histograms, checked
@@ -211,13 +212,13 @@ class _Survey(NamedTuple):
 
     def inverted(self) -> Array:
         """Undo the randomization: each share is rounded once where counts are whole numbers."""
-        a, b, total = self.symmetry[:3]
+        a, b, total = self.symmetry.whole
         n = _number(self.n)
         return np.array([(total * value - n * b) / ((a - b) * n) for value in self.values.tolist()])
 
     def error_of_none(self) -> float:
         """Give the standard error of the share of an answer that nobody holds."""
-        return math.sqrt(float(self.symmetry.alike.variance_of_absent) / self.n)
+        return math.sqrt(float(self.symmetry.variance_of_absent) / self.n)
 
     def is_head(self) -> Mask:
         """Tell which counts are beyond noise."""
@@ -229,7 +230,7 @@ def _by_rule(counts: ArrayLike, design: Design, n: ArrayLike | None, rule: Calla
     """Check counts, and apply a rule to the distinct counts of each survey."""
     refuse_incomplete(rule.__name__.lstrip("_"), design)
     histograms = checked(counts, design, n)
-    if design.symmetry is None:
+    if (symmetry := full_symmetry(design)) is None:
         raise TypeError(
             "the design must give every answer a count of its own, with the same p and q for all answers, as "
             "randomized response does; use mle or inv_p for other designs"
@@ -238,7 +239,7 @@ def _by_rule(counts: ArrayLike, design: Design, n: ArrayLike | None, rule: Calla
     shares = np.empty(flat.counts.shape)
     for place, row in enumerate(flat.counts):
         values, inverse, repeats = np.unique(row, return_inverse=True, return_counts=True)
-        survey = _Survey(values, repeats, flat.n[place].item(), design.symmetry, design.exclusive)
+        survey = _Survey(values, repeats, flat.n[place].item(), symmetry, design.exclusive)
         shares[place] = rule(survey)[inverse]
     return shares.reshape(histograms.counts.shape)
 
@@ -249,7 +250,7 @@ def _base_cut(survey: _Survey) -> Array:
 
 def _norm_cut(survey: _Survey) -> Array:
     """Rescale the largest shares, up to the one with which they reach one: decided in whole numbers, if counts are."""
-    a, b, total = survey.symmetry[:3]
+    a, b, total = survey.symmetry.whole
     n, sign = _number(survey.n), 1 if a > b else -1
     falling = range(len(survey.values))[::-sign]  # by share, the largest first: with p < q that is the smallest count
     heights = [sign * (total * survey.values[i].item() - n * b) for i in falling]  # N |a - b| times the share
@@ -376,7 +377,7 @@ def _most_likely_binomials(reported: Array, repeats: Counts, symmetry: Symmetry)
         b = 1 + multiplier
         root = np.sqrt(np.maximum(b * b - 4 * multiplier * reported, 0))
         mu = 2 * reported / np.maximum(b + root, SMALLEST) if b >= 0 else (b - root) / (2 * multiplier)
-        return np.maximum((mu - symmetry.q) / symmetry.gain, 0)
+        return np.maximum((mu - symmetry.base) / symmetry.gain, 0)
 
     rising = symmetry.gain < 0
     low, high = -1.0, 1.0

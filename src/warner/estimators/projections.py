@@ -51,8 +51,8 @@ def least_squares(histograms: Histograms, design: Design) -> Array:
 
 def variance_of_one_report(design: Design) -> float:
     """Give the variance that one report leaves in the unbiased shares, summed, if all answers are equally common."""
-    if (alike := design.alike) is not None:
-        reported = float(alike.q) + alike.gain / design.k
+    if (alike := design.symmetry) is not None:
+        reported = alike.base + alike.gain / design.k
         return design.k * reported * (1 - reported) / alike.gain**2 / float(alike.asked)
     inverse = design.linear.weights()
     expected = design.probabilities(np.full(design.k, 1 / design.k))

@@ -46,6 +46,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.arrays import SMALLEST
+from warner.designs.facts import full_symmetry
 from warner.reports.counts import checked
 
 if TYPE_CHECKING:
@@ -169,15 +170,15 @@ class Normal(CurveLikelihood):
     """The log-likelihood of support counts: normal, with a variance by the law of pairs."""
 
     def __init__(self, design: Design, counts: Counts, n: float) -> None:
-        symmetry = design.symmetry
+        symmetry = full_symmetry(design)
         if symmetry is None:
             raise TypeError(
                 "smooth needs the likelihood of the counts, or a design in which every answer has a count of its own "
                 "with the same p and q for all, but this one has neither; use inv_p"
             )
-        unbiased = (counts / n - symmetry.q) / symmetry.gain
+        unbiased = (counts / n - symmetry.base) / symmetry.gain
         self.unbiased = unbiased + (1 - unbiased.sum()) / design.k
-        self.noise = max(float(symmetry.q - symmetry.neither) / symmetry.gain**2 / n, SMALLEST)
+        self.noise = max(float(symmetry.base - symmetry.neither) / symmetry.gain**2 / n, SMALLEST)
         self.n = n
 
     def value(self, shares: Array) -> float:

@@ -24,6 +24,7 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.designs.contract import LARGEST_CHANNEL
+from warner.designs.facts import full_symmetry
 from warner.explanation.corrected_score import OutcomeFamily, Outcomes, solve_corrected_score
 from warner.explanation.joint_likelihood import maximise_joint_likelihood
 from warner.inference.means import numbers_by_question, values_of
@@ -98,7 +99,7 @@ def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None 
         place = next(place for place, question in enumerate(questions) if question.name == name)
         questions[place] = questions[place]._replace(values=values_of(questions[place].designs[0].domain, numbers))
     for question in questions:
-        if question.k > LARGEST_CHANNEL and any(design.symmetry is None for design in question.designs):
+        if question.k > LARGEST_CHANNEL and any(full_symmetry(design) is None for design in question.designs):
             raise ValueError(
                 f"the randomized predictor {quoted(question.name)} must have at most {LARGEST_CHANNEL:,} answers, but "
                 f"has {question.k:,}, and every person is entered once for each of them; ask on a coarser grid"

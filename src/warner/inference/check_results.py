@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.arrays import objects
+from warner.designs.facts import full_symmetry
 from warner.designs.support_counts import AncillaryCount, ancillary_counts
 from warner.estimators.auto import METHODS_COMPARED
 from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, described, has_turned, many_answers
@@ -122,7 +123,7 @@ def _of_method(tally: Collected, method: str) -> tuple[int, str]:
 
 def _at_once(tally: Collected) -> str:
     """Say how many answers one fake report can move at once, where that is more than one."""
-    designs = [part.design for part in tally.parts if part.design.symmetry is not None]
+    designs = [part.design for part in tally.parts if full_symmetry(part.design) is not None]
     most = max((design.linear.reach() for design in designs), default=1)
     if most == 1:
         return ""
@@ -133,7 +134,7 @@ def _at_once(tally: Collected) -> str:
 def _for_whom(tally: Collected) -> str:
     """Say for which estimators the bound on fakes holds, where that is not all of the closed forms."""
     designs = [part.design for part in tally.parts]
-    if any(design.symmetry is None for design in designs):
+    if any(full_symmetry(design) is None for design in designs):
         return f" This bound holds for the estimator {UNBIASED}."
     exclusive = all(design.exclusive for design in designs)
     names = sorted({UNBIASED, *METHODS_COMPARED}) + [SHRUNK] * (many_answers(tally) or not exclusive)

@@ -47,7 +47,7 @@ import numpy as np
 from scipy.special import logit
 
 from warner.arrays import SMALLEST, Numbers
-from warner.designs.facts import NOBODY
+from warner.designs.facts import NOBODY, full_symmetry
 from warner.estimators import mle
 from warner.estimators.auto import SIMULATED_COUNTS_AT_ONCE
 from warner.inference.agreement import agreement_evidence, agreement_test
@@ -80,8 +80,8 @@ if TYPE_CHECKING:
 
 def asks_about_some(part: Tally) -> bool:
     """Tell designs that ask each person about some of the answers only, drawn by chance."""
-    alike = part.design.alike
-    return alike is not None and alike.asked < 1
+    symmetry = part.design.symmetry
+    return symmetry is not None and symmetry.asked < 1
 
 
 def asked_test(part: Tally) -> Test | None:
@@ -116,8 +116,8 @@ def asked_evidence(part: Tally) -> list[tuple[float, str]]:
 
 def _chance(part: Tally) -> float:
     """Give the probability that a person is asked about a given answer."""
-    assert part.design.alike is not None
-    return float(part.design.alike.asked)
+    assert part.design.symmetry is not None
+    return float(part.design.symmetry.asked)
 
 
 def _asked_and_tails(part: Tally) -> tuple[Counts, Array]:
@@ -240,7 +240,7 @@ def _number_of_tests(part: Tally) -> int:
 
 def _is_response(design: Design) -> bool:
     """Tell designs of which the least likely true shares are known, for a simulation: everybody holds one answer."""
-    return design.symmetry is not None and design.exclusive and design.epsilon > 0
+    return full_symmetry(design) is not None and design.exclusive and design.epsilon > 0
 
 
 def _has_one_count(design: Design) -> bool:
@@ -528,7 +528,7 @@ def likelihood_ratio(counts: Counts, n: Numbers, design: Symmetric) -> Array:
     of terms :math:`c \ln(c/e) - c + e`, each at least 0, nothing cancels. Counts are of shape (..., k), n of
     shape (..., 1).
     """
-    a, b, total = design.symmetry[:3]
+    a, b, total = design.symmetry.whole
     n = np.asarray(n, dtype=np.float64)
     if b == 0:
         return np.zeros(counts.shape[:-1])

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.arrays import objects
+from warner.designs.facts import full_symmetry
 from warner.inference.binomial import Binomial, at_least, at_most
 from warner.inference.differences import (
     SHARE_UNKNOWN,
@@ -238,11 +239,11 @@ def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple
 def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
     """Compare by the sign test, where all answers are supported alike, and it is known which reports support both."""
     part = tally.parts[0]
-    symmetry = part.design.symmetry
+    symmetry = full_symmetry(part.design)
     if len(tally.parts) > 1 or symmetry is None or not part.has_likelihood:
         return None
     counts, n = part.scaled()
-    size, (base, gain) = n[tally.answered, 0], (symmetry.q, symmetry.gain)
+    size, (base, gain) = n[tally.answered, 0], (symmetry.base, symmetry.gain)
     first, second = counts[tally.answered][:, [i, j]].astype(np.float64).T
     both = _supporting_both(part, i, j) * size / np.atleast_1d(part.n)[tally.answered]
     tail = confidence.tail(1)

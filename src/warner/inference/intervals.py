@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from warner.designs.facts import CumulativeSets, Nested, SamplingModel, check_target, sizes_of
+from warner.designs.facts import CumulativeSets, Nested, SamplingModel, check_target, full_symmetry, sizes_of
 from warner.designs.labels import positions
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.anytime import anytime_interval, refuse_anytime
@@ -184,7 +184,7 @@ def has_band(part: Tally, confidence: Confidence) -> bool:
     """Tell whether the cumulative shares are to hold at once, and reports of one law name one of many answers each."""
     everybody = confidence.simultaneous and confidence.target == "population" and part.simple
     design = part.design
-    return bool(everybody and design.symmetry is not None and design.exclusive and design.k >= BAND_ANSWERS)
+    return bool(everybody and full_symmetry(design) is not None and design.exclusive and design.k >= BAND_ANSWERS)
 
 
 def dkw_band(readout: SamplingModel, level: float) -> tuple[Array, Array]:
@@ -412,7 +412,7 @@ def limits(
         if readout is None:
             readout = part.readout(None if answered.all() else answered, sets, target=confidence.target)
         # Equal counts have equal intervals: the distinct ones are known from the estimate.
-        one_by_one = sets is None and part.design.symmetry is not None and part.one_long_row and answered.all()
+        one_by_one = sets is None and full_symmetry(part.design) is not None and part.one_long_row and answered.all()
         levels = part.histograms(None).distinct if one_by_one else None
         methods: tuple[str, ...] = ("anytime",)
         if confidence.anytime:

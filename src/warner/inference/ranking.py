@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.arrays import objects
+from warner.designs.facts import full_symmetry
 from warner.inference.binomial import Binomial, at_least, at_most
 from warner.inference.exact_tests import sign_tail
 from warner.inference.intervals import Confidence, limits, mirrored
@@ -151,9 +152,10 @@ def _by_pairs(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[
     level = (1 - at_once.level) / (count * (tally.k - count))
     groups = np.flatnonzero(tally.answered).tolist()
     part = tally.parts[0]
-    if len(tally.parts) == 1 and part.design.symmetry is not None:
+    symmetry = full_symmetry(part.design)
+    if len(tally.parts) == 1 and symmetry is not None:
         counts, n = part.scaled()
-        exclusive, turned = part.design.exclusive, part.design.symmetry.gain < 0
+        exclusive, turned = part.design.exclusive, symmetry.gain < 0
         rows = []
         for group in groups:
             # With p < q an answer is the more common, the more reports do not support it.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.designs.facts import full_symmetry
 from warner.documents import written_whole
 from warner.estimators import METHODS
 from warner.estimators.methods import BIAS, UNKNOWN_METHOD, described
@@ -346,7 +347,7 @@ def _at_once(tally: Collected, confidence: Confidence, *, one: bool) -> str:
 
 
 def _reports_explained(tally: Collected, *, one: bool) -> str:
-    direction = _direction(tally.parts[0].design.symmetry)
+    direction = _direction(full_symmetry(tally.parts[0].design))
     if _counted_once(tally):
         often = "how often the answer was reported" + ", of how many reports" * (one or bool(tally.by))
         return f"<strong>reports</strong> is {often}. {direction}"

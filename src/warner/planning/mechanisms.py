@@ -192,7 +192,7 @@ def candidates(
             listed += [
                 candidate(name, design if share is None else design.best_for_share(share), place)
                 for place, (name, design) in enumerate(mechanism.variants(domain, epsilon, quantity).items())
-                if design.alike is not None or quantity != "shares"
+                if design.symmetry is not None or quantity != "shares"
             ]
     return sorted(listed, key=lambda one: one.rank)
 
@@ -204,14 +204,14 @@ def variance_of_rare(design: Design) -> float:
 
 def variance_of_share(design: Design, share: Number) -> float:
     """Variance of the unbiased estimate of a share, for one report of a design whose answers are alike."""
-    assert design.alike is not None
-    return float(design.alike.share_variance(exact("share", share))) / design.counted_part
+    assert design.symmetry is not None
+    return float(design.symmetry.share_variance(exact("share", share))) / design.counted_part
 
 
 def total_error(design: Design) -> float:
     """Total squared error of the unbiased shares, all equal, for one report of a design whose answers are alike."""
-    assert design.alike is not None
-    return float(design.alike.total_variance(design.k)) / design.counted_part
+    assert design.symmetry is not None
+    return float(design.symmetry.total_variance(design.k)) / design.counted_part
 
 
 def decoding_steps(design: Design, n: float) -> float:
@@ -658,7 +658,7 @@ def advice(precision: Precision) -> Iterator[str]:
             f"Not identified: reports of this design do not identify the share{'s' * (len(names) > 1)} of "
             f"{enumerated(names)}; the plan is for the other answers."
         )
-    if design.alike is not None and not design.repeatable:  # what is better for one report may not bear a second
+    if design.symmetry is not None and not design.repeatable:  # what is better for one report may not bear a second
         share = precision.question.share_asked
         own = total_error(design) if share is None else variance_of_share(design, share)
         offered = candidates(design.k, design.epsilon, share=share)

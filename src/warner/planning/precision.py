@@ -7,7 +7,7 @@ Two measures, both in units of a share (0.02 is two percentage points):
   and Pearson at the expected count; elsewhere the approximate one (``Sampled``) at the expected counts. Where it is to
   hold however often one looks, it is the any-time interval at the expected count, or at the expected sum of scores.
 - ``error``: the root-mean-square error of the unbiased shares (`warner.inv`) over the K answers, as an estimate of a
-  population's shares, :math:`\sqrt{\sum_i \mathrm{Var}_i / K}`. Of a design whose answers are alike (``Alike``), with
+  population's shares, :math:`\sqrt{\sum_i \mathrm{Var}_i / K}`. With a ``Symmetry`` of all answers, and
   :math:`\phi_i = q + (p-q)\theta_i`,
 
   .. math:: \sum_i \mathrm{Var}_i = \frac{\sum_i \phi_i - \sum_i \phi_i^2}{n (p-q)^2},
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers, Mask, Sets
     from warner.designs.contract import Design
-    from warner.designs.facts import Alike, SamplingModel
+    from warner.designs.facts import SamplingModel, Symmetry
     from warner.designs.labels import Labels
     from warner.inference.intervals import Confidence
     from warner.reports.tallies import Collected
@@ -347,8 +347,8 @@ class Precision(PlannedSample):
     def cases(self) -> Cases:
         """The answers that the half-width may be for: one is enough where all are alike, or where there are two."""
         design, question = self.design, self.question
-        if design.alike is not None:
-            return _alike(design.alike, question, design.counted_part)
+        if design.symmetry is not None:
+            return _alike(design.symmetry, question, design.counted_part)
         identified = self._vertices.identified
         if question.answer is not None and not identified[question.answer]:
             raise ValueError(
@@ -363,7 +363,7 @@ class Precision(PlannedSample):
     @property
     def unidentified(self) -> Integers:
         """The positions of the answers whose shares reports do not tell."""
-        return np.flatnonzero([] if self.design.alike is not None else ~self._vertices.identified)
+        return np.flatnonzero([] if self.design.symmetry is not None else ~self._vertices.identified)
 
     @cached_property
     def _vertices(self) -> Vertices:
@@ -383,7 +383,7 @@ class Precision(PlannedSample):
         question, widths = self.question, self._half_widths(n)
         case = int(widths.argmax())
         is_chosen = question.answer is not None or (question.population is not None and question.share is None)
-        any_answer = self.design.alike is not None and not is_chosen
+        any_answer = self.design.symmetry is not None and not is_chosen
         return Measured(
             answer=None if any_answer else self.design.domain[int(self.cases.places[case])],
             share=float(self.cases.shares[case]),
@@ -396,12 +396,12 @@ class Precision(PlannedSample):
     def error(self, n: float) -> float:
         """Return the root-mean-square error of the unbiased shares, for the population or for the worst one."""
         n = self.simple(n)
-        alike, k, population = self.design.alike, self.design.k, self.question.population
+        alike, k, population = self.design.symmetry, self.design.k, self.question.population
         if alike is not None:
             total = float(alike.p + (k - 1) * alike.q)  # exactly 1 where counts sum to n
             squares = total**2 / k  # of the uniform population, which is the worst
             if population is not None:
-                squares = float(np.square(float(alike.q) + alike.gain * population).sum())
+                squares = float(np.square(alike.base + alike.gain * population).sum())
             asked = n * self.design.counted_part * float(alike.asked)
             return math.sqrt(max(total - squares, 0) / (k * asked)) / abs(alike.gain)
         errors = _unbiased_errors(self.design, self._populations, n)
@@ -480,9 +480,9 @@ def anytime_half_width(readout: SamplingModel, alpha: float) -> float:
     return float(((high - low) / 2 * width / np.abs(readout.gain)).item())
 
 
-def _alike(alike: Alike, question: PlanningQuestion, counted: float) -> Cases:
+def _alike(alike: Symmetry, question: PlanningQuestion, counted: float) -> Cases:
     """Give the one case that is needed where all answers are alike, and this part of the people is counted."""
-    base, gain = float(alike.q), alike.gain
+    base, gain = alike.base, alike.gain
     place = question.answer or 0
     share: Numbers = _nearest_to_half(base, gain) if question.share is None else question.share
     if question.share is None and question.population is not None:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from warner.designs.facts import full_symmetry
 from warner.inference.binomial import at_least
 from warner.searching import bisected
 
@@ -86,12 +87,12 @@ def shuffled(design: Design, n: int, delta: float) -> float:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number of people, at least 1, but got {n!r}")
     symmetry = shufflable(design, delta)
-    if 0 in (symmetry.a, symmetry.b):
+    if 0 in (symmetry.p, symmetry.q):
         return math.inf
-    if symmetry.a == symmetry.b:
+    if symmetry.p == symmetry.q:
         return 0.0
-    larger, smaller = max(symmetry.p, symmetry.q), min(symmetry.p, symmetry.q)
-    pair = _Pair(larger, smaller, symmetry.q, smaller, design.k)
+    larger, smaller = float(max(symmetry.p, symmetry.q)), float(min(symmetry.p, symmetry.q))
+    pair = _Pair(larger, smaller, symmetry.base, smaller, design.k)
     return _smallest_epsilon(pair, min(int(n), MOST_SHUFFLED), delta, design.epsilon)
 
 
@@ -99,12 +100,13 @@ def shufflable(design: Design, delta: float) -> Symmetry:
     """Give the probabilities that the proof needs; a design without them, or a wrong delta, is an error."""
     if not 0 < delta < 1:
         raise ValueError(f"delta must be between 0 and 1, such as 1e-9, but got {delta!r}")
-    if design.symmetry is None or not design.exclusive:
+    symmetry = full_symmetry(design)
+    if symmetry is None or not design.exclusive:
         raise ValueError(
             "what a shuffler adds is known for designs whose reports name one answer each, with the same probabilities "
             f"for all answers, such as a randomized response, but got a {design.mechanism}; leave out delta"
         )
-    return design.symmetry
+    return symmetry
 
 
 class _Pair(NamedTuple):

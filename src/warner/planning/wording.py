@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from warner.designs.facts import full_symmetry
 from warner.estimators import UNBIASED
 from warner.planning.number_precision import SMALLEST_EPSILON
 from warner.planning.precision import in_units, with_article
@@ -76,9 +77,9 @@ def _usual(plan: Plan) -> Iterator[str]:
 def design_sentence(design: Design) -> str:
     """Say which design a plan is for."""
     happens = ""
-    if design.symmetry is not None:
+    if (symmetry := full_symmetry(design)) is not None:
         truth = "the truth is reported" if design.exclusive else "a report names the true answer"
-        happens = f"; {truth} with probability {design.symmetry.p:.4g}, each other answer with {design.symmetry.q:.4g}"
+        happens = f"; {truth} with probability {float(symmetry.p):.4g}, each other answer with {symmetry.base:.4g}"
     return (
         f"Design: {design.name or design.mechanism}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
     )
@@ -112,7 +113,9 @@ def _smallest_share(plan: Plan) -> str:
     power = level_text(plan.power)
     if plan.smallest_share > 1:
         return f"Smallest share: no answer, however common, stands out from the noise with probability {power}."
-    about = "an answer" if plan.answer is None or plan.design.alike is not None else f"the answer {quoted(plan.answer)}"
+    about = "an answer"
+    if plan.answer is not None and plan.design.symmetry is None:
+        about = f"the answer {quoted(plan.answer)}"
     return (
         f"Smallest share: {about} stands out from the noise with probability {power} if "
         f"its true share is {share_text(plan.smallest_share)}."

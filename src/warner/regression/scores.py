@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.designs.contract import INVERSE_TOLERANCE
-from warner.designs.facts import LinearCombination
+from warner.designs.facts import LinearCombination, full_symmetry
 from warner.designs.matrices import inverse
 from warner.inference.means import sets_of
 
@@ -225,7 +225,7 @@ def debiased(rows: Observations, shares: Array) -> Array | None:
             matrix = debiasing(table, shares)
             part = None if matrix is None else matrix[rows.report[of_design]]
         else:
-            part = _of_support(rows.likelihood[of_design], design.symmetry)
+            part = _of_support(rows.likelihood[of_design], full_symmetry(design))
         if part is None:
             return None
         indicators[of_design] = part
@@ -238,7 +238,7 @@ def _of_support(likelihood: Array, symmetry: Symmetry | None) -> Array | None:
     z_k = ([k in S] - q) / (p - q) has mean e_k, so that the sum has mean one, and what the sum lacks of one can be
     shared out among all answers. After that, no support at all and support of all answers are the same: 1/k for each.
     """
-    if symmetry is None or symmetry.a == symmetry.b:
+    if symmetry is None or symmetry.p == symmetry.q:
         return None
     level = likelihood.mean(axis=1, keepdims=True)
     supported = likelihood > level if symmetry.p > symmetry.q else likelihood < level

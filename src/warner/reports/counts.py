@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from warner.arrays import Array, Counts, Integers, Mask
-    from warner.designs.facts import ChannelOperator, ProbabilityBounds
+    from warner.designs.facts import ChannelOperator, ProbabilityBounds, Symmetry
     from warner.designs.labels import Labels
     from warner.designs.report_forms import Form
     from warner.reports.subtotals import StoredReports
@@ -66,8 +66,12 @@ class CountLaw(Protocol):
         """How many columns each report is counted for; None where that varies."""
 
     @property
-    def alternatives(self) -> int:
-        """In how many columns an answer may be counted, one of which a report is counted in: ones and zeros, say."""
+    def symmetry(self) -> Symmetry | None:
+        """Response probabilities that all answers share."""
+
+    @property
+    def k(self) -> int:
+        """Number of possible answers."""
 
     def bounds(self) -> ProbabilityBounds:
         """Return the range of the probability of each column over all answers."""
@@ -368,9 +372,10 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, design: CountLaw) -> 
         )
     if counts.size and (counts.max(axis=-1) > number + close).any():
         raise ValueError("n must be at least every count: no answer is supported by more reports than there are")
-    columns = design.alternatives, counts.shape[-1] // design.alternatives
-    together = counts.reshape(*total.shape, *columns).sum(axis=-2)
-    if design.alternatives > 1 and (together > (number + close)[..., np.newaxis]).any():
+    # Under a symmetry, an answer has one column, or one for ones and one for zeros: then a report is in one at most.
+    each = 1 if design.symmetry is None else len(design.columns) // design.k
+    together = counts.reshape(*total.shape, each, -1).sum(axis=-2)
+    if each > 1 and (together > (number + close)[..., np.newaxis]).any():
         raise ValueError(
             "n must be at least the ones and zeros of every answer together: nobody is asked about an answer twice"
         )
