@@ -14,7 +14,7 @@ from scipy.stats import binom, hypergeom
 
 import warner
 from warner import BitFlips, Memoized, OpenDomain, Tally, UnaryEncoding, estimate, inv, inv_n, inv_p, pool, tally
-from warner.designs.facts import ChannelOperator
+from warner.designs.facts import ChannelOperator, counts_everyone
 from warner.estimation import estimated
 from warner.estimators.projections import clipped, projected
 from warner.inference.binomial import Binomial, share_interval
@@ -236,7 +236,7 @@ def partly() -> list[Tally]:
 
 @pytest.mark.parametrize("given", partly(), ids=repr)
 def test_where_a_part_of_the_people_is_counted_the_law_is_that_of_a_population(given: Tally) -> None:
-    assert not given.design.counts_everybody
+    assert not counts_everyone(given.design)
     whole, these = (limits(given, Confidence(target=target)) for target in ("population", "realised"))
     assert these.methods == whole.methods == ("clopper_pearson",)
     assert_array_equal(these.low, whole.low)
@@ -251,7 +251,7 @@ def test_where_a_part_of_the_people_is_counted_the_law_is_that_of_a_population(g
 
 def test_where_everybody_is_counted_the_exact_law_is_used() -> None:
     everybody = Tally(BitFlips(3, odds=(3, 1), size=3), [30, 20, 10, 30, 40, 50], n=60)
-    assert everybody.design.counts_everybody
+    assert counts_everyone(everybody.design)
     assert limits(everybody, Confidence(target="realised")).methods == ("exact",)
 
 

@@ -14,6 +14,7 @@ from scipy.stats import beta
 
 import warner
 from warner import OpenDomain, OpenTally
+from warner.designs.facts import counts_everyone
 from warner.estimators import postprocessing
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def test_a_check_speaks_of_estimators_that_there_are() -> None:
 
 def test_the_realised_share_has_the_limits_of_the_population_where_a_level_is_counted() -> None:
     tally, design = survey(4000).closed(["one", "two", "never"]), WORDS.closed(["one", "two", "never"])
-    assert not tally.design.counts_everybody
+    assert not counts_everyone(tally.design)
     counts, n = np.asarray(tally.counts), int(tally.n)
     realised, population = (warner.estimate(tally).interval(target=target) for target in ("realised", "population"))
     assert_array_equal(realised.low, population.low)
@@ -220,7 +221,7 @@ def test_the_realised_share_has_the_limits_of_the_population_where_a_level_is_co
     assert_allclose(realised.high, np.clip((high - q) / gain, 0, 1), atol=1e-9)
     # With one level everybody is counted, and the limits for these very people are narrower.
     alone = OpenDomain(epsilon=2, bits=4, step=4).closed([1, 2])
-    assert alone.counts_everybody
+    assert counts_everyone(alone)
     whole = warner.estimate(warner.Tally(alone, [500, 300], n=1500))
     one, other = (whole.interval(target=target) for target in ("realised", "population"))
     assert (one.high - one.low < other.high - other.low).all()

@@ -22,7 +22,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from warner import Tally, estimate, inv, simulate, tally
 from warner.designs import MECHANISMS, OPEN, Design, design_from_dict, design_from_json, load_design
 from warner.designs.draws import Compared
-from warner.designs.facts import LinearCombination
+from warner.designs.facts import LinearCombination, counts_everyone
 from warner.planning.mechanisms import decoding_steps
 
 LISTED: list[Any] = [mechanism for mechanism in OPEN.values() if issubclass(mechanism, Design)]
@@ -216,7 +216,7 @@ def test_answers_with_a_symmetry_are_alike_in_a_count_of_those_who_were_asked(de
         ones = sum((x for x, one in zip(table[held], count[:, answer], strict=True) if one), Fraction(0))
         assert (told, ones) == (asked, asked * (p if held == answer else q))
     if design.exhaustive:
-        assert design.counts_everybody == (asked == 1)
+        assert counts_everyone(design) == (asked == 1)
     assert symmetry.variance_of_absent == q * (1 - q) / (p - q) ** 2 / asked
 
 

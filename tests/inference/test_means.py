@@ -33,6 +33,7 @@ from warner import (
     tally,
 )
 from warner.designs import MECHANISMS, Design
+from warner.designs.facts import counts_everyone
 from warner.estimation import estimated
 from warner.inference.intervals import mirrored
 from warner.inference.means import quantile_places, values_of
@@ -127,7 +128,7 @@ def test_a_shift_or_stretch_of_the_numbers_shifts_or_stretches_everything(design
 def test_means_of_groups_average_to_the_whole(design: Design) -> None:
     if design.types is not None and not design.exclusive:
         return
-    if design.k == 2 and not design.counts_everybody:  # groups count by how many were asked
+    if design.k == 2 and not counts_everyone(design):  # groups count by how many were asked
         return
     halves = [some_reports(design, n) for n in (300, 100)]
     groups = Tally(design, [half.counts for half in halves], n=[300, 100], by=("g",), groups=(("a",), ("b",)))

@@ -182,7 +182,7 @@ def test_a_plan_for_a_closed_list_is_for_all_who_report() -> None:
     assert float(part) < 0.5
     planned: Any = plan(closed, people=65_000, share=0.1)
     counted = OpenDomain(epsilon=1, bits=16, step=16, field=words.field).closed([7, 8])
-    assert counted.counted_part == 1
+    assert counted.counted_fraction == 1
     alone: Any = plan(counted, people=int(65_000 * part), share=0.1)
     for name in ("half_width", "standard_error", "error", "smallest_share"):
         assert_allclose(getattr(planned, name), getattr(alone, name), rtol=1e-12)

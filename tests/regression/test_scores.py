@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from warner import Channel, CutoffResponse, RandomizedResponse, SquareWave, estimate, tally
 from warner.designs import MECHANISMS
-from warner.designs.facts import full_symmetry
+from warner.designs.facts import counts_everyone, full_symmetry
 from warner.regression.scores import column_scores, least_variance, lower_envelope, report_scores
 
 EXAMPLES: list[Any] = [
@@ -33,7 +33,7 @@ def numbers_of(design: Any) -> Any:
 @pytest.mark.parametrize("design", EXAMPLES)
 def test_the_mean_of_the_scores_is_the_unbiased_mean(design: Any) -> None:
     """Scores are what an estimate averages: under every mechanism, for any numbers."""
-    if design.k == 2 and not design.counts_everybody:
+    if design.k == 2 and not counts_everyone(design):
         pytest.skip("the mean of two answers is that of the people who were asked: a ratio, which no scores sum to")
     rng, values = np.random.default_rng(1), numbers_of(design)
     reports = design.draw(rng.integers(0, design.k, 40), rng.bytes)

@@ -116,9 +116,7 @@ def test_what_a_design_tells_in_javascript_is_its_law() -> None:
         assert ("chances" in facts) != ("held" in facts), design  # one of them
         if "chances" in facts:
             np.testing.assert_allclose(facts["chances"], design.as_channel().channel(), rtol=1e-14, atol=1e-16)
-        elif (
-            symmetry := full_symmetry(design)
-        ) is not None:  # there is no other law of all answers alike to compare with
+        elif (symmetry := full_symmetry(design)) is not None:  # no other facts of all answers alike to compare with
             np.testing.assert_allclose(facts["held"], [float(symmetry.p), symmetry.base], rtol=1e-14)
 
 

@@ -190,11 +190,6 @@ class BitFlips(FromOdds):
         return self.symmetry.base
 
     @property
-    def counts_everybody(self) -> bool:  # type: ignore[override]
-        """Whether each person is asked about all answers."""
-        return self.size == self.k
-
-    @property
     def support_size(self) -> int:
         """Each report is counted for each answer that it asks about: as a one or as a zero."""
         return self.size

@@ -352,13 +352,8 @@ class ClosedList(Symmetric):
     # Facts
 
     @property
-    def counts_everybody(self) -> bool:  # type: ignore[override]
-        """Whether all reports are of the last level: reports of others are not counted."""
-        return self.source.levels == 1
-
-    @property
-    def counted_part(self) -> float:  # type: ignore[override]
-        """The part of the people whose reports are of the last level."""
+    def counted_fraction(self) -> float:  # type: ignore[override]
+        """The fraction of the respondents whose reports are of the last level."""
         return self.source.weights[-1] / sum(self.source.weights)
 
     def probabilities(self, shares: Array) -> Array:

@@ -270,11 +270,8 @@ class Design(Device):
     parameters: ClassVar[tuple[str, ...]] = ()
     ordered: ClassVar[bool] = False  # whether answers are numbers, or in another order that estimates may use
     exhaustive: ClassVar[bool] = True  # whether the domain has every possible answer, so that shares sum to one
-    # Whether every report counts for or against every answer. If not, those who are counted are a random part of the
-    # people, so that a share among all of these shows as that of a population does: the exact law is not theirs.
-    counts_everybody: bool = True
     name: str = ""  # of a survey design
-    counted_part: float = 1.0  # of the people: whose reports are counted at all, and are the n of a tally
+    counted_fraction: float = 1.0  # of the respondents, whose reports are counted at all and are the n of a tally
     repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
     domain: Labels
 

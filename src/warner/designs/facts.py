@@ -407,6 +407,15 @@ def full_symmetry(design: Any) -> Symmetry | None:
     return None if symmetry is None or len(design.columns) != design.k else symmetry
 
 
+def counts_everyone(design: Any) -> bool:
+    """Whether every report counts for or against every answer.
+
+    If not, the respondents who are counted are a random part of all, so that a share among all respondents has the
+    sampling model of a population's: its exact distribution is not that of the realized share.
+    """
+    return bool(design.counted_fraction == 1 and (design.symmetry is None or design.symmetry.asked == 1))
+
+
 @dataclass(frozen=True)
 class ChannelOperator:
     r"""A channel as two products: how shares become probabilities of reports, and the adjoint of that.

@@ -43,7 +43,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from warner.designs.facts import CumulativeSets, Nested, SamplingModel, check_target, full_symmetry, sizes_of
+from warner.designs.facts import (
+    CumulativeSets,
+    Nested,
+    SamplingModel,
+    check_target,
+    counts_everyone,
+    full_symmetry,
+    sizes_of,
+)
 from warner.designs.labels import positions
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.anytime import anytime_interval, refuse_anytime
@@ -350,7 +358,7 @@ def law_of(tally: Collected, confidence: Confidence) -> Confidence:
     loosely: draws without replacement only lessen the chance. The interval holds for the realised share as well.
     """
     refuse_realised(tally, confidence.target)
-    if confidence.target == "population" or all(part.design.counts_everybody for part in tally.parts):
+    if confidence.target == "population" or all(counts_everyone(part.design) for part in tally.parts):
         return confidence
     return replace(confidence, target="population")
 

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.arrays import objects
-from warner.designs.facts import LinearCombination
+from warner.designs.facts import LinearCombination, counts_everyone
 from warner.designs.labels import all_labels
 from warner.designs.ordered import NEARLY
 from warner.inference.differences import student_error
@@ -206,7 +206,7 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[tu
             "many people a report stands for, and strata, clusters, sampled or replicates, which say how these vary"
         )
     part: Tally = tally.parts[0]
-    if not part.design.counts_everybody:
+    if not counts_everyone(part.design):
         raise ValueError("population must be given under a design that asks each person about some of the answers")
     x = None if values is None else values_of(tally.domain, values)
     sets = None if x is None else LinearCombination(x[np.newaxis])

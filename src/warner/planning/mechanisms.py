@@ -205,13 +205,13 @@ def variance_of_rare(design: Design) -> float:
 def variance_of_share(design: Design, share: Number) -> float:
     """Variance of the unbiased estimate of a share, for one report of a design whose answers are alike."""
     assert design.symmetry is not None
-    return float(design.symmetry.share_variance(exact("share", share))) / design.counted_part
+    return float(design.symmetry.share_variance(exact("share", share))) / design.counted_fraction
 
 
 def total_error(design: Design) -> float:
     """Total squared error of the unbiased shares, all equal, for one report of a design whose answers are alike."""
     assert design.symmetry is not None
-    return float(design.symmetry.total_variance(design.k)) / design.counted_part
+    return float(design.symmetry.total_variance(design.k)) / design.counted_fraction
 
 
 def decoding_steps(design: Design, n: float) -> float:

@@ -348,7 +348,7 @@ class Precision(PlannedSample):
         """The answers that the half-width may be for: one is enough where all are alike, or where there are two."""
         design, question = self.design, self.question
         if design.symmetry is not None:
-            return _alike(design.symmetry, question, design.counted_part)
+            return _alike(design.symmetry, question, design.counted_fraction)
         identified = self._vertices.identified
         if question.answer is not None and not identified[question.answer]:
             raise ValueError(
@@ -402,7 +402,7 @@ class Precision(PlannedSample):
             squares = total**2 / k  # of the uniform population, which is the worst
             if population is not None:
                 squares = float(np.square(alike.base + alike.gain * population).sum())
-            asked = n * self.design.counted_part * float(alike.asked)
+            asked = n * self.design.counted_fraction * float(alike.asked)
             return math.sqrt(max(total - squares, 0) / (k * asked)) / abs(alike.gain)
         errors = _unbiased_errors(self.design, self._populations, n)
         return float(np.sqrt(np.square(errors).mean(axis=-1)).max())

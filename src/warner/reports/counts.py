@@ -374,7 +374,7 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, design: CountLaw) -> 
         raise ValueError("n must be at least every count: no answer is supported by more reports than there are")
     # Under a symmetry, an answer has one column, or one for ones and one for zeros: then a report is in one at most.
     each = 1 if design.symmetry is None else len(design.columns) // design.k
-    together = counts.reshape(*total.shape, each, -1).sum(axis=-2)
+    together = counts.reshape(*total.shape, each, counts.shape[-1] // each).sum(axis=-2)
     if each > 1 and (together > (number + close)[..., np.newaxis]).any():
         raise ValueError(
             "n must be at least the ones and zeros of every answer together: nobody is asked about an answer twice"

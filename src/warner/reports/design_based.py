@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.designs.facts import Drawn, LinearCombination, memberships
+from warner.designs.facts import Drawn, LinearCombination, counts_everyone, memberships
 from warner.reports.linearization import CLUSTER, REPLICATE, STRATUM, ClusterSample, fewer_people, numbers_of_cells
 from warner.reports.replicates import ReplicateSample
 from warner.reports.samples import effective_number
@@ -103,7 +103,7 @@ def _of_randomization(
     question: LinearScores, counts: Counts, n: Array, histogram: Counts | None, shape: tuple[int, ...]
 ) -> Array:
     """Return the variance of the randomization given the true answers, 0 where reports do not determine a share."""
-    if not question.design.counts_everybody:
+    if not counts_everyone(question.design):
         return np.zeros(shape)
     given = question.readout(counts, n, histogram, target="realised")
     return np.nan_to_num(np.broadcast_to(given.squared_errors("realised"), shape), posinf=0.0)
@@ -211,7 +211,7 @@ class LinearScores(NamedTuple):
         """Give the part of all people that each share is read from, of shape (sets,): those who were asked about it."""
         found = self.readout(counts, n)
         asked = np.broadcast_to(found.trials, found.count.shape).sum(axis=0) / max(float(np.sum(n)), 1e-300)
-        return np.asarray(self.design.counted_part * np.minimum(asked, 1.0))
+        return np.asarray(self.design.counted_fraction * np.minimum(asked, 1.0))
 
     def squared_sums(self, counts: Counts, sums: Array, exact: Any) -> Array:
         """Give the sums of squared scores: scores of 0 and 1 are their own squares; NaN where counts do not tell."""
@@ -245,7 +245,7 @@ class LinearScores(NamedTuple):
         for one in asked:
             found = one.readout(counts, n)
             held = (found.count - found.base * found.trials) / found.gain
-            part = one.counted_parts(counts, n) / self.design.counted_part if self.minus is not None else 1.0
+            part = one.counted_parts(counts, n) / self.design.counted_fraction if self.minus is not None else 1.0
             total = total + held / np.where(part > 0, part, 1.0)
         return np.asarray(total)
 
