@@ -38,14 +38,14 @@ def climbing() -> Iterator[Line]:
 def made_up(design: Design, n: int, s: float) -> tuple[Blocks, NDArray[np.float64]]:
     """Draw reports of n people with Zipf's shares: as a block, and what inv_p says of them."""
     rng, truth = np.random.default_rng(1), simulate.zipf(design.k, s)
-    if design.sufficient == "histogram":
-        operator = design.likelihood()
+    if design.law.sufficient == "histogram":
+        operator = design.law.likelihood()
         expected = operator.forward(truth)
         amounts = rng.multinomial(n, expected / expected.sum())
-        sums = design.count(np.arange(len(amounts)), amounts)
+        sums = design.law.count(np.arange(len(amounts)), amounts)
     else:
         reports = design.draw(rng.choice(design.k, p=truth, size=n), rng.bytes)
-        operator, amounts, sums = design.likelihood(reports), np.ones(n, dtype=np.int64), design.count(reports)
+        operator, amounts, sums = design.law.likelihood(reports), np.ones(n, dtype=np.int64), design.law.count(reports)
     return Blocks([(operator, amounts)]), inv_p(sums.counts, design, n=sums.n)
 
 
@@ -56,7 +56,7 @@ def passes() -> Iterator[Line]:
             for n in (10**4, 10**5, 10**6):
                 for epsilon in (0.5, 1, 2, 4):
                     design = made(k, epsilon=epsilon)
-                    if design.sufficient is None and n * k > MOST_CELLS:
+                    if design.law.sufficient is None and n * k > MOST_CELLS:
                         continue
                     for s in (0.01, 1.3, 2.5):
                         reports, start = made_up(design, n, s)
@@ -106,7 +106,7 @@ def many_answers() -> Line:
     design = ProjectiveGeometry(797_161, epsilon=1)
     reports, start = made_up(design, 10**7, 1.3)
     ((_, kinds),) = reports.blocks
-    work, types = "mle of PGR, K = 797,161, N = 10^7", design.types
+    work, types = "mle of PGR, K = 797,161, N = 10^7", design.law.types
     assert types is not None
     return slower(
         work,

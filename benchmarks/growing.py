@@ -76,7 +76,7 @@ def medians() -> Iterator[Line]:
     yield growth(work, sizes, [result.median for result in results])
     k, result = sizes[2], results[2]
     design, counts = designs[2]
-    adjoint = design.likelihood().adjoint
+    adjoint = design.law.likelihood().adjoint
 
     def products() -> None:
         for _ in range(10):
@@ -108,7 +108,7 @@ def sets_of_closed_lists() -> Iterator[Line]:
     for size in sizes:
         values = list(dict.fromkeys([*range(size // 2), *rng.integers(2**32, size=size).tolist()]))[:size]
         closed = design.closed(values)
-        counts = rng.binomial(20_000, closed.probabilities(np.full(size, 0.5 / size)))
+        counts = rng.binomial(20_000, closed.law.probabilities(np.full(size, 0.5 / size)))
         result = estimate(Tally(closed, counts, n=20_000.0), method="inv")
         work.append(lambda result=result, values=values: result.interval(values))
     yield growth("interval of a set of a closed list", sizes, work)

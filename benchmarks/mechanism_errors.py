@@ -74,7 +74,7 @@ def surveyed(design: Design, truth: Array, n: int, rng: np.random.Generator) -> 
     """Randomize the answers of n respondents one by one, and count their reports."""
     people = np.repeat(np.arange(design.k), rng.multinomial(n, truth))
     reports = design.draw(people, rng.bytes)
-    counts, number, histogram = design.count(reports)
+    counts, number, histogram = design.law.count(reports)
     return Tally(design, counts, n=number, histogram=histogram, kept=StoredReports.in_memory(ReportBlock(reports)))
 
 

@@ -23,7 +23,7 @@ def numeric() -> Iterator[Line]:
     x = (np.arange(wave.k) + 0.5) / wave.k
     shares = x**4 * (1 - x) / (x**4 * (1 - x)).sum()
     counts = wave.simulate(shares, 10**6, rng=rng)
-    operator = wave.likelihood()
+    operator = wave.law.likelihood()
 
     def products() -> None:
         for _ in range(50):  # of two each

@@ -49,7 +49,7 @@ def made_up(n: int, columns: int, k: int) -> tuple[Observations, NDArray[np.int6
     shares = family.shares(0.3 * rng.standard_normal((k - 1, columns)) @ x.T).T
     answers = (rng.random(n)[:, np.newaxis] > shares.cumsum(axis=1)[:, :-1]).sum(axis=1)
     design = RandomizedResponse(k, truth="3/4")
-    table = design.likelihood().matrix
+    table = design.law.likelihood().matrix
     assert table is not None
     matrix = table()
     reports = design.draw(answers, rng.bytes)

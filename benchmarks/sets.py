@@ -58,7 +58,7 @@ def counting_sets() -> Iterator[Line]:
         lambda: tally(flips, FLIPS, codes=True),
     )
     some = reports[: n // 10]
-    operator, shares = design.likelihood(some), rng.dirichlet(np.ones(K))
+    operator, shares = design.law.likelihood(some), rng.dirichlet(np.ones(K))
     yield slower(
         f"likelihood of 10^5 rows of bits, and its slopes, K = {K:,}",
         "np.unpackbits of them",

@@ -128,8 +128,8 @@ class Contest:
         if self.own is not None:
             return {self.own.name: self.own.shares(counts, design, self.n)}
         names = [name for name in self.estimators if name in METHODS]
-        names = [name for name in names if METHODS[name].applies(to_likelihood=design.exclusive)]
-        n = None if design.exclusive else np.full(self.seeds, self.n)
+        names = [name for name in names if METHODS[name].applies(to_likelihood=design.law.exclusive)]
+        n = None if design.law.exclusive else np.full(self.seeds, self.n)
         found = estimates(counts, design, names, n=n)
         if PREDICTED in self.estimators:
             chosen = [choice(row, design, n=self.n).method for row in counts]

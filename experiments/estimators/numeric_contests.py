@@ -126,7 +126,7 @@ class NumericContest:
             histograms = hierarchical_reports(people, self.epsilon, rng=rng)
             found = {
                 **estimates(counts, design, (SMOOTHED, MOST_LIKELY)),
-                EMS: em_smoothed(counts, design.likelihood()),
+                EMS: em_smoothed(counts, design.law.likelihood()),
                 HIERARCHY: nearest_hierarchy(histograms, k),
             }
             for name, shares in found.items():

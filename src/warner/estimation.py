@@ -791,7 +791,7 @@ class Estimate(TableResult):
     def _doubts(self) -> list[str]:
         rows = np.atleast_2d(self.shares)
         silent = (rows == rows[:, :1]).all(axis=-1)  # because people are alike, or because no support exceeds the noise
-        symmetric = all(full_symmetry(part.design) is not None for part in self.tally.parts)
+        symmetric = all(full_symmetry(part.design.law) is not None for part in self.tally.parts)
         silent &= (
             symmetric and silent.any() and fitted(self.tally, UNBIASED)[0].max(axis=-1) < SQUARED_ERROR_ROUNDING**0.5
         )

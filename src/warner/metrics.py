@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import rel_entr, xlogy
 
 from warner.arrays import SMALLEST
-from warner.designs.contract import SUM_TOLERANCE
 from warner.designs.facts import full_symmetry
+from warner.designs.law import SUM_TOLERANCE
 from warner.reports.counts import multinomial
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ def log_likelihood_per_report(shares: Array, counts: Counts, n: Counts, design: 
 
 def _expected(shares: Array, design: Design | ChannelOperator) -> Array:
     """Give the probability of each report: in two steps where all answers share p and q, else by the channel."""
-    if (symmetry := full_symmetry(design)) is None:
-        return design.likelihood().forward(shares)
+    if (symmetry := full_symmetry(design.law)) is None:
+        return design.law.likelihood().forward(shares)
     expected = symmetry.gain * shares
     expected += symmetry.base
     return expected

@@ -117,7 +117,7 @@ def reports_of_people(
     >>> reports_of_people([5, 3, 2], RandomizedResponse(3, odds=(1, 0)), rng=np.random.default_rng(1))
     array([5, 3, 2])
     """
-    return design.simulate_people(true_counts, rng=rng, size=size)
+    return design.law.simulate_people(true_counts, rng=rng, size=size)
 
 
 def seeded_by(counts: ArrayLike) -> np.random.Generator:

@@ -163,7 +163,7 @@ def test_a_number_correlates_as_by_the_formula() -> None:
         ("copied", "age", ("yes",)),
     ]
     kept = [place for place, value in enumerate(table["cheated"]) if value is not None]
-    z = DICE.linear.weights()[[DICE.outputs.index(table["cheated"][place]) for place in kept], 0]
+    z = DICE.law.linear.weights()[[DICE.outputs.index(table["cheated"][place]) for place in kept], 0]
     y = np.array([table["age"][place] for place in kept])
     pi = z.mean()
     value = np.mean((z - pi) * (y - y.mean())) / (math.sqrt(pi * (1 - pi)) * y.std())
@@ -562,7 +562,7 @@ def test_correlations_of_rare_answers_and_near_one_are_covered_by_enumeration(tr
     n = 20
     tables = np.array([(a, b, c, n - a - b - c) for a, b, c in product(range(n + 1), repeat=3) if a + b + c <= n])
     design = RandomizedResponse(["yes", "no"], odds=(1, 0) if truthful == 1 else (9, 1))
-    indicators = design.linear.weights()[:, 0]
+    indicators = design.law.linear.weights()[:, 0]
     first, second = Scores(np.repeat(indicators, 2)), Scores(np.tile(indicators, 2))
     told = [correlation(("q", "r"), ("yes", "yes"), first, second, row, row, 0.95, 0.5) for row in tables.astype(float)]
     low, high = (np.array([getattr(each, name) for each in told]) for name in ("low", "high"))

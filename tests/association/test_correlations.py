@@ -133,7 +133,7 @@ def test_a_randomized_number_explains_an_outcome_per_unit() -> None:
     assert json.loads(fit.to_json())["values"] == {"x": list(range(11))}
     many = people(20_000, 7)
     rng = np.random.default_rng(8)
-    many["x"] = np.array(NUMBERS.columns)[NUMBERS.draw(many["x"], rng.bytes)]
+    many["x"] = np.array(NUMBERS.law.columns)[NUMBERS.draw(many["x"], rng.bytes)]
     fit = explain("y ~ x", many, {"x": NUMBERS}, values={"x": "numbers"})
     # Five standard errors: a false alarm has a probability of 6e-7.
     assert abs(fit.coefficients[1] - 0.5) < 5 * fit.errors[1] < 0.1

@@ -142,7 +142,7 @@ def test_an_honest_client_is_seen_to_spend_most_of_what_it_claims() -> None:
 def test_support_in_a_large_geometry_is_told_apart_whatever_the_rounding() -> None:
     # Likelihoods come from fast transforms: those of two answers that are both supported differ in the last digits.
     design = ProjectiveGeometry(1000, epsilon=1)
-    first, second = design.supports(np.arange(len(design.types or ())))[:, [3, 800]].T
+    first, second = design.supports(np.arange(len(design.law.types or ())))[:, [3, 800]].T
     comparison = statistics_of(design, np.array([3, 800]), [])[1]
     counts = comparison.count(np.arange(len(first)))
     assert counts.tolist() == [(first & ~second).sum(), (second & ~first).sum()]
@@ -227,7 +227,7 @@ def test_square_waves_that_never_or_always_leave_the_window_spend_without_limit(
     def faulty(answers: list[int]) -> Any:
         truth = np.array(answers)
         near = truth + rng.integers(window, size=truth.size)
-        far = rng.integers(len(design.columns) - window, size=truth.size)
+        far = rng.integers(len(design.law.columns) - window, size=truth.size)
         places = np.where(rng.random(truth.size) < inside, near, far + (far >= truth) * window)
         return (places - design.width).tolist()
 

@@ -31,7 +31,9 @@ def folder(tmp_path: Path) -> Path:
     DICE.save(tmp_path / "dice.json")
     OFTEN.save(tmp_path / "often.json")
     rng = np.random.default_rng(1)
-    columns = [np.array(design.columns)[rng.integers(len(design.columns), size=300)] for design in DESIGNS.values()]
+    columns = [
+        np.array(design.law.columns)[rng.integers(len(design.law.columns), size=300)] for design in DESIGNS.values()
+    ]
     rows = [",".join([*row, str(20 + i % 40), str(1 + i % 2)]) for i, row in enumerate(zip(*columns, strict=True))]
     rows[7] = rows[7].replace(rows[7].split(",")[0], "", 1)
     (tmp_path / "answers.csv").write_text("\n".join([f"{','.join(DESIGNS)},age,weight", *rows]) + "\n")

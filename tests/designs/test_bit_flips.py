@@ -59,7 +59,7 @@ def test_likelihoods_have_three_levels(k: int, size: int) -> None:
     largest = max(max(row) / min(row) for row in law.values())
     assert largest == Fraction(*reversed(design.ratio)) == (Fraction(s, t) if size == 1 else Fraction(s, t) ** 2)
     reports = np.array([packed(*report, k) for report in law])
-    told = design.likelihood(reports).forward(np.eye(k))
+    told = design.law.likelihood(reports).forward(np.eye(k))
     exact = np.array(list(law.values()), dtype=float).T
     assert_allclose(told / told.sum(axis=0), exact / exact.sum(axis=0), rtol=1e-12)
 
@@ -161,7 +161,7 @@ def test_one_bit_is_a_channel_whose_counts_have_a_likelihood() -> None:
     counts = [30, 20, 8, 20, 22, 20]
     found = estimate(Tally(design, counts))
     assert found.method == "mle"
-    matrix = design.likelihood().matrix
+    matrix = design.law.likelihood().matrix
     assert matrix is not None
     oracle = warner.channel_mle(counts, ChannelOperator.of_matrix(matrix()))
     assert_allclose(found.shares, oracle.shares, atol=1e-9)
@@ -236,7 +236,7 @@ def partly() -> list[Tally]:
 
 @pytest.mark.parametrize("given", partly(), ids=repr)
 def test_where_a_part_of_the_people_is_counted_the_law_is_that_of_a_population(given: Tally) -> None:
-    assert not counts_everyone(given.design)
+    assert not counts_everyone(given.design.law)
     whole, these = (limits(given, Confidence(target=target)) for target in ("population", "realised"))
     assert these.methods == whole.methods == ("clopper_pearson",)
     assert_array_equal(these.low, whole.low)
@@ -251,7 +251,7 @@ def test_where_a_part_of_the_people_is_counted_the_law_is_that_of_a_population(g
 
 def test_where_everybody_is_counted_the_exact_law_is_used() -> None:
     everybody = Tally(BitFlips(3, odds=(3, 1), size=3), [30, 20, 10, 30, 40, 50], n=60)
-    assert counts_everyone(everybody.design)
+    assert counts_everyone(everybody.design.law)
     assert limits(everybody, Confidence(target="realised")).methods == ("exact",)
 
 
@@ -279,7 +279,7 @@ def test_pools_average_by_how_many_were_asked() -> None:
     # Each by its number of reports over its variance if all answers are equally common: mu (1 - mu) / gain^2 / asked
     weights = []
     for part in (one, two):
-        p, q, asked = part.design.symmetry[:3]  # type: ignore[index]
+        p, q, asked = part.design.law.symmetry[:3]  # type: ignore[index]
         mu = q + (p - q) / 3
         weights.append(float(part.n * asked * (p - q) ** 2 / (mu * (1 - mu))))
     assert_allclose(found.shares, np.average(shares, axis=0, weights=weights), rtol=1e-12)
@@ -319,7 +319,7 @@ def test_what_fakes_can_do_is_bounded_if_as_many_are_asked_as_expected() -> None
     moved[0] += fakes  # who all claim to be asked about a, and about d
     moved[7] += fakes
     before, after = inv(honest, DESIGN, n=n), inv(moved, DESIGN, n=n + fakes)
-    assert abs(after - before).max() <= fakes / (n + fakes) * DESIGN.linear.influence()
+    assert abs(after - before).max() <= fakes / (n + fakes) * DESIGN.law.linear.influence()
 
 
 def test_nobody_is_asked_about_an_answer_twice() -> None:
@@ -348,7 +348,7 @@ def test_weights_of_few_people_leave_no_zeros_where_all_bits_are_ones() -> None:
     design, rng = BitFlips(4, size=2, epsilon=2), np.random.default_rng(0)
     reports, group = design.draw(rng.integers(0, 4, 240), rng.bytes), np.repeat(np.arange(24), 10)
     weights = rng.gamma(2, 1, 240)
-    zeros = design.count(reports, weights, group=group, groups=24).counts[:, 4:]
+    zeros = design.law.count(reports, weights, group=group, groups=24).counts[:, 4:]
     asked, ones = (np.unpackbits(half, axis=1)[:, :4] for half in np.hsplit(reports, 2))
     expected = np.zeros((24, 4))
     np.add.at(expected, group, weights[:, np.newaxis] * (asked * (1 - ones)))

@@ -78,7 +78,7 @@ def test_products_are_those_with_zeros_and_ones(number: int, width: int) -> None
 def test_the_operator_of_reports_is_the_table_of_their_likelihoods(design: UnaryEncoding | SubsetSelection) -> None:
     rng = np.random.default_rng(1)
     reports = design.draw(rng.integers(0, 11, 50), rng.bytes)
-    told, (a, b) = design.likelihood(reports), design.odds
+    told, (a, b) = design.law.likelihood(reports), design.odds
     table = np.where(design.supports(reports).T, 1, b / a)
     assert told.matrix is not None
     assert told.squares is not None
@@ -97,17 +97,17 @@ def test_whole_amounts_are_exact_and_weights_are_added_up(design: UnaryEncoding 
     reports = design.draw(rng.integers(0, 11, 300), rng.bytes)
     support = design.supports(reports).astype(np.int64)
     amounts = rng.integers(0, 2**50, 300)  # doubles could not add these up
-    counts, n, _ = design.count(reports, amounts)
+    counts, n, _ = design.law.count(reports, amounts)
     assert counts.tolist() == [sum(amounts[support[:, place] == 1].tolist()) for place in range(11)]
     assert n == sum(amounts.tolist())
     weights, group = rng.random(300), rng.integers(0, 40, 300) * 2
-    counts, n, kinds = design.count(reports, weights, group=group, groups=80)
+    counts, n, kinds = design.law.count(reports, weights, group=group, groups=80)
     member = group[:, np.newaxis] == np.arange(80)
     assert_allclose(counts, (member * weights[:, np.newaxis]).T @ support, rtol=1e-12, atol=1e-15)
     assert_allclose(n, member.T @ weights, rtol=1e-12)
-    assert (kinds is None) == (design.types is None)
+    assert (kinds is None) == (design.law.types is None)
     assert kinds is None or np.allclose(kinds.sum(axis=1), n)
-    for empty in (design.count(reports[:0]), design.count(reports[:0], amounts[:0])):
+    for empty in (design.law.count(reports[:0]), design.law.count(reports[:0], amounts[:0])):
         assert empty.counts.tolist() == [0] * 11
         assert empty.n == 0
 

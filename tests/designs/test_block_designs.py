@@ -184,7 +184,7 @@ def test_estimates_are_those_of_the_reference(design: BlockDesign, name: str) ->
     for estimator in (inv, inv_n, inv_p):
         shares = estimator(counted.counts, design, n=counted.n)
         assert shares.tolist() == [float(Fraction(share)) for share in case[estimator.__name__]]
-    fitted = channel_mle(counted.histogram, design.likelihood(), gap=1e-10)
+    fitted = channel_mle(counted.histogram, design.law.likelihood(), gap=1e-10)
     assert_allclose(fitted.shares, [float(share) for share in case["mle"]], atol=1e-5)
 
 
@@ -197,9 +197,9 @@ def test_in_the_least_dimension_it_is_randomized_response(design: BlockDesign) -
     response = RandomizedResponse(design.k, odds=(7, 2))
     assert design.symmetry.whole == response.symmetry.whole
     assert design.symmetry.both == design.symmetry.neither == 0
-    assert design.exclusive
-    assert design.sufficient == "counts"
-    assert design.types is None
+    assert design.law.exclusive
+    assert design.law.sufficient == "counts"
+    assert design.law.types is None
     assert design.draws == response.draws
     reports = np.random.default_rng(2).integers(design.k, size=500)
     # Each report names one answer: the counts are those of the answers that are named.
@@ -209,7 +209,7 @@ def test_in_the_least_dimension_it_is_randomized_response(design: BlockDesign) -
     assert (
         inv_p(tally(reports, design).counts, design).tolist() == inv_p(tally(named, response).counts, response).tolist()
     )
-    assert_allclose(design.likelihood().matrix(), response.likelihood().matrix())  # type: ignore[misc]
+    assert_allclose(design.law.likelihood().matrix(), response.law.likelihood().matrix())  # type: ignore[misc]
 
 
 def test_hadamard_response_is_projective_geometry_with_a_report_that_says_nothing() -> None:
@@ -273,7 +273,7 @@ def test_the_average_law_of_pairs_is_that_of_all_points(design: BlockDesign) -> 
 @every_small_design
 def test_the_most_answers_that_a_report_supports_are_those_of_the_largest_block(design: BlockDesign) -> None:
     sizes = design.supports(np.arange(design.blocks.number)).sum(axis=1)
-    assert design.linear.reach() == sizes.max()
+    assert design.law.linear.reach() == sizes.max()
     assert design.support_size in {None, sizes.max()}
     assert (design.support_size is None) == (sizes.min() < sizes.max())
 
@@ -282,8 +282,8 @@ def test_the_most_answers_that_a_report_supports_are_those_of_the_largest_block(
 def test_a_small_design_is_a_channel(design: BlockDesign) -> None:
     channel = design.as_channel()
     assert channel.epsilon == design.epsilon
-    if not design.exclusive:
-        assert_allclose(channel.likelihood().matrix(), design.likelihood().matrix(), atol=1e-15)  # type: ignore[misc]
+    if not design.law.exclusive:
+        assert_allclose(channel.law.likelihood().matrix(), design.law.likelihood().matrix(), atol=1e-15)  # type: ignore[misc]
 
 
 def test_affine_functions_agree_with_the_formula() -> None:
@@ -313,12 +313,12 @@ def test_affine_functions_agree_with_the_formula() -> None:
 def test_many_answers_are_decoded_exactly(design: BlockDesign) -> None:
     rng = np.random.default_rng(5)
     reports = design.draw(rng.integers(design.k, size=100), rng.bytes)
-    counts, n, histogram = design.count(reports)
+    counts, n, histogram = design.law.count(reports)
     assert_array_equal(counts, design.supports(reports).sum(axis=0))
     assert n == 100
     assert histogram is not None
     assert histogram.sum() == 100
-    weighted = design.count(reports, np.linspace(0, 1, 100)).counts
+    weighted = design.law.count(reports, np.linspace(0, 1, 100)).counts
     assert_allclose(weighted, np.linspace(0, 1, 100) @ design.supports(reports), atol=1e-9)
 
 
@@ -331,7 +331,7 @@ def test_simulated_reports_follow_their_law_both_one_by_one_and_together(mechani
     rng = np.random.default_rng(6)
     histogram = design.simulate_reports_of_people(people, rng=rng)
     assert histogram.sum() == people.sum()
-    probabilities = (design.likelihood().forward(people / people.sum())) * people.sum()
+    probabilities = (design.law.likelihood().forward(people / people.sum())) * people.sum()
     # Pearson's statistic has mean at most R - 1 and a variance near 2 R; five standard deviations above.
     number = design.blocks.number
     assert ((histogram - probabilities) ** 2 / probabilities).sum() < number + 5 * math.sqrt(2 * number)
@@ -346,32 +346,32 @@ def test_simulated_reports_follow_their_law_both_one_by_one_and_together(mechani
 
 def test_hash_functions_are_drawn_whatever_the_answer() -> None:
     design = LocalHashing(9, odds=(3, 1), field=3)
-    assert design.types is not None
-    ancillary = design.types.ancillary()
+    assert design.law.types is not None
+    ancillary = design.law.types.ancillary()
     assert ancillary is not None
     assert not ancillary.ordered
-    channel = design.likelihood().matrix()  # type: ignore[misc]
+    channel = design.law.likelihood().matrix()  # type: ignore[misc]
     for row in channel:
         assert_allclose(np.bincount(ancillary.classes, weights=row), ancillary.law)
     for other in (LocalHashing(3, odds=(3, 1), field=3), ProjectiveGeometry(9, epsilon=1)):
-        assert other.types is None or other.types.ancillary() is None
+        assert other.law.types is None or other.law.types.ancillary() is None
 
 
 def test_the_variance_of_very_many_sets_is_the_average_one(monkeypatch: pytest.MonkeyPatch) -> None:
     design = ProjectiveGeometry(13, odds=(3, 1), field=3)
     histogram = np.arange(1, 14)[np.newaxis]
-    assert design.types is not None
-    counts, n = design.types.support(histogram), histogram.sum(axis=-1, keepdims=True)
+    assert design.law.types is not None
+    counts, n = design.law.types.support(histogram), histogram.sum(axis=-1, keepdims=True)
     sets = [[0, 1], [2, 5, 7]]
-    plain = design.readout(counts, n, sets)
-    exact = design.readout(counts, n, sets, histogram=histogram)
+    plain = design.law.readout(counts, n, sets)
+    exact = design.law.readout(counts, n, sets, histogram=histogram)
     assert not np.allclose(plain.error, exact.error)  # type: ignore[arg-type]
     monkeypatch.setattr("warner.designs.block_designs.MOST_SET_REPORTS", 10)
-    assert_allclose(design.readout(counts, n, sets, histogram=histogram).error, plain.error)  # type: ignore[arg-type]
+    assert_allclose(design.law.readout(counts, n, sets, histogram=histogram).error, plain.error)  # type: ignore[arg-type]
     # Some sets at a time is the same as all at once.
     monkeypatch.setattr("warner.designs.block_designs.MOST_SET_REPORTS", 10**6)
     monkeypatch.setattr("warner.designs.block_designs.SET_REPORTS_AT_ONCE", 1)
-    assert_allclose(design.readout(counts, n, sets, histogram=histogram).error, exact.error)  # type: ignore[arg-type]
+    assert_allclose(design.law.readout(counts, n, sets, histogram=histogram).error, exact.error)  # type: ignore[arg-type]
 
 
 # Bad input
@@ -457,7 +457,7 @@ def test_words_say_what_a_report_stands_for() -> None:
 @pytest.mark.parametrize("mechanism", [LocalHashing, ProjectiveGeometry, HadamardResponse])
 def test_weights_that_no_double_holds_leave_no_support_none(mechanism: Any) -> None:
     design = mechanism(100, epsilon=2)
-    reports = np.array([0, 5, 77 % len(design.types)])
+    reports = np.array([0, 5, 77 % len(design.law.types)])
     weights = np.array([1.2, 0.7, 1.9])
     counted = tally(reports, design, weights=weights)
     support = design.supports(reports)

@@ -207,7 +207,7 @@ def binomial_by_definition(design: Channel, members: list[int]) -> Any:
 
 def sampling_model(design: Channel, counts: Any, sets: Any, **options: Any) -> Any:
     rows = np.atleast_2d(counts)
-    return design.readout(rows, rows.sum(axis=1, keepdims=True).astype(float), sets, **options)
+    return design.law.readout(rows, rows.sum(axis=1, keepdims=True).astype(float), sets, **options)
 
 
 @given(channels(4, 5, 4), st.data())
@@ -215,7 +215,7 @@ def test_a_count_is_read_where_it_is_binomial_and_tells_about_as_much(design: Ch
     singles = [[i] for i in range(design.k)]
     several = data.draw(st.lists(st.integers(0, design.k - 1), min_size=1, max_size=design.k, unique=True))
     counts = np.arange(1, len(design.outputs) + 1)
-    matrix, inverse = design.channel(), design.linear.weights()
+    matrix, inverse = design.channel(), design.law.linear.weights()
     expected = matrix.mean(axis=0)
     for sets, chosen in ((None, singles), ([*singles, several], [*singles, several])):
         read = sampling_model(design, counts, sets)
@@ -343,7 +343,7 @@ def test_one_loader_tells_designs_apart(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.json"
         design.save(path)
         assert load_design(path) == design
-        counted = Tally(design, np.arange(1, len(design.columns) + 1))
+        counted = Tally(design, np.arange(1, len(design.law.columns) + 1))
         assert Tally.from_json(counted.to_json()) == counted
     (tmp_path / "x.json").write_text("{")
     with pytest.raises(ValueError, match=r"x\.json: a design must be JSON"):

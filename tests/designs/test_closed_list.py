@@ -72,9 +72,9 @@ def test_the_standard_error_of_a_set_is_that_of_simulated_surveys() -> None:
     shares = []
     for _ in range(400):
         held = words[rng.choice(3, p=[0.3, 0.2, 0.5], size=500)]
-        counts = design.count(WORDS.draw_last(WORDS.values.encoded(held).blocks, rng.bytes)).counts
-        shares.append(design.readout(counts[np.newaxis], np.array([[500.0]]), [[0, 1]]).share()[0, 0])
-    told = design.readout(counts[np.newaxis], np.array([[500.0]]), [[0, 1]]).error
+        counts = design.law.count(WORDS.draw_last(WORDS.values.encoded(held).blocks, rng.bytes)).counts
+        shares.append(design.law.readout(counts[np.newaxis], np.array([[500.0]]), [[0, 1]]).share()[0, 0])
+    told = design.law.readout(counts[np.newaxis], np.array([[500.0]]), [[0, 1]]).error
     assert told is not None
     assert_allclose(np.mean(shares), 0.5, atol=5 * np.std(shares) / 20)
     assert_allclose(told[0, 0], np.std(shares), rtol=0.25)
@@ -209,7 +209,7 @@ def test_a_check_speaks_of_estimators_that_there_are() -> None:
 
 def test_the_realised_share_has_the_limits_of_the_population_where_a_level_is_counted() -> None:
     tally, design = survey(4000).closed(["one", "two", "never"]), WORDS.closed(["one", "two", "never"])
-    assert not counts_everyone(tally.design)
+    assert not counts_everyone(tally.design.law)
     counts, n = np.asarray(tally.counts), int(tally.n)
     realised, population = (warner.estimate(tally).interval(target=target) for target in ("realised", "population"))
     assert_array_equal(realised.low, population.low)
@@ -221,7 +221,7 @@ def test_the_realised_share_has_the_limits_of_the_population_where_a_level_is_co
     assert_allclose(realised.high, np.clip((high - q) / gain, 0, 1), atol=1e-9)
     # With one level everybody is counted, and the limits for these very people are narrower.
     alone = OpenDomain(epsilon=2, bits=4, step=4).closed([1, 2])
-    assert counts_everyone(alone)
+    assert counts_everyone(alone.law)
     whole = warner.estimate(warner.Tally(alone, [500, 300], n=1500))
     one, other = (whole.interval(target=target) for target in ("realised", "population"))
     assert (one.high - one.low < other.high - other.low).all()
@@ -231,6 +231,6 @@ def test_simulated_people_may_hold_other_answers() -> None:
     # 400 surveys of 500 people: means within 5 standard errors; a false alarm has a probability below 1e-5.
     closed = WORDS.closed(["one", "two", "never"])
     counts = closed.simulate(np.array([0.3, 0.1, 0.0]), 500, rng=np.random.default_rng(3), size=400)
-    expected = closed.probabilities(np.array([0.3, 0.1, 0.0]))
+    expected = closed.law.probabilities(np.array([0.3, 0.1, 0.0]))
     error = np.sqrt(expected * (1 - expected) / 500 / 400)
     assert (np.abs(counts.mean(axis=0) / 500 - expected) < 5 * error).all()

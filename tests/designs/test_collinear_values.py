@@ -69,8 +69,8 @@ def told(
     """Return the variance of one report's weighted support that a readout of very many people tells."""
     n = 1e12
     shares = np.array([float(people.get(value, Fraction(0))) for value in map(int, closed.domain)])
-    counts = n * closed.probabilities(shares)[np.newaxis]
-    error = closed.readout(counts, np.array([[n]]), sets, minus=minus, target=target).error
+    counts = n * closed.law.probabilities(shares)[np.newaxis]
+    error = closed.law.readout(counts, np.array([[n]]), sets, minus=minus, target=target).error
     assert error is not None
     return np.asarray(error[0] ** 2 * n * closed.symmetry.gain**2)
 

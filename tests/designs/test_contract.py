@@ -77,7 +77,7 @@ def law(design: Design) -> tuple[np.ndarray[Any, Any], list[list[Fraction]]]:
 def supports(design: Design) -> np.ndarray[Any, Any]:
     """Return what each possible report adds to the counts."""
     reports, _ = law(design)
-    return np.array([design.count(reports[[place]]).counts for place in range(len(reports))])
+    return np.array([design.law.count(reports[[place]]).counts for place in range(len(reports))])
 
 
 def exact_law_of_columns(design: Design) -> list[list[Fraction]]:
@@ -93,12 +93,12 @@ def exact_law_of_columns(design: Design) -> list[list[Fraction]]:
 def exact_law_of_kinds(design: Design) -> list[list[Fraction]]:
     """Return the exact probability of each kind of report, after each answer."""
     reports, table = law(design)
-    kinds = [design.count(reports[[place]]).histogram.argmax() for place in range(len(reports))]  # type: ignore[union-attr]
-    assert design.types is not None
+    kinds = [design.law.count(reports[[place]]).histogram.argmax() for place in range(len(reports))]  # type: ignore[union-attr]
+    assert design.law.types is not None
     return [
         [
             sum((p for p, kind in zip(row, kinds, strict=True) if kind == j), Fraction(0))
-            for j in range(len(design.types))
+            for j in range(len(design.law.types))
         ]
         for row in table
     ]
@@ -132,7 +132,7 @@ def test_one_answer_by_itself_is_drawn_as_it_is_among_others(design: Design) -> 
 @every_design
 def test_draws_follow_the_likelihood_that_the_design_tells(design: Design) -> None:
     reports, table = law(design)
-    told = design.likelihood(reports)
+    told = design.law.likelihood(reports)
     assert told.shape == (design.k, len(reports))
     likelihood = np.array([told.forward(vertex) for vertex in np.eye(design.k)])
     drawn = np.array(table, dtype=float)
@@ -146,14 +146,14 @@ def test_draws_follow_the_likelihood_that_the_design_tells(design: Design) -> No
 
 @every_design
 def test_the_operator_of_the_columns_is_their_law(design: Design) -> None:
-    if design.sufficient is None:
+    if design.law.sufficient is None:
         with pytest.raises(ValueError, match="give the reports themselves"):
-            design.likelihood()
+            design.law.likelihood()
         return
-    assert design.exclusive == (design.sufficient == "counts")
-    law_of = exact_law_of_columns if design.exclusive else exact_law_of_kinds
+    assert design.law.exclusive == (design.law.sufficient == "counts")
+    law_of = exact_law_of_columns if design.law.exclusive else exact_law_of_kinds
     exact = np.array(law_of(design), dtype=float)
-    told = design.likelihood()
+    told = design.law.likelihood()
     assert_allclose([told.forward(vertex) for vertex in np.eye(design.k)], exact, atol=1e-15)
     assert_allclose(told.forward(np.eye(design.k)), exact, atol=1e-15)  # leading axes are kept
     assert_allclose(told.adjoint(np.eye(exact.shape[1])), exact.T, atol=1e-15)
@@ -180,7 +180,7 @@ def test_epsilon_is_the_largest_log_ratio_of_two_answers(design: Design) -> None
 
 @every_design
 def test_the_symmetry_is_the_law_of_single_answers_and_of_pairs(design: Design) -> None:
-    symmetry = design.symmetry
+    symmetry = design.law.symmetry
     if symmetry is None:
         return
     columns = exact_law_of_columns(design)
@@ -196,41 +196,41 @@ def test_the_symmetry_is_the_law_of_single_answers_and_of_pairs(design: Design) 
                 assert both == symmetry.both
             else:
                 neither.add(both)
-    if neither and design.sufficient != "histogram":  # where whole reports are at hand, `neither` is but an average
+    if neither and design.law.sufficient != "histogram":  # where whole reports are at hand, `neither` is but an average
         assert min(neither) <= symmetry.neither <= max(neither)
 
 
 @every_design
 def test_answers_with_a_symmetry_are_alike_in_a_count_of_those_who_were_asked(design: Design) -> None:
-    symmetry = design.symmetry
+    symmetry = design.law.symmetry
     if symmetry is None:
         return
     p, q, asked = symmetry[:3]
     a, b, total = symmetry.whole
     assert (Fraction(a, total), Fraction(b, total), math.gcd(a, b, total)) == (p, q, 1)
     reports, table = law(design)
-    rows = design.readout(supports(design), np.ones((len(reports), 1)))
+    rows = design.law.readout(supports(design), np.ones((len(reports), 1)))
     trials, count = (np.broadcast_to(part, (len(reports), design.k)) == 1 for part in (rows.trials, rows.count))
     for held, answer in itertools.product(range(design.k), repeat=2):
         told = sum((x for x, one in zip(table[held], trials[:, answer], strict=True) if one), Fraction(0))
         ones = sum((x for x, one in zip(table[held], count[:, answer], strict=True) if one), Fraction(0))
         assert (told, ones) == (asked, asked * (p if held == answer else q))
-    if design.exhaustive:
-        assert counts_everyone(design) == (asked == 1)
+    if design.law.exhaustive:
+        assert counts_everyone(design.law) == (asked == 1)
     assert symmetry.variance_of_absent == q * (1 - q) / (p - q) ** 2 / asked
 
 
 @every_design
 def test_the_probabilities_of_columns_are_as_reported(design: Design) -> None:
     exact = np.array(exact_law_of_columns(design), dtype=float)
-    if design.symmetry is not None or design.sufficient == "counts":
-        assert_allclose(design.probabilities(np.eye(design.k)), exact, atol=1e-15)
+    if design.law.symmetry is not None or design.law.sufficient == "counts":
+        assert_allclose(design.law.probabilities(np.eye(design.k)), exact, atol=1e-15)
 
 
 @every_design
 def test_exclusive_means_that_each_report_is_counted_once(design: Design) -> None:
     sums = supports(design).sum(axis=1)
-    assert design.exclusive == bool((sums == 1).all())
+    assert design.law.exclusive == bool((sums == 1).all())
     assert set(np.unique(supports(design))) <= {0, 1}
 
 
@@ -239,26 +239,26 @@ def test_counting_adds_up_over_reports_amounts_and_groups(design: Design) -> Non
     reports, _ = law(design)
     rng = np.random.default_rng(1)
     rows = reports[rng.integers(len(reports), size=200)]
-    one_by_one = np.sum([design.count(rows[[place]]).counts for place in range(200)], axis=0)
-    counts, n, histogram = design.count(rows)
+    one_by_one = np.sum([design.law.count(rows[[place]]).counts for place in range(200)], axis=0)
+    counts, n, histogram = design.law.count(rows)
     assert_array_equal(counts, one_by_one)
     assert n == 200
-    assert (histogram is None) == (design.types is None)
-    if histogram is not None and design.types is not None:
-        assert histogram.shape == (len(design.types),)
+    assert (histogram is None) == (design.law.types is None)
+    if histogram is not None and design.law.types is not None:
+        assert histogram.shape == (len(design.law.types),)
         assert histogram.sum() == 200
-        support = design.types.support(histogram)
+        support = design.law.types.support(histogram)
         assert support is None or (support == counts).all()
     amounts = rng.integers(1, 5, size=200)
-    repeated = design.count(np.repeat(rows, amounts, axis=0))
-    together = design.count(rows, amounts)
+    repeated = design.law.count(np.repeat(rows, amounts, axis=0))
+    together = design.law.count(rows, amounts)
     assert_array_equal(together[0], repeated[0])
     assert together[1] == repeated[1]
     group = rng.integers(3, size=200)
     group[group == 1] = 2  # a group without reports
-    by_group, numbers, kinds = design.count(rows, amounts, group=group, groups=3)
+    by_group, numbers, kinds = design.law.count(rows, amounts, group=group, groups=3)
     for place in range(3):
-        alone = design.count(rows[group == place], amounts[group == place])
+        alone = design.law.count(rows[group == place], amounts[group == place])
         assert_array_equal(by_group[place], alone[0])
         assert numbers[place] == alone[1]
         assert kinds is None or (kinds[place] == alone.histogram).all()
@@ -274,13 +274,13 @@ def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: st
     expected = (shares @ probabilities) @ added * n
     sets: list[list[int] | None] = [None, [0], list(range(design.k - 1))]
     for chosen in sets:
-        readout = design.readout(expected[np.newaxis], np.array([[n]]), None if chosen is None else [chosen])
+        readout = design.law.readout(expected[np.newaxis], np.array([[n]]), None if chosen is None else [chosen])
         truth = shares if chosen is None else np.array([shares[chosen].sum()])
         known = np.isfinite(np.broadcast_to(0.0 if readout.error is None else readout.error[0], truth.shape))
         known |= np.broadcast_to(readout.exact, truth.shape)
         assert_allclose(readout.share()[0][known], truth[known], atol=1e-9)
         if readout.scores is not None:
-            scores = design.readout(added, np.ones((len(added), 1)), None if chosen is None else [chosen]).share()
+            scores = design.law.readout(added, np.ones((len(added), 1)), None if chosen is None else [chosen]).share()
             scores = np.where(np.broadcast_to(readout.exact, truth.shape), 0.0, scores)
             assert (scores >= np.minimum(readout.scores[0], 0) - 1e-9).all()
             assert (scores <= np.maximum(readout.scores[1], 1) + 1e-9).all()
@@ -288,15 +288,15 @@ def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: st
         return
     # Mean and variance of the score of one report, by enumeration: of a difference of two shares, and of sets.
     kinds = None
-    if design.types is not None:
+    if design.law.types is not None:
         kinds = n * (shares @ np.array(exact_law_of_kinds(design), dtype=float))[np.newaxis]
     for chosen, minus in (([0], [[1]]), ([0, 1], None), (list(range(design.k - 1)), None)):
         options: dict[str, Any] = {"minus": minus, "target": target}
-        readout = design.readout(expected[np.newaxis], np.array([[n]]), [chosen], histogram=kinds, **options)
+        readout = design.law.readout(expected[np.newaxis], np.array([[n]]), [chosen], histogram=kinds, **options)
         if readout.exact.any() or not np.isfinite(readout.error).all():  # type: ignore[arg-type]
             continue
         scores = np.array(
-            [design.readout(row[np.newaxis], np.ones((1, 1)), [chosen], **options).share() for row in added]
+            [design.law.readout(row[np.newaxis], np.ones((1, 1)), [chosen], **options).share() for row in added]
         )
         if minus is None:
             assert readout.scores is not None
@@ -316,7 +316,7 @@ def test_readouts_are_unbiased_and_their_errors_right(design: Design, target: st
 @every_design
 @pytest.mark.parametrize("target", ["population", "realised"])
 def test_readouts_of_fuzzy_sets_are_unbiased_and_their_errors_right(design: Design, target: str) -> None:
-    if design.k < 3 or not design.exhaustive:
+    if design.k < 3 or not design.law.exhaustive:
         return
     x = np.arange(design.k) / (design.k - 1)
     fuzzy = np.array([x, 4 * (x - 0.5) ** 2, np.sqrt(np.arange(1.0, design.k + 1)) % 1])
@@ -326,11 +326,13 @@ def test_readouts_of_fuzzy_sets_are_unbiased_and_their_errors_right(design: Desi
     n = 1e12
     expected = (shares @ probabilities) @ added * n
     kinds = None
-    if design.types is not None:
+    if design.law.types is not None:
         kinds = n * (shares @ np.array(exact_law_of_kinds(design), dtype=float))[np.newaxis]
     numbers = np.array([[n]])
-    readout = design.readout(expected[np.newaxis], numbers, LinearCombination(fuzzy), target=target, histogram=kinds)
-    one_by_one = design.readout(added, np.ones((len(added), 1)), LinearCombination(fuzzy), target=target)
+    readout = design.law.readout(
+        expected[np.newaxis], numbers, LinearCombination(fuzzy), target=target, histogram=kinds
+    )
+    one_by_one = design.law.readout(added, np.ones((len(added), 1)), LinearCombination(fuzzy), target=target)
     assert readout.error is not None
     told = np.isfinite(readout.error[0])
     for place in np.flatnonzero(told):
@@ -351,28 +353,31 @@ def test_readouts_of_fuzzy_sets_are_unbiased_and_their_errors_right(design: Desi
         wanted = shares @ (variance + fuzzy[place] ** 2) - (shares @ fuzzy[place]) ** 2
         wanted = wanted if target == "population" else shares @ variance
         # Where reports are not at hand, and it matters which three answers they support, the average law must do.
-        tolerance = 0.01 if design.sufficient is None else 1e-5
+        tolerance = 0.01 if design.law.sufficient is None else 1e-5
         assert_allclose(readout.error[0, place], np.sqrt(max(wanted, 0) / n), rtol=tolerance, atol=1e-11)
 
 
 @every_design
 def test_mean_squares_of_scores_are_those_of_all_reports_after_each_answer(design: Design) -> None:
-    if design.k < 3 or not design.exhaustive or not (design.symmetry or design.linear.identifiable().all()):
+    if design.k < 3 or not design.law.exhaustive or not (design.law.symmetry or design.law.linear.identifiable().all()):
         return
     x = np.arange(design.k) / (design.k - 1)
     added, (_, table) = supports(design), law(design)
     for fuzzy in (x, np.sqrt(np.arange(1.0, design.k + 1)) % 1):
-        one_by_one = design.readout(added, np.ones((len(added), 1)), LinearCombination(fuzzy[np.newaxis]))
+        one_by_one = design.law.readout(added, np.ones((len(added), 1)), LinearCombination(fuzzy[np.newaxis]))
         wanted = np.array(table, dtype=float) @ one_by_one.share()[:, 0] ** 2
         # Where reports are not at hand, and it matters which three answers they support, the average law must do.
         assert_allclose(
-            design.linear.second_moments(fuzzy), wanted, rtol=0.1 if design.sufficient is None else 1e-9, atol=1e-14
+            design.law.linear.second_moments(fuzzy),
+            wanted,
+            rtol=0.1 if design.law.sufficient is None else 1e-9,
+            atol=1e-14,
         )
 
 
 @every_design
 def test_of_two_answers_the_commoner_is_oftener_supported_without_the_other(design: Design) -> None:
-    symmetry = design.symmetry
+    symmetry = design.law.symmetry
     if symmetry is None:
         return
     added, (_, table) = supports(design), law(design)
@@ -388,7 +393,7 @@ def test_counts_are_binomial_where_the_readout_says_exact(design: Design) -> Non
     added, (_, table) = supports(design), law(design)
     probabilities = np.array(table, dtype=float)
     for chosen in [[0], [0, 1]] if design.k > 2 else [[0], [1]]:
-        rows = design.readout(added, np.ones((len(added), 1)), [chosen])
+        rows = design.law.readout(added, np.ones((len(added), 1)), [chosen])
         if not np.all(rows.exact):
             continue
         trials = np.broadcast_to(rows.trials, rows.count.shape)[:, 0]
@@ -406,7 +411,7 @@ def test_counts_are_binomial_where_the_readout_says_exact(design: Design) -> Non
 @every_design
 def test_bounds_are_attained_and_never_passed(design: Design) -> None:
     exact = np.array(exact_law_of_columns(design), dtype=float)
-    least, most = design.bounds()
+    least, most = design.law.bounds()
     if least is not None:
         assert_allclose(np.broadcast_to(least, exact.shape[1]), exact.min(axis=0), atol=1e-15)
     if most is not None:
@@ -416,9 +421,9 @@ def test_bounds_are_attained_and_never_passed(design: Design) -> None:
 
 @every_design
 def test_bounds_of_kinds_are_attained_and_never_passed(design: Design) -> None:
-    if design.types is None:
+    if design.law.types is None:
         return
-    bounds = design.types.bounds()
+    bounds = design.law.types.bounds()
     exact = np.array(exact_law_of_kinds(design), dtype=float)
     assert bounds.least is not None
     assert bounds.most is not None
@@ -428,22 +433,22 @@ def test_bounds_of_kinds_are_attained_and_never_passed(design: Design) -> None:
 
 @every_design
 def test_what_is_ancillary_has_one_law_whatever_the_answer(design: Design) -> None:
-    ancillary = None if design.types is None else design.types.ancillary()
+    ancillary = None if design.law.types is None else design.law.types.ancillary()
     if ancillary is None:
         return
     exact = np.array(exact_law_of_kinds(design), dtype=float)
     classes = np.array([np.bincount(ancillary.classes, weights=row, minlength=len(ancillary.law)) for row in exact])
     assert_allclose(classes, np.broadcast_to(ancillary.law, classes.shape), atol=1e-15)
-    assert design.types is not None
-    assert ancillary.of_each_type == (len(design.types) == len(ancillary.law))
+    assert design.law.types is not None
+    assert ancillary.of_each_type == (len(design.law.types) == len(ancillary.law))
 
 
 @every_design
 def test_a_report_counts_for_so_many_answers_and_no_more(design: Design) -> None:
     sizes = supports(design).sum(axis=1)
-    if design.symmetry is not None:
-        assert design.linear.reach() == sizes.max()
-    assert design.support_size in {None, sizes.min()}
+    if design.law.symmetry is not None:
+        assert design.law.linear.reach() == sizes.max()
+    assert design.law.support_size in {None, sizes.min()}
 
 
 @every_design
@@ -454,11 +459,11 @@ def test_inverting_undoes_the_design(design: Design) -> None:
         with pytest.raises(ValueError, match="linearly independent rows"):
             inv(1000 * shares @ exact, design)
         return
-    number = {} if design.exclusive else {"n": 1000.0}
+    number = {} if design.law.exclusive else {"n": 1000.0}
     assert_allclose(inv(1000 * shares @ exact, design, **number), shares, atol=1e-12)
     # One report more or less of any kind moves a share by at most the leverage over n.
-    pseudo = [inv(1.0 * row, design, **({} if design.exclusive else {"n": 1.0})) for row in supports(design)]
-    assert np.ptp(pseudo, axis=0).max() <= design.linear.influence() * (1 + 1e-9)
+    pseudo = [inv(1.0 * row, design, **({} if design.law.exclusive else {"n": 1.0})) for row in supports(design)]
+    assert np.ptp(pseudo, axis=0).max() <= design.law.linear.influence() * (1 + 1e-9)
 
 
 @every_design
@@ -497,7 +502,7 @@ def test_simulations_take_lists_and_reject_what_is_no_distribution(design: Desig
         [equal],
         1.0,
     ]
-    if design.exhaustive:
+    if design.law.exhaustive:
         wrong.append([0.9, *first[1:]])
     else:
         assert design.simulate([0.9, *first[1:]], 7, rng=rng).shape == design.simulate(equal, 7, rng=rng).shape
@@ -513,10 +518,10 @@ def test_simulations_take_lists_and_reject_what_is_no_distribution(design: Desig
     for n in (-1, 2.5, 10**30, True):
         with pytest.raises(ValueError, match=r"^n must be a whole number of respondents"):
             design.simulate(equal, n, rng=rng)  # type: ignore[arg-type]
-    assert design.simulate_people([1] * design.k, rng=rng).shape == design.simulate(equal, 7, rng=rng).shape
+    assert design.law.simulate_people([1] * design.k, rng=rng).shape == design.simulate(equal, 7, rng=rng).shape
     for people in ([1] * (design.k + 1), [-1, *[2] * (design.k - 1)], [0.5] * design.k, [2**53] * design.k):
         with pytest.raises(ValueError, match=rf"^true_counts must be {design.k:,} whole numbers of at least 0"):
-            design.simulate_people(people, rng=rng)
+            design.law.simulate_people(people, rng=rng)
 
 
 @every_design
@@ -580,7 +585,7 @@ def test_reports_are_written_read_and_counted_alike(design: Design) -> None:
     assert len(written) == len(answers)
     read = design.report_form.read(written)
     assert not read.status.any()
-    counts, n = design.count(read.reports)[:2]
+    counts, n = design.law.count(read.reports)[:2]
     counted = tally(written, design)
     assert_array_equal(counted.counts, counts)
     assert counted.n == n == len(answers)
@@ -593,7 +598,7 @@ def test_the_whole_walk_from_answers_to_an_estimate(design: Design) -> None:
     counts = simulate.reports_of_population(shares, 5000, design, rng=np.random.default_rng(4))
     result = estimate(Tally(design, counts, n=5000))
     table = result.table()
-    if design.exhaustive:
+    if design.law.exhaustive:
         assert_allclose(table["share"].sum(), 1, atol=1e-9)
     assert (table["low"] <= table["high"]).all()
     # Simultaneous intervals at 1 - 1e-6 hold the truth, whatever the design.

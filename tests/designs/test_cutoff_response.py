@@ -42,11 +42,11 @@ def test_a_yes_is_linear_in_the_number(design: CutoffResponse) -> None:
     memberships = np.array([line, [1 - u for u in line]], dtype=float)
     counts = np.arange(1, 2 * design.k - 1)[np.newaxis]
     n = counts.sum(keepdims=True).astype(float)
-    readout = design.readout(counts, n, LinearCombination(memberships))
+    readout = design.law.readout(counts, n, LinearCombination(memberships))
     assert readout.exact.all()
     assert readout.count[0].tolist() == [counts[0, 1::2].sum(), counts[0, ::2].sum()]
     assert_allclose(readout.share().sum(), 1)
-    realised = design.readout(counts, n, LinearCombination(memberships), target="realised")
+    realised = design.law.readout(counts, n, LinearCombination(memberships), target="realised")
     assert not realised.exact.any()
 
 
@@ -70,9 +70,9 @@ def all_counts(columns: int, n: int) -> np.ndarray:
 )
 def test_the_distribution_function_is_covered_whatever_it_is(design: CutoffResponse, n: int) -> None:
     # Summed over all counts, with the cut-offs that nobody was asked about: no tolerance but that of rounding.
-    counts = all_counts(len(design.columns), n)
+    counts = all_counts(len(design.law.columns), n)
     logs = np.array([math.lgamma(n + 1) - sum(math.lgamma(c + 1) for c in row) for row in counts.tolist()])
-    readout = design.readout(counts, np.full((len(counts), 1), float(n)), CumulativeSets(design.k - 1))
+    readout = design.law.readout(counts, np.full((len(counts), 1), float(n)), CumulativeSets(design.k - 1))
     assert readout.exact.all()
     each, band = (readout_limits(readout, tail, "population") for tail in (0.05, 0.05 / (design.k - 1)))
     assert each.methods == ("clopper_pearson",)
@@ -85,7 +85,7 @@ def test_the_distribution_function_is_covered_whatever_it_is(design: CutoffRespo
         for tau in (0.3, 0.5, 0.9)
     }
     for shares in all_counts(design.k, 5) / 5:
-        law = np.exp(logs) * np.prod(design.likelihood().forward(shares) ** counts, axis=1)
+        law = np.exp(logs) * np.prod(design.law.likelihood().forward(shares) ** counts, axis=1)
         assert_allclose(law.sum(), 1)
         truth = shares.cumsum()
         held, jointly = ((ends.low <= truth[:-1] + 1e-9) & (truth[:-1] - 1e-9 <= ends.high) for ends in (each, band))
@@ -153,15 +153,17 @@ def test_plans_and_tests_of_the_first_answer_count_those_who_are_asked() -> None
     )
     # 60 of 200 noes, when 50 are expected if nobody holds 0.
     counts = np.array([60, 140, 300, 500, 1000, 2000])
-    p_value = absence_p_values(design.readout(counts[np.newaxis], np.array([[4000]])))[0, 0]
+    p_value = absence_p_values(design.law.readout(counts[np.newaxis], np.array([[4000]])))[0, 0]
     assert p_value == pytest.approx(binom.sf(59, 200, 0.25), rel=1e-9)
 
 
 def test_scores_are_those_of_least_variance() -> None:
     design = CutoffResponse([0, 1, 5, 20, 30], odds=(5, 2))
-    assert_allclose(design._scores(np.eye(5)).T, design.as_channel().linear.weights(), atol=1e-10)
+    assert_allclose(design.law._scores(np.eye(5)).T, design.as_channel().law.linear.weights(), atol=1e-10)
     assert_allclose(
-        design.linear.apply(np.arange(8) / 28), np.arange(8) / 28 @ design.as_channel().linear.weights(), atol=1e-10
+        design.law.linear.apply(np.arange(8) / 28),
+        np.arange(8) / 28 @ design.as_channel().law.linear.weights(),
+        atol=1e-10,
     )
 
 
@@ -179,9 +181,9 @@ def test_readouts_beyond_what_a_matrix_can_hold() -> None:
     design = CutoffResponse(k, epsilon=1)
     shares = np.exp(-np.arange(k) / 700.0)
     shares /= shares.sum()
-    reported = design.likelihood().forward(shares)
-    assert_allclose(design.linear.apply(reported)[:20], shares[:20], atol=1e-9)
-    assert_allclose(design.likelihood().adjoint(np.ones(2 * (k - 1))), np.ones(k))
+    reported = design.law.likelihood().forward(shares)
+    assert_allclose(design.law.linear.apply(reported)[:20], shares[:20], atol=1e-9)
+    assert_allclose(design.law.likelihood().adjoint(np.ones(2 * (k - 1))), np.ones(k))
 
 
 def test_gaps_are_distances_of_numbers_or_given() -> None:

@@ -173,10 +173,10 @@ def test_pieces_of_work_make_no_difference(design: Design) -> None:
     assert_array_equal(answers, before)
     assert len(design.draw(answers[:0], np.random.default_rng(2).bytes)) == 0
     # What is counted of each answer's reports has its expectation, in every piece.
-    law = design.probabilities(np.eye(design.k))
+    law = design.law.probabilities(np.eye(design.k))
     for part in (slice(0, 15_000), slice(15_000, None)):
         for answer in range(design.k):
-            counts, n = design.count(reports[part][answers[part] == answer])[:2]
+            counts, n = design.law.count(reports[part][answers[part] == answer])[:2]
             error = np.sqrt(law[answer] * (1 - law[answer]) / n)
             assert (np.abs(counts / n - law[answer]) <= 5 * error + 1e-12).all()
 

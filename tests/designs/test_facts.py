@@ -12,12 +12,12 @@ from warner import RandomizedResponse, inv
 from warner.designs import MECHANISMS, Design, Symmetry
 from warner.designs.facts import ChannelOperator, CumulativeSets, Nested, added_up, memberships, sizes_of, summed
 
-SYMMETRIC = [design for made in MECHANISMS.values() for design in made.examples() if design.symmetry is not None]
+SYMMETRIC = [design for made in MECHANISMS.values() for design in made.examples() if design.law.symmetry is not None]
 
 
 @pytest.mark.parametrize("design", SYMMETRIC, ids=repr)
 def test_the_variance_of_an_absent_answer_is_that_of_p_and_q(design: Design) -> None:
-    symmetry = design.symmetry
+    symmetry = design.law.symmetry
     assert symmetry is not None
     p, q = symmetry.p, symmetry.q
     assert symmetry.variance_of_absent == q * (1 - q) / (p - q) ** 2 / symmetry.asked
@@ -64,8 +64,8 @@ def test_the_squares_of_an_operator_are_those_of_its_matrix_above_some_constants
     columns = np.stack([end * weights for end in ends])
     nearer = np.where(2 * matrix.mean(axis=0) <= matrix.min(axis=0) + matrix.max(axis=0), columns[0], columns[1])
     assert_allclose(operator.squares(weights), nearer.sum(axis=1))
-    assert operator.bounds().most is not None
-    assert operator.likelihood() is operator
+    assert operator.law.bounds().most is not None
+    assert operator.law.likelihood() is operator
 
 
 def test_nested_sets_are_the_sets_one_by_one() -> None:

@@ -195,7 +195,7 @@ def test_published_calibrations_of_hashing_waste_what_ours_use(name: str) -> Non
         assert ours.eps_first == pytest.approx(once)
     # Linear hashing has a prime number of values, and collides less: it loses 3.1 % of the best at most.
     linear = Memoized.hashing(1000, eps_infinity=forever, eps_first=once)
-    symmetry: Any = linear.symmetry
+    symmetry: Any = linear.law.symmetry
     assert symmetry.q * (1 - symmetry.base) / symmetry.gain**2 <= 1.031 * case["var_best"]
 
 

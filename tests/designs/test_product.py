@@ -55,14 +55,14 @@ def drawn(design: Product, n: int, seed: int) -> np.ndarray[Any, Any]:
         for part in design.designs
     ]
     reports = [part.draw(codes, rng.bytes) for part, codes in zip(design.designs, answers, strict=True)]
-    return np.bincount(design.joined(reports), minlength=len(design.columns))
+    return np.bincount(design.joined(reports), minlength=len(design.law.columns))
 
 
 def test_a_joint_report_has_the_product_of_the_probabilities() -> None:
     # Odds 3 : 1 among two and three answers: the truth has 3/4 * 3/5, two lies 1/4 * 1/5.
     design = Product([COIN, RandomizedResponse(["a", "b", "c"], odds=(3, 1))])
     assert design.domain == ("yes & a", "yes & b", "yes & c", "no & a", "no & b", "no & c")
-    table = design.likelihood().matrix()  # type: ignore[misc]
+    table = design.law.likelihood().matrix()  # type: ignore[misc]
     assert_allclose(table[0], np.array([9, 3, 3, 3, 1, 1]) / 20, rtol=1e-14)
     assert design.ratio == (1, 9)
     assert design.shown_epsilon() == "2.198"  # 2 ln 3 = 2.19722...
@@ -73,8 +73,8 @@ def test_a_joint_report_has_the_product_of_the_probabilities() -> None:
 def test_products_are_those_with_the_table_written_out(design: Product, seed: int) -> None:
     rng = np.random.default_rng(seed)
     table = kron([part.channel() for part in design.designs])  # type: ignore[attr-defined]
-    told = design.likelihood()
-    shares, weights = rng.random((2, design.k)), rng.random((2, len(design.columns)))
+    told = design.law.likelihood()
+    shares, weights = rng.random((2, design.k)), rng.random((2, len(design.law.columns)))
     assert_allclose(told.forward(shares), shares @ table, rtol=1e-12, atol=1e-15)
     assert_allclose(told.adjoint(weights), weights @ table.T, rtol=1e-12, atol=1e-15)
     assert told.matrix is not None
@@ -82,10 +82,10 @@ def test_products_are_those_with_the_table_written_out(design: Product, seed: in
     assert told.squares is not None
     # Squared distances from one end of each column: those from the other would do as well.
     ends = [(table - end).T ** 2 for end in (table.min(axis=0), table.max(axis=0))]
-    squares = told.squares(np.eye(len(design.columns)))
+    squares = told.squares(np.eye(len(design.law.columns)))
     assert np.min([np.abs(squares - end).max(axis=1) for end in ends], axis=0).max() <= 1e-14
     assert_allclose(told.squares(weights), weights @ squares, rtol=1e-9, atol=1e-12)
-    least, most = design.bounds()
+    least, most = design.law.bounds()
     assert_allclose(np.asarray(least), table.min(axis=0), atol=1e-15)
     assert_allclose(np.asarray(most), table.max(axis=0), atol=1e-15)
     assert_allclose(design.as_channel().channel(), table, rtol=1e-13)
@@ -94,11 +94,13 @@ def test_products_are_those_with_the_table_written_out(design: Product, seed: in
 @given(several)
 def test_shares_are_told_where_the_written_out_table_tells_them(design: Product) -> None:
     channel = design.as_channel()
-    assert_array_equal(design.linear.identifiable(), channel.linear.identifiable())
+    assert_array_equal(design.law.linear.identifiable(), channel.law.linear.identifiable())
     assert_allclose(
-        design.linear.weights(), channel.linear.weights(), atol=1e-9 * (1 + np.abs(channel.linear.weights()).max())
+        design.law.linear.weights(),
+        channel.law.linear.weights(),
+        atol=1e-9 * (1 + np.abs(channel.law.linear.weights()).max()),
     )
-    assert_allclose(design.linear.influence(), channel.linear.influence(), rtol=1e-8, atol=1e-12)
+    assert_allclose(design.law.linear.influence(), channel.law.linear.influence(), rtol=1e-8, atol=1e-12)
     assert Fraction(*reversed(channel.ratio)) == Fraction(*reversed(design.ratio)) if channel.ratio[0] else True
     assert bool(channel.ratio[0]) == bool(design.ratio[0])
 
@@ -121,8 +123,8 @@ def test_joint_shares_show_as_under_the_table_written_out(
     counts = np.array([design.simulate(np.full(design.k, 1 / design.k), 10**9, rng=np.random.default_rng(1))])
     n = np.array([[1e9]])
     sets = None if sets is None else [[place for place in members if place < design.k] for members in sets]
-    joint = design.readout(counts, n, sets, target=target)
-    written = design.as_channel().readout(counts, n, sets, target=target)
+    joint = design.law.readout(counts, n, sets, target=target)
+    written = design.as_channel().law.readout(counts, n, sets, target=target)
     linear = ~np.asarray(written.exact)  # a binomial count has another error
     assert joint.error is not None
     assert written.error is not None
@@ -158,7 +160,7 @@ def test_most_likely_joint_shares_are_certified_up_to_4096_cells(questions: int,
 
 def test_without_a_table_the_same_maximum_is_found() -> None:
     design = Product([RandomizedResponse(2, odds=(3, 1)) for _ in range(8)])
-    told = design.likelihood()
+    told = design.law.likelihood()
     counts = drawn(design, 2000, seed=1)
     bare = ChannelOperator(told.shape, told.forward, told.adjoint, squares=told.squares)
     fit, dense = channel_mle(counts, bare, gap=1e-9), channel_mle(counts, design)
@@ -172,11 +174,11 @@ def test_without_a_table_the_same_maximum_is_found() -> None:
 def test_answers_that_look_alike_have_no_unique_joint_shares() -> None:
     alike = Channel([["3/4", "1/4"], ["3/4", "1/4"], ["1/4", "3/4"]], ["beer", "wine", "water"], ["yes", "no"])
     design = Product([alike, COIN])
-    assert not design.linear.identifiable().any() or not design.linear.identifiable().all()
+    assert not design.law.linear.identifiable().any() or not design.law.linear.identifiable().all()
     assert not channel_mle([40, 60, 80, 20], design).unique
     # Where the table is too large, the same is found by products.
     wide = Product([alike, *([RandomizedResponse(2, odds=(3, 1))] * 10)])
-    assert wide.likelihood().matrix is None
+    assert wide.law.likelihood().matrix is None
     assert not channel_mle(drawn(wide, 1000, seed=2), wide).unique
     with pytest.raises(ValueError, match="linearly independent rows"):
         inv(drawn(wide, 1000, seed=2), wide)
@@ -193,21 +195,21 @@ def test_an_estimate_of_4096_joint_answers_needs_no_table() -> None:
     assert (table["low"] <= table["high"]).all()
     assert_allclose(inv(counts, design).sum(), 1, atol=1e-9)
     with pytest.raises(ValueError, match="fill the memory"):
-        design.linear.weights()
+        design.law.linear.weights()
     with pytest.raises(ValueError, match="fill the memory"):
         design.as_channel()
 
 
 @given(several, st.integers(0, 2**32))
 def test_marginals_of_unbiased_joint_shares_are_those_of_each_question(design: Product, seed: int) -> None:
-    if not design.linear.identifiable().all():
+    if not design.law.linear.identifiable().all():
         return
     counts = design.simulate(np.full(design.k, 1 / design.k), 100, rng=np.random.default_rng(seed))
     shares = inv(counts, design).reshape(design.sizes)
     for place, part in enumerate(design.designs):
         others = tuple(axis for axis in range(len(design.designs)) if axis != place)
         alone = counts.reshape(design.widths).sum(axis=others)
-        assert_allclose(shares.sum(axis=others), inv(alone, part), atol=1e-9 * (1 + part.linear.influence()))
+        assert_allclose(shares.sum(axis=others), inv(alone, part), atol=1e-9 * (1 + part.law.linear.influence()))
 
 
 def test_joint_reports_are_drawn_question_by_question() -> None:
@@ -228,7 +230,7 @@ def test_questions_may_be_products_themselves() -> None:
     assert nested.domain == flat.domain
     assert nested.ratio == flat.ratio
     shares = np.arange(8.0)
-    assert_allclose(nested.likelihood().forward(shares), flat.likelihood().forward(shares))
+    assert_allclose(nested.law.likelihood().forward(shares), flat.law.likelihood().forward(shares))
     assert design_from_dict(nested.to_dict()) == nested
     assert flat.among([0, 2]).questions == ("a", "c")
 

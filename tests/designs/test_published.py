@@ -45,7 +45,7 @@ right = [row for row in ROWS if row not in as_shipped]
 
 @pytest.mark.parametrize("row", ROWS, ids=named)
 def test_the_formula_gives_the_published_error(row: dict[str, Any]) -> None:
-    symmetry, k, n = made(row).symmetry, row["K"], row["n"]
+    symmetry, k, n = made(row).law.symmetry, row["K"], row["n"]
     assert symmetry is not None
     p, q = symmetry.p, symmetry.base
     exact = n * (p * (1 - p) + (k - 1) * q * (1 - q)) / (k * symmetry.gain**2)
@@ -62,7 +62,7 @@ def assert_simulated(row: dict[str, Any]) -> None:
     errors = []
     for seed in range(TRIALS[row["proto"]]):
         counts = simulate.reports_of_people(people, design, rng=np.random.default_rng(seed))
-        shares = inv(counts, design, **({} if design.exclusive else {"n": n}))
+        shares = inv(counts, design, **({} if design.law.exclusive else {"n": n}))
         errors.append(float(np.square(n * shares - people).mean()))
     spread = float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
     assert abs(np.mean(errors) - row["exact"]) <= 4 * spread

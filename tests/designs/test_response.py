@@ -222,7 +222,7 @@ def test_rates_of_all_digits_of_a_double_are_taken_exactly(k: int) -> None:
     # 0.24 % of 5,000 reports are redrawn, 12 of them: more than 60 with probability 1e-22.
     assert (designs[0].randomize(truth, codes=True) != truth).sum() <= 60
     again = Memoized(designs[0], RandomizedResponse(k, redraw=0.012345678901234567))
-    assert again.symmetry is not None
+    assert again.law.symmetry is not None
     assert design_from_json(again.to_json()) == again
 
 

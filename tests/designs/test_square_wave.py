@@ -34,7 +34,7 @@ def row(design: SquareWave, answer: int) -> list[Fraction]:
 @pytest.mark.parametrize("case", NUMBERS["designs"], ids=lambda case: str(case["design"])[58:120])
 def test_tables_of_small_designs(case: dict[str, Any]) -> None:
     design = design_from_dict(case["design"])
-    assert [str(column) for column in design.columns] == case["columns"]
+    assert [str(column) for column in design.law.columns] == case["columns"]
     table = design.as_channel()
     assert table.weights.astype(str).tolist() == case["weights"]
     assert_allclose(design.epsilon, case["epsilon"], rtol=1e-9)
@@ -55,7 +55,7 @@ def test_width_0_is_randomized_response() -> None:
     assert_array_equal(one, other)
     counts = np.array([[5, 9, 2, 7, 11, 3]])
     for sets in (None, [[0, 2]], CumulativeSets(5)):
-        both = [design.readout(counts, np.array([[37.0]]), sets) for design in (wave, response)]
+        both = [design.law.readout(counts, np.array([[37.0]]), sets) for design in (wave, response)]
         assert_allclose(both[0].share(), both[1].share())
         assert both[0].exact.all()
 
@@ -81,7 +81,7 @@ def test_scores_of_polynomials_are_unbiased_and_vary_as_the_formula_says(design:
         assert_allclose(mean_variance(k, design.width, math.log(a / b), float((answer - c) ** 2)), float(variance))
     x = np.arange(k)
     rows = np.array([x / (k - 1), ((x - float(c)) / float(c)) ** 2, (x / (k - 1)) ** 2])
-    scores = design._scores(rows)
+    scores = design.law._scores(rows)
     assert_allclose(scores[0] * (k - 1), np.array(first, dtype=float), atol=1e-12)
     assert_allclose(scores[1] * float(c) ** 2, np.array(second, dtype=float), atol=1e-12)
     assert_allclose(design.as_channel().channel() @ scores.T, rows.T, atol=1e-12)
@@ -93,9 +93,11 @@ def test_steps_score_every_sum_without_bias_and_with_the_least_variance(k: int, 
     rows = np.random.default_rng(k).random((7, k))
     rows[0], rows[1] = 0, np.arange(k) < 3
     table = design.as_channel()
-    assert_allclose(table.channel() @ design._stepped(rows).T, rows.T, atol=1e-12)
-    assert_allclose(design._stepped(rows), rows @ table.linear.weights().T, atol=1e-10)  # weighted least squares
-    assert_allclose(design.linear.weights(), table.linear.weights(), atol=1e-10)
+    assert_allclose(table.channel() @ design.law._stepped(rows).T, rows.T, atol=1e-12)
+    assert_allclose(
+        design.law._stepped(rows), rows @ table.law.linear.weights().T, atol=1e-10
+    )  # weighted least squares
+    assert_allclose(design.law.linear.weights(), table.law.linear.weights(), atol=1e-10)
 
 
 def test_the_score_of_the_first_answers_by_hand() -> None:
@@ -103,7 +105,7 @@ def test_the_score_of_the_first_answers_by_hand() -> None:
     # from 0, of which the weights over all answers are 3+3+1+1+1 = 9 and 1+1+3+3+3 = 11 (less 1 is 2 and 3 near ones).
     # So pi = 9/20 with M / (a - b) = 13/2: steps 13/2 * 11/20 and -13/2 * 9/20 around 2/5.
     design = SquareWave(5, odds=(3, 1), width=1)
-    scores = design._scores(np.array([[1.0, 1.0, 0.0, 0.0, 0.0]]))[0]
+    scores = design.law._scores(np.array([[1.0, 1.0, 0.0, 0.0, 0.0]]))[0]
     near, far = design.as_channel().weights[:, 1].sum(), design.as_channel().weights[:, 4].sum()
     share = near / (near + far)
     assert_allclose(scores[[1, 4]], 0.4 + 6.5 * (np.array([1, 0]) - share), rtol=1e-12)
@@ -122,7 +124,7 @@ def test_the_score_of_the_first_answers_by_hand() -> None:
 @pytest.mark.parametrize("target", ["population", "realised"])
 def test_closed_forms_of_runs_are_those_of_written_scores(design: Any, target: str) -> None:
     rng = np.random.default_rng(design.k)
-    counts = rng.integers(0, 20, (3, len(design.columns)))
+    counts = rng.integers(0, 20, (3, len(design.law.columns)))
     counts[0, : 2 * (design.k > 2)] = 0  # a cut-off that nobody was asked about
     n = counts.sum(axis=1, keepdims=True).astype(float)
     k = design.k
@@ -133,14 +135,14 @@ def test_closed_forms_of_runs_are_those_of_written_scores(design: Any, target: s
         (Nested(np.arange(k), np.array([1, k])), [range(1), range(k)]),
         (Nested(np.arange(k)[::-1], np.array([1, k - 1])), [[k - 1], range(1, k)]),
     ):
-        one, other = (design.readout(counts, n, sets, target=target) for sets in (closed, written))
+        one, other = (design.law.readout(counts, n, sets, target=target) for sets in (closed, written))
         for name in ("count", "trials", "base", "gain", "exact", "error"):
             found, expected = (np.broadcast_to(getattr(each, name), (3, len(written))) for each in (one, other))
             assert_allclose(found, expected, rtol=1e-9, atol=1e-9, err_msg=name)
         for found, expected in zip(one.scores, other.scores, strict=True):
             assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-    assert_allclose(design.linear.apply(counts / n), (counts / n) @ design.linear.weights(), atol=1e-9)
-    assert_allclose(design.linear.influence(), np.ptp(design.linear.weights(), axis=0).max(), rtol=1e-9)
+    assert_allclose(design.law.linear.apply(counts / n), (counts / n) @ design.law.linear.weights(), atol=1e-9)
+    assert_allclose(design.law.linear.influence(), np.ptp(design.law.linear.weights(), axis=0).max(), rtol=1e-9)
 
 
 @pytest.mark.parametrize("mechanism", [SquareWave, CutoffResponse])
@@ -164,21 +166,21 @@ def test_readouts_beyond_what_a_matrix_can_hold() -> None:
     design = SquareWave(k, epsilon=1)
     shares = np.exp(-np.arange(k) / 700.0)
     shares /= shares.sum()
-    reported, n = design.likelihood().forward(shares), np.array([[1e14]])
+    reported, n = design.law.likelihood().forward(shares), np.array([[1e14]])
     counts = reported[np.newaxis] * n
     middle = np.array([np.arange(k) / (k - 1), np.abs(np.arange(k) - 2000) / k])
     for sets, truth in (
         (LinearCombination(middle), middle @ shares),
         ([list(range(1000)), [17]], [shares[:1000].sum(), shares[17]]),
     ):
-        readout = design.readout(counts, n, sets)
+        readout = design.law.readout(counts, n, sets)
         assert_allclose(readout.share()[0], truth, atol=1e-8)
         assert readout.error is not None
         assert np.isfinite(readout.error).all()
-    assert_allclose(design.linear.apply(reported), shares, atol=1e-8)
-    observed = np.random.default_rng(3).random(len(design.columns))
+    assert_allclose(design.law.linear.apply(reported), shares, atol=1e-8)
+    observed = np.random.default_rng(3).random(len(design.law.columns))
     assert_allclose(
-        design.linear.apply(observed)[[7, k - 1]], observed @ design._scores(np.eye(k)[[7, k - 1]]).T, rtol=1e-9
+        design.law.linear.apply(observed)[[7, k - 1]], observed @ design.law._scores(np.eye(k)[[7, k - 1]]).T, rtol=1e-9
     )
     with pytest.raises(ValueError, match="at most 4096 answers"):
         design.as_channel()
@@ -226,7 +228,7 @@ def test_reversing_the_answers_reverses_everything() -> None:
     design = SquareWave(12, odds=(4, 1), width=3)
     counts = np.arange(1, 19)[np.newaxis] ** 2
     n = counts.sum(keepdims=True).astype(float)
-    there, back = design.readout(counts, n), design.readout(counts[:, ::-1], n)
+    there, back = design.law.readout(counts, n), design.law.readout(counts[:, ::-1], n)
     assert_allclose(there.share(), back.share()[:, ::-1], atol=1e-12)
     assert there.error is not None
     assert back.error is not None
@@ -234,11 +236,11 @@ def test_reversing_the_answers_reverses_everything() -> None:
 
 
 def test_reports_are_written_as_numbers_of_the_grid() -> None:
-    assert SquareWave(grid(0, 50, 10), odds=(3, 1), width=2).columns == (-20, -10, 0, 10, 20, 30, 40, 50, 60, 70)
-    assert SquareWave(range(18, 26), odds=(3, 1), width=1).columns == range(17, 27)
+    assert SquareWave(grid(0, 50, 10), odds=(3, 1), width=2).law.columns == (-20, -10, 0, 10, 20, 30, 40, 50, 60, 70)
+    assert SquareWave(range(18, 26), odds=(3, 1), width=1).law.columns == range(17, 27)
     # Texts, and numbers that are not evenly spaced, by place
-    assert SquareWave(["a", "b", "c", "d"], odds=(3, 1), width=1).columns == range(-1, 5)
-    assert SquareWave([0, 1, 5, 20], odds=(3, 1), width=1).columns == range(-1, 5)
+    assert SquareWave(["a", "b", "c", "d"], odds=(3, 1), width=1).law.columns == range(-1, 5)
+    assert SquareWave([0, 1, 5, 20], odds=(3, 1), width=1).law.columns == range(-1, 5)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +290,7 @@ def test_the_best_width_of_a_tiny_epsilon_continues_the_formula() -> None:
 def test_scores_of_four_evenly_spaced_numbers_are_evenly_spaced() -> None:
     # A step of 1/3 between answers is one of 1/3 * 15 / (3 * 3) = 5/9 between reports, around the mean 1/2.
     design = SquareWave(4, odds=(4, 1), width=1)
-    scores = design._scores(np.array([[0, 1 / 3, 2 / 3, 1]]))
+    scores = design.law._scores(np.array([[0, 1 / 3, 2 / 3, 1]]))
     assert_allclose(scores[0], 0.5 + 5 / 9 * (np.arange(6) - 2.5))
 
 

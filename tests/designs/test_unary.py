@@ -73,7 +73,7 @@ def test_given_its_size_a_report_is_that_of_a_subset_selection(m: int) -> None:
     with_truth, without = (
         rate * binomial(5, design.zero, size) for rate, size in ((design.one, m - 1), (1 - design.one, m))
     )
-    assert_allclose(float(with_truth + without), design.types.bounds().least[m], rtol=1e-14)  # type: ignore[index]
+    assert_allclose(float(with_truth + without), design.law.types.bounds().least[m], rtol=1e-14)  # type: ignore[index]
     if 0 < m < 6:
         sets = SubsetSelection(6, odds=design.odds, size=m).symmetry
         assert with_truth / (with_truth + without) == sets.p
@@ -151,7 +151,7 @@ def test_epsilon_alone_means_the_optimal_one() -> None:
 @pytest.mark.parametrize("rate", [Fraction(1, 4), Fraction(1, 1000)])
 def test_the_law_of_sizes_is_right_for_a_hundred_thousand_answers(rate: Fraction) -> None:
     k, p = 100_000, Fraction(7, 8)
-    law = np.asarray(UnaryEncoding(k, p=p, q=rate).types.bounds().least)
+    law = np.asarray(UnaryEncoding(k, p=p, q=rate).law.types.bounds().least)
     assert law.shape == (k + 1,)
     assert_allclose(law.sum(), 1, rtol=1e-12)
     mean, deviation = float(p + (k - 1) * rate), float((k - 1) * rate * (1 - rate)) ** 0.5
@@ -173,7 +173,7 @@ def test_sizes_are_counted_with_the_reports() -> None:
     design = UnaryEncoding(10, epsilon=1)
     reports = design.draw(np.arange(1000) % 10, np.random.default_rng(1).bytes)
     sizes = design.supports(reports).sum(axis=1)
-    assert_array_equal(design.count(reports).histogram, np.bincount(sizes, minlength=11))
+    assert_array_equal(design.law.count(reports).histogram, np.bincount(sizes, minlength=11))
     made = tally(reports, design, codes=True)
     assert_array_equal(made.histogram, np.bincount(sizes, minlength=11))
     assert made.histogram @ np.arange(11) == made.counts.sum()
@@ -220,14 +220,16 @@ def test_estimates_from_counts_and_from_reports_match_the_reference() -> None:
     assert design.odds == tuple(case["odds"])
     sets = [np.isin(np.arange(4), members) for members in case["supports"]]
     reports, times = np.packbits(sets, axis=1), np.array(case["multiplicity"])
-    counts, n, sizes = design.count(reports, times)
+    counts, n, sizes = design.law.count(reports, times)
     assert counts.tolist() == case["support_counts"]
     assert sizes is not None
     assert sizes.sum() == n
     for estimator in (inv, inv_p, inv_n):
         wanted = [float(Fraction(share)) for share in case[estimator.__name__]]
         assert_allclose(estimator(counts, design, n=n), wanted, atol=1e-15)
-    assert_allclose(channel_mle(times, design.likelihood(reports)).shares, [float(x) for x in case["mle"]], atol=1e-9)
+    assert_allclose(
+        channel_mle(times, design.law.likelihood(reports)).shares, [float(x) for x in case["mle"]], atol=1e-9
+    )
 
 
 def test_simulated_counts_have_their_exact_joint_law() -> None:
@@ -235,7 +237,7 @@ def test_simulated_counts_have_their_exact_joint_law() -> None:
     design, times = UnaryEncoding(2, p="3/4", q="1/3"), 40_000
     p, q = design.p, design.q
     single = np.array([(1 - p) * (1 - q), p * (1 - q) + q * (1 - p), p * q])
-    drawn = design.simulate_people(np.array([1, 1]), rng=np.random.default_rng(1), size=times)
+    drawn = design.law.simulate_people(np.array([1, 1]), rng=np.random.default_rng(1), size=times)
     observed = np.bincount(3 * drawn[:, 0] + drawn[:, 1], minlength=9)
     expected = times * np.outer(single, single).ravel()
     # Chi-square with 8 degrees of freedom exceeds 42 with probability 1.4e-6.

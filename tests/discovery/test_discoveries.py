@@ -118,7 +118,7 @@ def test_fakes_move_no_share_by_more_than_is_said() -> None:
     (part,) = found().findings
     rows, _ = survey().rows
     n, fakes = int(survey().level_sizes[-1]), len(rows) // 100
-    count = int(WORDS.closed(["the", "of"]).count(rows).counts[0])
+    count = int(WORDS.closed(["the", "of"]).law.count(rows).counts[0])
     before, after = (((c / n) - WORDS.q) / WORDS.gain for c in (count, count + fakes))
     assert_allclose(after - before, part.moved, rtol=1e-9)
     assert found().to_dict()["moved"] == part.moved

@@ -74,7 +74,7 @@ def test_ten_thousand_answers_to_a_millionth_of_a_nat(mechanism: Any) -> None:
 
 def test_an_operator_of_ones_own_may_say_how_reports_merge() -> None:
     design = SquareWave(200, epsilon=1)
-    full = design.likelihood()
+    full = design.law.likelihood()
     bare = ChannelOperator(full.shape, full.forward, full.adjoint, None, None, full.merged)
     counts = some_counts(design, 5000, 3)
     assert_allclose(channel_mle(counts, bare).shares, channel_mle(counts, design).shares, atol=1e-9)

@@ -169,7 +169,7 @@ def test_an_operator_gives_what_its_matrix_gives() -> None:
 
 def test_an_answer_that_was_cut_too_far_comes_back() -> None:
     # Started where the only likely answer has next to nothing, plain updates need a long time to find it.
-    operator = RandomizedResponse(50, epsilon=0.3).likelihood()
+    operator = RandomizedResponse(50, epsilon=0.3).law.likelihood()
     counts = np.full(50, 1000)
     counts[7] = 1100
     fit = extrapolated(counts / counts.sum(), float(counts.sum()), operator, 1e-6, 3000)
@@ -181,7 +181,7 @@ def test_what_is_extrapolated_carries_its_evidence() -> None:
     design = random_channel(np.random.default_rng(5), 8, 10)
     counts = np.random.default_rng(6).integers(1, 60, 10)
     for most in (0, 4, 3000):
-        fit = extrapolated(counts / counts.sum(), float(counts.sum()), design.likelihood(), 1e-6, most)
+        fit = extrapolated(counts / counts.sum(), float(counts.sum()), design.law.likelihood(), 1e-6, most)
         assert fit.log_likelihood == pytest.approx(log_likelihood(fit.shares, counts, design), rel=1e-12)
         proof = certificate(fit.shares, counts, design)
         assert fit.excess == pytest.approx(proof.excess, abs=1e-12)

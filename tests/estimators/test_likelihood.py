@@ -188,10 +188,15 @@ def test_the_evidence_of_several_designs_is_that_of_their_joint_channel() -> Non
 
 def test_an_operator_is_known_by_its_products_alone() -> None:
     design = random_channel(np.random.default_rng(1), 3, 4)
-    operator = design.likelihood()
-    assert operator.likelihood() is operator
-    assert (operator.k, operator.columns, operator.symmetry, operator.exclusive) == (3, range(4), None, True)
-    assert np.all(np.asarray(operator.bounds().most) > 0)
+    operator = design.law.likelihood()
+    assert operator.law.likelihood() is operator
+    assert (operator.law.k, operator.law.columns, operator.law.symmetry, operator.law.exclusive) == (
+        3,
+        range(4),
+        None,
+        True,
+    )
+    assert np.all(np.asarray(operator.law.bounds().most) > 0)
     with pytest.raises(ValueError, match=r"shares must have the shape of counts, \(2, 3\), but got \(3,\)"):
         certificate([0.2, 0.3, 0.5], np.ones((2, 4)), operator)
     shares, counts = np.random.default_rng(2).dirichlet(np.ones(3), (2, 2)), np.ones((2, 2, 4))

@@ -36,7 +36,7 @@ def nats_lost(count: Array, n: float, mu: Array) -> Array:
 
 
 def limits(counts: Array, n: float, design: Design, errors: float) -> tuple[Array, Array]:
-    symmetry = design.symmetry
+    symmetry = design.law.symmetry
     assert symmetry is not None
     ends = []
     for edge in (0.0, 1.0):
@@ -111,7 +111,7 @@ def test_each_share_is_within_the_limits_of_its_support(n: int, k: int, data: An
 def test_a_handful_of_reports_keeps_the_promise(n: int, seed: int, epsilon: float, target: str) -> None:
     for design in (RandomizedResponse(30, epsilon=epsilon), UnaryEncoding.optimal(20, epsilon=epsilon)):
         counts = design.simulate(simulate.zipf(design.k, 1), n, rng=np.random.default_rng(seed))
-        shares = shrink(counts, design, n=None if design.exclusive else n, target=target)
+        shares = shrink(counts, design, n=None if design.law.exclusive else n, target=target)
         assert_promise(shares, counts.astype(float), n, design)
 
 
@@ -200,14 +200,14 @@ def test_every_share_is_consistent(population: Any, design: Design) -> None:
     Of small counts, which are skewed, limits and chance reach further up, by half of that squared, in reports.
     """
     truth = population[0](design.k, *population[1:])
-    symmetry, rng = design.symmetry, np.random.default_rng(5)
+    symmetry, rng = design.law.symmetry, np.random.default_rng(5)
     assert symmetry is not None
     reach = float(ndtri(1 - 0.5 / design.k)) + 1 + 6  # D, and chance
     for n in (10**4, 10**6, 10**7, 10**8, 10**10):
         counts = design.simulate(truth, n, rng=rng)
         expected = n * (symmetry.base + symmetry.gain * truth)
         error = (reach * np.sqrt(expected * (1 - expected / n)) + reach**2 / 2) / n / symmetry.gain
-        shares = shrink(counts, design, n=None if design.exclusive else n)
+        shares = shrink(counts, design, n=None if design.law.exclusive else n)
         assert (np.abs(shares - truth) <= error).all(), n
 
 

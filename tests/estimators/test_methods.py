@@ -166,7 +166,7 @@ def histograms(n: int, k: int) -> list[list[int]]:
 @every_method
 def test_a_method_is_unbiased_if_it_says_so(name: str) -> None:
     truth, design = np.array([0.7, 0.3, 0.0]), RandomizedResponse(3, odds=(2, 1))
-    chances = multinomial(4, design.likelihood().forward(truth))
+    chances = multinomial(4, design.law.likelihood().forward(truth))
     shares = [fitted(Tally(design, counts), name).shares[0] for counts in histograms(4, 3)]
     mean = sum(chances.pmf(counts) * row for counts, row in zip(histograms(4, 3), shares, strict=True))
     assert (np.abs(mean - truth).max() < 1e-12) == METHODS[name].unbiased

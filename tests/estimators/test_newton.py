@@ -217,23 +217,23 @@ def test_sets_that_were_kept_have_a_likelihood() -> None:
     case = SUPPORT["ss_k5"]
     design = SubsetSelection(5, odds=(3, 1), size=2)
     reports = np.packbits(supporting(case), axis=1)
-    counts, n = design.count(reports, np.array(case["multiplicity"]))[:2]
+    counts, n = design.law.count(reports, np.array(case["multiplicity"]))[:2]
     assert counts.tolist() == case["support_counts"]
     assert n == 31
     for fit in (
-        channel_mle(case["multiplicity"], design.likelihood(reports)),
-        ibu(case["multiplicity"], design.likelihood(reports), gap=1e-9),
-        channel_mle(np.ones(31), design.likelihood(np.repeat(reports, case["multiplicity"], axis=0))),
+        channel_mle(case["multiplicity"], design.law.likelihood(reports)),
+        ibu(case["multiplicity"], design.law.likelihood(reports), gap=1e-9),
+        channel_mle(np.ones(31), design.law.likelihood(np.repeat(reports, case["multiplicity"], axis=0))),
     ):
         assert_allclose(fit.shares, [0.9, 0.1, 0, 0, 0], atol=1e-4)
-        assert certificate(fit.shares, case["multiplicity"], design.likelihood(reports)).gap < 1e-6
+        assert certificate(fit.shares, case["multiplicity"], design.law.likelihood(reports)).gap < 1e-6
 
 
 def test_sets_of_one_member_are_randomized_response() -> None:
     sets, response = SubsetSelection(4, odds=(5, 2), size=1), RandomizedResponse(4, odds=(5, 2))
     reports = np.packbits(np.eye(4, dtype=bool), axis=1)
     counts = [3, 60, 20, 17]
-    assert_allclose(channel_mle(counts, sets.likelihood(reports)).shares, mle(counts, response), atol=1e-12)
+    assert_allclose(channel_mle(counts, sets.law.likelihood(reports)).shares, mle(counts, response), atol=1e-12)
     assert_allclose(mle(counts, sets), mle(counts, response), atol=1e-15)
 
 
@@ -244,8 +244,8 @@ def test_the_likelihood_of_sets_tells_more_than_their_counts() -> None:
     for place in range(300):
         answers = rng.choice(6, p=truth, size=200)
         reports, times = np.unique(design.draw(answers, rng.bytes), axis=0, return_counts=True)
-        counts, n = design.count(reports, times)[:2]
-        found = channel_mle(times, design.likelihood(reports)).shares, inv_p(counts, design, n=n)
+        counts, n = design.law.count(reports, times)[:2]
+        found = channel_mle(times, design.law.likelihood(reports)).shares, inv_p(counts, design, n=n)
         errors[place] = [((shares - truth) ** 2).sum() for shares in found]
     difference = errors[:, 0] - errors[:, 1]
     assert difference.mean() < 4 * difference.std() / np.sqrt(300)  # not worse beyond chance

@@ -62,15 +62,15 @@ def by_loops(shares: Array, matrix: Array, counts: Counts) -> tuple[float, Array
 def drawn(design: Design, s: float, n: int, seed: int = 1) -> tuple[Blocks, Array]:
     """Draw the reports of n people with Zipf's shares; give them as one block, and what inv_p says."""
     rng, truth = np.random.default_rng(seed), simulate.zipf(design.k, s)
-    if design.sufficient == "histogram":
-        operator = design.likelihood()
+    if design.law.sufficient == "histogram":
+        operator = design.law.likelihood()
         expected = operator.forward(truth)
         kinds = rng.multinomial(n, expected / expected.sum())
-        sums = design.count(np.arange(len(kinds)), kinds)
+        sums = design.law.count(np.arange(len(kinds)), kinds)
         return Blocks([(operator, kinds)]), inv_p(sums.counts, design, n=sums.n)
     reports = design.draw(rng.choice(design.k, p=truth, size=n), rng.bytes)
-    sums = design.count(reports)
-    return Blocks([(design.likelihood(reports), np.ones(n))]), inv_p(sums.counts, design, n=sums.n)
+    sums = design.law.count(reports)
+    return Blocks([(design.law.likelihood(reports), np.ones(n))]), inv_p(sums.counts, design, n=sums.n)
 
 
 # Against values from outside
@@ -103,7 +103,7 @@ def test_the_worked_example() -> None:
     table = np.zeros((8, 5), dtype=bool)
     for row, members in zip(table, case["supports"], strict=True):
         row[members] = True
-    reports = Blocks([(design.likelihood(np.packbits(table, axis=1)), np.array(case["multiplicity"]))])
+    reports = Blocks([(design.law.likelihood(np.packbits(table, axis=1)), np.array(case["multiplicity"]))])
     assert_allclose(reports.at(np.array([0.9, 0.1, 0, 0, 0])).growth[:2], 1, atol=1e-15)
     fit = projected_gradients(reports, uniform(5), gap=1e-12)
     assert_allclose(fit.shares, [0.9, 0.1, 0, 0, 0], atol=1e-6)
@@ -160,21 +160,21 @@ class Streamed:
         self.passes += 1
         for first in range(0, len(self.reports), self.size):
             part = self.reports[first : first + self.size]
-            yield self.design.likelihood(part), np.ones(len(part))
+            yield self.design.law.likelihood(part), np.ones(len(part))
 
 
 @pytest.mark.parametrize("design", [SubsetSelection(12, epsilon=2), UnaryEncoding(12, epsilon=1)], ids=repr)
 def test_blocks_do_not_matter_and_steps_are_passes(design: Design) -> None:
     rng = np.random.default_rng(3)
     reports = design.draw(rng.choice(12, p=simulate.zipf(12, 1), size=700), rng.bytes)
-    whole = projected_gradients(Blocks([(design.likelihood(reports), np.ones(700))]), uniform(12), gap=1e-9)
+    whole = projected_gradients(Blocks([(design.law.likelihood(reports), np.ones(700))]), uniform(12), gap=1e-9)
     stream = Streamed(design, reports, 100)
     fit = projected_gradients(Blocks(stream), uniform(12), gap=1e-9)
     assert stream.passes == fit.steps
     assert_allclose(fit.shares, whole.shares, atol=1e-9)
     assert fit.log_likelihood == pytest.approx(whole.log_likelihood, rel=1e-14)
     kinds, times = np.unique(reports, axis=0, return_counts=True)
-    collapsed = projected_gradients(Blocks([(design.likelihood(kinds), times)]), uniform(12), gap=1e-9)
+    collapsed = projected_gradients(Blocks([(design.law.likelihood(kinds), times)]), uniform(12), gap=1e-9)
     assert_allclose(collapsed.shares, whole.shares, atol=1e-9)
 
 
@@ -202,7 +202,7 @@ def test_weights_are_fractions_of_reports() -> None:
 def test_several_designs_are_several_blocks() -> None:
     rng, truth = np.random.default_rng(5), simulate.zipf(6, 1)
     designs = [RandomizedResponse(6, epsilon=1), HadamardResponse(6, epsilon=2), RandomizedResponse(6, odds=(1, 3))]
-    operators = [design.likelihood() for design in designs]
+    operators = [design.law.likelihood() for design in designs]
     counts = [rng.multinomial(1500, operator.forward(truth)) for operator in operators]
     fit = projected_gradients(Blocks(list(zip(operators, counts, strict=True))), uniform(6), gap=1e-10)
     matrix = np.hstack([operator.forward(np.eye(6)) for operator in operators])
@@ -222,7 +222,9 @@ def test_randomized_response_in_fractions(inverted: bool) -> None:
         design = data.draw(designs_of(k, inverted=inverted))
         if abs(design.p - design.q) < 0.02:
             return
-        fit = projected_gradients(Blocks([(design.likelihood(), np.array(counts))]), uniform(k), gap=1e-10, passes=500)
+        fit = projected_gradients(
+            Blocks([(design.law.likelihood(), np.array(counts))]), uniform(k), gap=1e-10, passes=500
+        )
         assert fit.gap <= 1e-10
         exact = [float(share) for share in oracle.mle(counts, design)]
         if counts.count(0) <= 1 or not inverted:
@@ -363,7 +365,7 @@ def test_an_answer_that_inv_p_cut_off_comes_back() -> None:
 def test_small_and_extreme_cases(counts: list[float], design: RandomizedResponse, wanted: list[float]) -> None:
     for start in (uniform(design.k), np.eye(design.k)[0], np.eye(design.k)[-1]):
         fit = projected_gradients(
-            Blocks([(design.likelihood(), np.array(counts))]), start, gap=1e-13 * sum(counts), passes=200
+            Blocks([(design.law.likelihood(), np.array(counts))]), start, gap=1e-13 * sum(counts), passes=200
         )
         assert_allclose(fit.shares, wanted, atol=1e-5)
         assert fit.excess <= 1e-12

@@ -66,7 +66,7 @@ def test_no_other_unbiased_weights_vary_less_at_equal_shares(design: Channel, se
     null = np.linalg.svd(matrix[:, possible])[2][design.k :]
     if not len(null):
         return
-    inverse, expected = design.linear.weights(), matrix.mean(axis=0)
+    inverse, expected = design.law.linear.weights(), matrix.mean(axis=0)
     for answer in range(design.k):
         best = inverse[:, answer]
         other = best.copy()
@@ -82,12 +82,12 @@ def test_large_channels_are_undone_without_singular_values(k: int, extra: int) -
     matrix = rng.dirichlet(np.full(k + extra, 0.05), k)
     design = Channel(matrix, k, k + extra)
     truth = simulate.zipf(k, 1)
-    assert design.linear.identifiable().all()
+    assert design.law.linear.identifiable().all()
     assert_allclose(inv(1e6 * truth @ design.channel(), design), truth, atol=1e-8)
     # Two rows alike: these two answers cannot be told apart, all others can.
     matrix[1] = matrix[0]
     twins = Channel(matrix, k, k + extra)
-    assert_allclose(np.flatnonzero(~twins.linear.identifiable()), [0, 1])
+    assert_allclose(np.flatnonzero(~twins.law.linear.identifiable()), [0, 1])
     with pytest.raises(ValueError, match=f"among its {k} only {k - 1} are"):
         inv(1e6 * truth @ twins.channel(), twins)
 

@@ -209,7 +209,7 @@ def test_reports_that_are_sets_and_designs_that_differ_enter_by_their_debiased_i
     rng = np.random.default_rng(4)
     held = rng.integers(3, size=300)
     reports = bits.draw(held, rng.bytes)
-    dice = np.array(COLOURS.columns)[COLOURS.draw(held, rng.bytes)]
+    dice = np.array(COLOURS.law.columns)[COLOURS.draw(held, rng.bytes)]
     written = bits.report_form.written(reports)
     version = np.where(np.arange(300) < 200, "bits", "dice")
     data = {
@@ -218,7 +218,7 @@ def test_reports_that_are_sets_and_designs_that_differ_enter_by_their_debiased_i
         "score": held + rng.normal(size=300),
     }
     fit = explain("score", data, {"q": {"bits": bits, "dice": COLOURS}}, on=[], by="version")
-    matrix: Any = bits.likelihood(reports[:200]).matrix
+    matrix: Any = bits.law.likelihood(reports[:200]).matrix
     one = np.ones(200)
     rows = Observations(one[:, None], matrix().T, one, one, one, (bits,), np.zeros(200, int), np.full(200, -1), (None,))
     first: Any = debiased(rows, np.full(3, 1 / 3))

@@ -162,7 +162,7 @@ def test_the_size_where_most_groups_are_tiny() -> None:
     # 400 surveys: the doubled p-value is at most .05 in 2.5 % of them, 25 or more with probability 4e-5; at most .001
     # in .05 %, five or more with probability 2e-6. (Chi-squared: 130 and 107 of 400.)
     n, rng = np.array([2] * 40 + [1000] * 2), np.random.default_rng(3)
-    share = float(RandomizedResponse(["yes", "no"], epsilon=8).probabilities(np.array([0.005, 0.995]))[0])
+    share = float(RandomizedResponse(["yes", "no"], epsilon=8).law.probabilities(np.array([0.005, 0.995]))[0])
     p = []
     for _ in range(400):
         test = conditional_test(grouped_counts(rng.binomial(n, share), n))

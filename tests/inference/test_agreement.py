@@ -98,7 +98,7 @@ def test_size_of_three_answers_by_enumeration(shares: tuple[float, ...]) -> None
     assert found is not None
     law = np.prod(
         [
-            multinomial.pmf(each, n, one.probabilities(np.array(shares)))[rows]
+            multinomial.pmf(each, n, one.law.probabilities(np.array(shares)))[rows]
             for one, rows in zip(designs, both.T, strict=True)
         ],
         axis=0,
@@ -113,7 +113,9 @@ def test_the_smallest_p_value_of_all_pairs_and_answers_times_their_number() -> N
     rng = np.random.default_rng(1)
     designs = [RandomizedResponse(4, odds=(odds, 1)) for odds in (3, 6, 9)]
     for _ in range(8):
-        parts = [Tally(one, rng.multinomial(120, one.probabilities(rng.dirichlet(np.full(4, 20))))) for one in designs]
+        parts = [
+            Tally(one, rng.multinomial(120, one.law.probabilities(rng.dirichlet(np.full(4, 20))))) for one in designs
+        ]
         each = [
             compare_samples(one, two, answer).p_value
             for one, two in itertools.combinations(parts, 2)
@@ -263,7 +265,9 @@ def test_the_warning_computes_no_p_value_that_cannot_be_small() -> None:
     rng = np.random.default_rng(2)
     designs = [RandomizedResponse(20, odds=(odds, 1)) for odds in (3, 6)]
     truth = rng.dirichlet(np.ones(20), 30)
-    parts = [grouped(one, np.array([rng.multinomial(400, one.probabilities(row)) for row in truth])) for one in designs]
+    parts = [
+        grouped(one, np.array([rng.multinomial(400, one.law.probabilities(row)) for row in truth])) for one in designs
+    ]
     evidence = agreement_evidence(pool(parts))
     assert evidence is not None
     assert evidence[0] == 1.0 or evidence[0] < 0.1

@@ -53,7 +53,7 @@ SYMMETRIC = [
     design
     for mechanism in MECHANISMS.values()
     for design in mechanism.examples()
-    if full_symmetry(design) is not None and design.epsilon > 0
+    if full_symmetry(design.law) is not None and design.epsilon > 0
 ]
 
 
@@ -242,7 +242,7 @@ def test_differences_from_whole_reports_cover(target: str) -> None:
 def test_weights_make_a_test_on_whole_reports_approximate() -> None:
     reports = np.packbits([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]], axis=1)
     weights = np.array([1.0, 2.0, 1.5, 0.5])
-    counts, n, _ = PAIRS.count(reports, weights)
+    counts, n, _ = PAIRS.law.count(reports, weights)
     kept = StoredReports.in_memory(ReportBlock(reports, weights))
     found = compare(Tally(PAIRS, counts, n=n, squares=float(weights @ weights), kept=kept), "a", "b", Confidence())
     assert found.test == "approximate"

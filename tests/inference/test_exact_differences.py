@@ -256,7 +256,7 @@ def test_sets_are_compared_exactly_where_their_reports_are_at_hand() -> None:
     found = compare(whole(PAIRS, reports), "a", "c", Confidence())
     assert not found.approximate
     assert (found.p_value < 0.05) == (found.low > 0 or found.high < 0)
-    support = PAIRS.count(reports, group=np.arange(80), groups=80).counts > 0
+    support = PAIRS.law.count(reports, group=np.arange(80), groups=80).counts > 0
     first, second = ((support[:, i] & ~support[:, j]).sum() for i, j in ((0, 2), (2, 0)))
     ends = limits_of_supports(float(first), float(second), 80.0, PAIRS.p - PAIRS.q, 0.025)
     assert_allclose([found.low, found.high], ends)

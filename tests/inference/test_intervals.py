@@ -28,7 +28,7 @@ YES = ["yes", "no"]
 CROSSWISE = Channel([["1/4", "3/4"], ["3/4", "1/4"]], YES, ["same", "differ"])
 SETS = SubsetSelection(["a", "b", "c", "d", "e"], odds=(5, 1), size=2)
 EVERY = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]
-SYMMETRIC = [design for design in EVERY if full_symmetry(design) is not None and design.epsilon > 0]
+SYMMETRIC = [design for design in EVERY if full_symmetry(design.law) is not None and design.epsilon > 0]
 FOUND = estimate(Tally(HALF, [400, 350, 250]))
 REGIONS = (("north",), ("south",), (None,))
 GROUPED = estimate(Tally(HALF, [[400, 350, 250], [0, 0, 0], [30, 50, 20]], by=("region",), groups=REGIONS))
@@ -254,7 +254,7 @@ def test_what_reports_do_not_tell_may_be_anything() -> None:
 
 @UNFIT
 def test_linear_intervals_are_never_empty_and_count_half_a_report() -> None:
-    weights = KUK.linear.weights()[:, 0]
+    weights = KUK.law.linear.weights()[:, 0]
     counts = np.array([400, 0, 0])
     found = estimate(Tally(KUK, counts)).interval("yes")
     observed = (counts + 0.5) / 401.5

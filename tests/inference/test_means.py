@@ -126,9 +126,9 @@ def test_a_shift_or_stretch_of_the_numbers_shifts_or_stretches_everything(design
 
 @every_design
 def test_means_of_groups_average_to_the_whole(design: Design) -> None:
-    if design.types is not None and not design.exclusive:
+    if design.law.types is not None and not design.law.exclusive:
         return
-    if design.k == 2 and not counts_everyone(design):  # groups count by how many were asked
+    if design.k == 2 and not counts_everyone(design.law):  # groups count by how many were asked
         return
     halves = [some_reports(design, n) for n in (300, 100)]
     groups = Tally(design, [half.counts for half in halves], n=[300, 100], by=("g",), groups=(("a",), ("b",)))
@@ -583,7 +583,7 @@ def test_coverage_of_totals_with_few_clusters(design: Design, clusters: int) -> 
     rng, covered = np.random.default_rng(5), 0
     for _ in range(400):
         held = rng.random(10 * clusters) < 0.3
-        reports = np.array(design.columns)[design.draw(np.where(held, 0, 1), rng.bytes)].tolist()
+        reports = np.array(design.law.columns)[design.draw(np.where(held, 0, 1), rng.bytes)].tolist()
         found = sum_of_weights(reports, design, clusters=np.repeat(np.arange(clusters), 10))
         covered += found.low[0, 0] <= 6 * clusters <= found.high[0, 0]
         assert found.low[0, 0] < found.high[0, 0]

@@ -270,7 +270,7 @@ def test_of_many_kinds_of_reports_few_sets_are_tried(k: int, kinds: int) -> None
 def test_the_bound_on_a_sum_of_scores_holds_whatever_the_others_hold(seed: int) -> None:
     k, n = 3, 12
     design = random_channel(np.random.default_rng(seed), k, k)
-    table, weights = design.channel(), design.linear.weights()
+    table, weights = design.channel(), design.law.linear.weights()
     every = np.array([row for row in itertools.product(range(n + 1), repeat=k) if sum(row) == n])
     for place in range(k):
         others = np.delete(table, place, axis=0)

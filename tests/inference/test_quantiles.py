@@ -124,7 +124,7 @@ def test_a_quantile_lies_strictly_between_0_and_1(tau: Any) -> None:
 
 def test_an_any_time_quantile_has_half_of_the_level_at_either_end() -> None:
     survey = RandomizedResponse(range(400), odds=(2000, 1))
-    counts = np.round(4000 * survey.probabilities(np.full((1, 400), 1 / 400))[0]).astype(int)
+    counts = np.round(4000 * survey.law.probabilities(np.full((1, 400), 1 / 400))[0]).astype(int)
     result = estimate(Tally(survey, counts))
     shown = result.quantile(0.4, level=0.9, anytime=True)
 

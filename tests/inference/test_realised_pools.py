@@ -39,8 +39,8 @@ def test_differences_among_these_very_people_are_averaged_by_their_numbers() -> 
     for _ in range(TIMES):
         first, second = rng.multinomial(2000, TRUTH), rng.multinomial(1000, TRUTH[::-1])
         tallies = [
-            Tally(NOISY, NOISY.simulate_people(first, rng=rng)),
-            Tally(TRUE, TRUE.simulate_people(second, rng=rng)),
+            Tally(NOISY, NOISY.law.simulate_people(first, rng=rng)),
+            Tally(TRUE, TRUE.law.simulate_people(second, rng=rng)),
         ]
         # Without the warning that the collections differ: the share of these respondents needs no single population.
         compared = estimated(pool(tallies)).compare("a", "b", target="realised")
@@ -55,8 +55,8 @@ def test_people_whose_reports_say_nothing_may_hold_anything() -> None:
     for _ in range(TIMES):
         first, second = rng.multinomial(1000, TRUTH), rng.multinomial(1000, TRUTH[::-1])
         tallies = [
-            Tally(CLEAR, CLEAR.simulate_people(first, rng=rng)),
-            Tally(SILENT, SILENT.simulate_people(second, rng=rng)),
+            Tally(CLEAR, CLEAR.law.simulate_people(first, rng=rng)),
+            Tally(SILENT, SILENT.law.simulate_people(second, rng=rng)),
         ]
         interval = estimate(pool(tallies)).interval("a", target="realised")
         covered += bool(interval.low <= (first + second)[0] / 2000 <= interval.high)

@@ -85,7 +85,7 @@ def tally_of(design: Any, histograms: Any, n: int) -> Tally:
     if not isinstance(design, LocalHashing | HadamardResponse | ProjectiveGeometry):
         return Tally(design, histograms, **groups)
     counts = histograms @ design.supports(np.arange(design.blocks.number))
-    if design.sufficient == "counts":
+    if design.law.sufficient == "counts":
         return Tally(design, counts, **groups)
     return Tally(design, counts, n=np.full(len(counts), n), histogram=histograms, **groups)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from warner import Check
 
 KEPT_APART = [
-    design for mechanism in MECHANISMS.values() for design in mechanism.examples() if design.types is not None
+    design for mechanism in MECHANISMS.values() for design in mechanism.examples() if design.law.types is not None
 ]
 BITS = UnaryEncoding.optimal(16, odds=(3, 1))
 HASHED = LocalHashing(27, odds=(3, 1), field=3)
@@ -162,7 +162,7 @@ def test_too_much_noise_shows_in_the_sizes_and_nowhere_else() -> None:
     assert p_values(found)["possible range"] == 1  # support between what nobody and everybody would give
     assert p_values(found)["known law"] < 1e-20
     # Without the sizes nobody can tell
-    counts, n, _ = BITS.count(reports)
+    counts, n, _ = BITS.law.count(reports)
     assert check(Tally(BITS, counts, n=n)).fits
     assert doubt(Tally(BITS, counts, n=n)) == ""
     assert "the set sizes are smaller or larger than the noise makes them" in doubt(found.tally)
@@ -218,8 +218,8 @@ def test_values_that_never_come_are_seen() -> None:
 def test_the_report_that_supports_everything_comes_as_often_as_the_noise_says() -> None:
     # Under Hadamard response the report 0 supports every answer: its probability does not depend on anybody.
     design = HadamardResponse(7, odds=(3, 1))
-    assert design.types is not None
-    bounds = design.types.bounds()
+    assert design.law.types is not None
+    bounds = design.law.types.bounds()
     assert bounds.least[0] == bounds.most[0] == pytest.approx(3 / 16)  # type: ignore[index]
     histogram = np.full(8, 200)
     histogram[0] = 100
@@ -277,7 +277,7 @@ def test_what_people_read_of_kinds() -> None:
 
 
 def test_without_a_histogram_there_is_one_test() -> None:
-    counts, n, _ = PLANE.count(np.arange(13).repeat(20))
+    counts, n, _ = PLANE.law.count(np.arange(13).repeat(20))
     found = check(Tally(PLANE, counts, n=n))
     assert [test.name for test in found.tests] == ["possible range"]
     assert found.findings[0].misfit_kinds is None

@@ -36,10 +36,10 @@ SYMMETRIC = [
     design
     for mechanism in MECHANISMS.values()
     for design in mechanism.examples()
-    if full_symmetry(design) is not None and design.epsilon > 0
+    if full_symmetry(design.law) is not None and design.epsilon > 0
 ]
 # The distinct p and q among them are what an interval of one answer depends on.
-RATES = {(design.symmetry.p, design.symmetry.base): design for design in SYMMETRIC}  # type: ignore[union-attr]
+RATES = {(design.law.symmetry.p, design.law.symmetry.base): design for design in SYMMETRIC}  # type: ignore[union-attr]
 NINE = [
     UnaryEncoding.optimal(9, odds=(9, 1)),
     SubsetSelection(9, odds=(9, 1), size=2),

@@ -41,8 +41,8 @@ every_mechanism = pytest.mark.parametrize("mechanism", FROM_EPSILON)
 
 
 def exact_variance(design: Design) -> Fraction:
-    assert design.symmetry is not None
-    p, q, asked = design.symmetry[:3]
+    assert design.law.symmetry is not None
+    p, q, asked = design.law.symmetry[:3]
     return q * (1 - q) / (p - q) ** 2 / asked
 
 
@@ -101,8 +101,8 @@ def test_the_rule(k: int, epsilon: float, share: float | None) -> None:
 
 
 def exact_criterion(design: Design, share: float | None) -> Fraction:
-    assert design.symmetry is not None
-    p, q, asked = design.symmetry[:3]
+    assert design.law.symmetry is not None
+    p, q, asked = design.law.symmetry[:3]
     if share is not None:
         counted = q + (p - q) * Fraction(repr(share))
         return counted * (1 - counted) / (p - q) ** 2 / asked
@@ -122,7 +122,7 @@ def test_sizes_and_recommendations_against_the_reference(case: dict[str, Any]) -
         assert getattr(compared.design(), "size", None) == wanted["size"]
         return
     (found,) = (one for one in compared.candidates if one.name == "subset selection")
-    assert found.design.support_size == wanted["size"]
+    assert found.design.law.support_size == wanted["size"]
     assert_allclose(found.criterion, wanted.get("total_error", wanted.get("variance")), rtol=case["tolerance"])
     made = plan(
         given["k"], mechanism="subset selection", epsilon=given["epsilon"], people=100, share=given.get("share")
@@ -352,7 +352,7 @@ def test_every_example_can_be_planned_with_or_says_why_not(mechanism: str, monke
             assert "must identify the share of some answer" in str(error)  # as some channels
             continue
         assert 0 <= made.half_width < math.inf
-        alone = design.symmetry is None or design.repeatable or design.epsilon == math.inf
+        alone = design.law.symmetry is None or design.repeatable or design.epsilon == math.inf
         assert (made.mechanisms is None) == alone
         try:
             solved = plan(design, people=10**9, half_width=0.2)  # a small epsilon, which the search meets first
@@ -383,9 +383,9 @@ def test_the_predicted_errors_and_the_shuffler_for_every_mechanism(mechanism: st
     assert made.errors["inv_p"] < made.errors["inv"] == made.error
     # A million people are simulated at once where the design can.
     many = plan(1000, mechanism=mechanism, epsilon=1.25, people=10**6, population="zipf:1")
-    assert ("inv_p" in many.errors) == (many.design.exclusive or many.design.types is not None)
+    assert ("inv_p" in many.errors) == (many.design.law.exclusive or many.design.law.types is not None)
     assert many.errors["inv"] == many.error
-    if made.design.exclusive:
+    if made.design.law.exclusive:
         assert plan(made.design, people=300, delta=1e-6).shuffled_epsilon is not None
     else:
         with pytest.raises(ValueError, match="leave out delta"):

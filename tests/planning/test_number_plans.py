@@ -53,7 +53,9 @@ def exact_variance(design: Design, shares: list[Fraction]) -> Fraction:
     u = LinearCombination(((x - x.min()) / np.ptp(x))[np.newaxis])
     columns = len(matrix[0])
     scores = [
-        Fraction(float(design.readout(np.eye(columns)[[j]], np.ones((1, 1)), u).share()[0, 0])).limit_denominator(10**7)
+        Fraction(float(design.law.readout(np.eye(columns)[[j]], np.ones((1, 1)), u).share()[0, 0])).limit_denominator(
+            10**7
+        )
         for j in range(columns)
     ]
     reported = [sum(share * row[j] for share, row in zip(shares, matrix, strict=True)) for j in range(columns)]
@@ -80,7 +82,7 @@ def test_no_population_is_worse_than_the_worst(design: Design) -> None:
     made = plan(design, people=10**9, quantity="mean")
     x = values(design)
     u = (x - x.min()) / np.ptp(x)
-    squares = design.linear.second_moments(u)
+    squares = design.law.linear.second_moments(u)
     found = made.shares @ squares - (made.shares @ u) ** 2
     for cuts in itertools.combinations(range(6 + design.k - 1), design.k - 1):
         counts = np.diff([-1, *cuts, 6 + design.k - 1]) - 1
@@ -126,9 +128,9 @@ def test_noise_in_the_distribution_is_that_of_simulated_reports_of_everybody(des
     # K - 1 variances is off by about sqrt(2/4,000) = 2 %, so that 10 % is five standard errors.
     k, each, surveys = design.k, 50, 4000
     rng = np.random.default_rng(5)
-    counts = design.simulate_people(np.full(k, each), rng=rng, size=surveys)
+    counts = design.law.simulate_people(np.full(k, each), rng=rng, size=surveys)
     n = np.full((surveys, 1), float(k * each))
-    shares = design.readout(counts, n, [range(end) for end in range(1, k)]).share()
+    shares = design.law.readout(counts, n, [range(end) for end in range(1, k)]).share()
     assert_allclose(noise_of_distribution(design), k * each * shares.var(axis=0).mean(), rtol=0.1)
 
 

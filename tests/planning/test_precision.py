@@ -52,7 +52,7 @@ every_design = pytest.mark.parametrize(("design", "shares"), MADE.values(), ids=
 
 def expected_tally(design: Design, shares: Any) -> Tally:
     """Count the reports that are to be expected: whole numbers."""
-    if (symmetry := full_symmetry(design)) is not None:
+    if (symmetry := full_symmetry(design.law)) is not None:
         reported = symmetry.base + symmetry.gain * np.array(shares)
     else:
         reported = np.array(shares) @ design.as_channel().channel()
@@ -84,11 +84,11 @@ def test_the_plan_is_the_interval_at_expected_counts(design: Design, shares: lis
 def test_the_planned_errors_are_those_of_simulated_surveys(design: Design, shares: list[float]) -> None:
     made = plan(design, people=PEOPLE, population=shares)
     drawn = reports_of_population(shares, PEOPLE, design, rng=np.random.default_rng(2), size=2000)
-    n = None if design.exclusive else np.full(len(drawn), PEOPLE)
+    n = None if design.law.exclusive else np.full(len(drawn), PEOPLE)
     squared = np.square(inv(drawn, design, n=n) - shares)
     # The unbiased shares of a design with a binomial count may vary by up to 5 % less, in variance, than that count.
     assert abs(squared.mean() - made.error**2) < 4 * squared.mean(axis=1).std() / math.sqrt(len(drawn)) + (
-        0 if full_symmetry(design) is not None else 0.05 * made.error**2
+        0 if full_symmetry(design.law) is not None else 0.05 * made.error**2
     )
     mean = squared.mean(axis=0)
     for place in range(design.k):
@@ -182,7 +182,7 @@ def test_a_plan_for_a_closed_list_is_for_all_who_report() -> None:
     assert float(part) < 0.5
     planned: Any = plan(closed, people=65_000, share=0.1)
     counted = OpenDomain(epsilon=1, bits=16, step=16, field=words.field).closed([7, 8])
-    assert counted.counted_fraction == 1
+    assert counted.law.counted_fraction == 1
     alone: Any = plan(counted, people=int(65_000 * part), share=0.1)
     for name in ("half_width", "standard_error", "error", "smallest_share"):
         assert_allclose(getattr(planned, name), getattr(alone, name), rtol=1e-12)
@@ -199,7 +199,7 @@ def test_the_any_time_half_width_is_that_of_an_interval_of_these_reports(design:
     shares = np.zeros(design.k)
     shares[[1, 2]] = 0.5
     n = 40_000
-    readout = design.readout(n * design.probabilities(shares[np.newaxis]), np.full((1, 1), float(n)), [[1]])
+    readout = design.law.readout(n * design.law.probabilities(shares[np.newaxis]), np.full((1, 1), float(n)), [[1]])
     low, high, _ = anytime_interval(readout, 0.05)
     assert 0.1 < low.item() < 0.5 < high.item() < 0.9
     assert_allclose(anytime_half_width(readout, 0.05), (high - low).item() / 2, rtol=1e-9)

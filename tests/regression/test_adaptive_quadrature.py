@@ -123,7 +123,7 @@ def test_blocks_of_groups_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ordered_answers_are_shifted_at_all_cutpoints() -> None:
     """Three ordered answers, told directly: brute force over the effect of one group."""
     design = RandomizedResponse(["never", "once", "often"], odds=(4, 1))
-    table = np.asarray(cast("Any", design.likelihood().matrix)(), dtype=np.float64)
+    table = np.asarray(cast("Any", design.law.likelihood().matrix)(), dtype=np.float64)
     report = np.array([0, 1, 2, 2, 1, 0])
     weight = np.ones(6)
     rows = Observations(

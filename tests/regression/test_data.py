@@ -193,7 +193,7 @@ def test_each_row_has_the_likelihood_of_its_own_design() -> None:
     assert found.labels == ("1", "2")
     assert found.observations.design.tolist() == [0, 1, 1, 0]
     for table_of, design in zip(found.observations.tables, (secret, DIRECT), strict=True):
-        matrix = design.likelihood().matrix
+        matrix = design.law.likelihood().matrix
         assert table_of is not None
         assert matrix is not None
         assert_allclose(table_of, matrix())
@@ -241,7 +241,7 @@ def test_rows_have_the_likelihood_of_any_design(design: Design) -> None:
         found = model_data("report ~ x", data, design, unknown="drop")
         assert found.observations.n == 40
         # Every person's likelihood, up to a factor, in the order of their rows; sums tell whether any is lost.
-        matrix = design.likelihood(codes).matrix
+        matrix = design.law.likelihood(codes).matrix
         assert matrix is not None
         likelihood = matrix().T / matrix().T.max(axis=1, keepdims=True)
         rows = found.observations.likelihood / found.observations.likelihood.max(axis=1, keepdims=True)

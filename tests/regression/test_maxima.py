@@ -50,7 +50,7 @@ def test_without_covariates_it_is_the_most_likely_distribution() -> None:
 
 
 def test_with_covariates_no_cutpoints_are_better() -> None:
-    table = SURVEY.likelihood().matrix
+    table = SURVEY.law.likelihood().matrix
     assert table is not None
     met = 0
     for seed in range(6):

@@ -19,9 +19,9 @@ EXAMPLES: list[Any] = [
     pytest.param(design, id=f"{name} {place}")
     for name, mechanism in MECHANISMS.items()
     for place, design in enumerate(mechanism.examples())
-    if design.exhaustive
+    if design.law.exhaustive
     and design.k < 200
-    and (full_symmetry(design) is not None or design.linear.identifiable().all())
+    and (full_symmetry(design.law) is not None or design.law.linear.identifiable().all())
 ]
 
 

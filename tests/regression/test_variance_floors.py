@@ -244,7 +244,7 @@ def test_coverage_in_two_and_three_clusters(model: str, clusters: int) -> None:
     cluster, half = np.repeat(np.arange(clusters), 20), np.tile([0, 1], 10 * clusters)
     for _ in range(300):
         held = rng.random(20 * clusters) < 0.4
-        reports = np.array(NOISY.columns)[NOISY.draw(np.where(held, 0, 1), rng.bytes)]
+        reports = np.array(NOISY.law.columns)[NOISY.draw(np.where(held, 0, 1), rng.bytes)]
         table = regress("y ~ x", {"y": reports, "x": half, "c": cluster}, NOISY, clusters="c", model=model).table()
         covered += not table["low"][1] > 0 and not table["high"][1] < 0
         assert table["low"][1] != table["high"][1]  # an estimate at infinity has one limit at most

@@ -562,7 +562,7 @@ def test_packed_rows_are_codes() -> None:
     for rows in (DRAWN, list(DRAWN)):
         coded = tally(rows, SETS, codes=True)
         assert coded == tally([bytes(row).hex() for row in DRAWN], SETS)
-        assert_array_equal(coded.counts, SETS.count(DRAWN)[0])
+        assert_array_equal(coded.counts, SETS.law.count(DRAWN)[0])
     with pytest.raises(ValueError, match=r"2 bytes .*, but 1 is not: array\(\[255, 255\]"):
         tally(np.vstack([DRAWN, np.full((1, 2), 255, dtype=np.uint8)]), SETS, codes=True)
 
@@ -611,7 +611,7 @@ def test_sets_go_through_files(source: str, ending: str, tmp_path: Path) -> None
     assert done == len(reports) == len(DRAWN)
     packed = np.frombuffer(bytes.fromhex("".join(reports)), dtype=np.uint8).reshape(-1, 2)
     assert_array_equal(np.unpackbits(packed, axis=1).sum(axis=1), np.full(len(DRAWN), SETS.size))
-    assert_array_equal(tally(target, SETS, column="set").counts, SETS.count(packed)[0])
+    assert_array_equal(tally(target, SETS, column="set").counts, SETS.law.count(packed)[0])
     if source == "csv" and ending in {"jsonl", "parquet"}:
         return  # what is kept of a CSV file is text, and stays so
     assert_counts_of_sets(target, {**SET_TABLE, "set": reports})
@@ -622,7 +622,7 @@ def test_sets_of_sixteen_bytes_are_not_taken_for_something_else(tmp_path: Path) 
     drawn = design.draw(np.arange(128), np.random.default_rng(1).bytes)
     table: Table = {"set": [bytes(row).hex() for row in drawn]}
     for engine in ("json lines", "csv", "parquet"):
-        assert_array_equal(tally(in_engine(engine, table, tmp_path), design).counts, design.count(drawn)[0])
+        assert_array_equal(tally(in_engine(engine, table, tmp_path), design).counts, design.law.count(drawn)[0])
 
 
 GOOD = "f000"  # a, b, c, d
@@ -680,7 +680,7 @@ def test_reports_may_all_be_different(tmp_path: Path) -> None:
     for engine in ("pandas", "polars, lazy", "csv"):
         for unknown in ("error", "drop"):
             counted = tally(in_engine(engine, table, tmp_path), design, unknown=unknown)
-            assert_array_equal(counted.counts, design.count(drawn)[0])
+            assert_array_equal(counted.counts, design.law.count(drawn)[0])
             assert counted.n == 3000
 
 

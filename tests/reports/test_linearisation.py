@@ -193,7 +193,7 @@ def test_the_formula_is_that_over_people(*, whole: bool, finite: bool, clustered
     weight = people["weight"] if weighted else np.ones(240)
     cluster = people["cluster"] if clustered else np.arange(240)
     part = people["part"] if finite else None
-    z = design.linear.weights()[people["report"]]
+    z = design.law.linear.weights()[people["report"]]
     asked_of: dict[str, Any] = {
         "answer": (counted.readout(), z[:, 1], z[:, 1], 1),
         "set": (counted.readout(None, [[0, 2]]), z[:, 0] + z[:, 2], z[:, 0] + z[:, 2], 0),
@@ -272,7 +272,7 @@ def test_two_domains_are_compared_by_the_variance_of_their_difference() -> None:
     counted = warner.tally(
         data, PUPILS, column="report", weights="weight", strata="stratum", clusters="cluster", by="domain"
     )
-    z = PUPILS.linear.weights()[people["report"], 0]
+    z = PUPILS.law.linear.weights()[people["report"], 0]
     u = np.zeros((3, 240))
     for domain, sign in ((0, 1), (1, -1)):
         inside = people["weight"] * (people["domain"] == domain)
@@ -446,9 +446,9 @@ def test_coverage_of_means_and_of_their_differences_between_domains(*, replicate
         drawn = {"weights": "w", "replicates": "rw*", "scale": 11 / 12}
     for _ in range(runs):
         part = rng.beta(0.4 * 9, 0.6 * 9, 12)[:, np.newaxis]
-        reports = [design.likelihood().forward(shares) for shares in part * many + (1 - part) * few]
+        reports = [design.law.likelihood().forward(shares) for shares in part * many + (1 - part) * few]
         data = {
-            "report": np.concatenate([rng.choice(design.columns, 25, p=p / p.sum()) for p in reports]),
+            "report": np.concatenate([rng.choice(design.law.columns, 25, p=p / p.sum()) for p in reports]),
             "school": school,
             "sex": rng.choice(["m", "f"], school.size),
             "w": np.ones(school.size),
@@ -481,7 +481,7 @@ def test_everybody_asked_leaves_the_noise_of_the_device() -> None:
     rng = np.random.default_rng(4)
     variances = []
     for _ in range(200):
-        yes, no = design.simulate_people(np.array([30, 70]), rng=rng).tolist()
+        yes, no = design.law.simulate_people(np.array([30, 70]), rng=rng).tolist()
         counted = warner.tally(["yes", "no"], design, counts=[yes, no], sampled=1.0)
         variances.append(warner.estimate(counted).table()["se"][0] ** 2)
     exact = 0.75 * 0.25 / 0.25 / 100  # of a person whoever she is, over 100 people
@@ -492,7 +492,7 @@ def test_everybody_asked_leaves_the_noise_of_the_device() -> None:
 def test_a_crosswise_model_needs_no_special_case() -> None:
     """Any design that has a readout: the crosswise model's reports are not answers."""
     design = crosswise("1/4")
-    reports = np.random.default_rng(2).choice(design.columns, 300)
+    reports = np.random.default_rng(2).choice(design.law.columns, 300)
     counted = warner.tally(reports.tolist(), design, clusters=np.arange(300) // 10)
     result = warner.estimate(counted)
     assert result.limits(CONFIDENCE).methods == ("korn_graubard",)
@@ -552,7 +552,7 @@ def test_whom_the_device_asks_is_chance_that_a_census_does_not_take_away(design:
 def test_differences_of_answers_that_some_are_asked_about_have_the_noise_of_all() -> None:
     design = BitFlips(5, odds=(9, 1), size=1)
     reports, numbers = expected_reports(design, (1000, 600, 400, 0, 0))
-    counts = design.count(reports, np.array(numbers)).counts[np.newaxis]
+    counts = design.law.count(reports, np.array(numbers)).counts[np.newaxis]
     asked = LinearScores(design, [[0]], [[1]])
     assert_allclose(asked.squared_shares(counts, np.array([[2000.0]])), 1600)
     assert_allclose(LinearScores(design, [[0]]).squared_shares(counts, np.array([[2000.0]])), 1000 / 5)

@@ -65,7 +65,7 @@ def assert_kept(counted: Tally) -> None:
     for group in [0, *range(len(n))]:
         blocks = blocks_of(counted, group)
         assert all(len(block.reports) for block in blocks)
-        sums = [counted.design.count(block.reports, block.amounts) for block in blocks]
+        sums = [counted.design.law.count(block.reports, block.amounts) for block in blocks]
         assert_array_equal(sum(part.counts for part in sums), counts[group])
         assert sum(part.n for part in sums) == n[group]
     assert 0 < sum(len(block.reports) for block in blocks_of(counted)) <= PEOPLE

@@ -191,7 +191,7 @@ def test_reports_that_are_sets_support_answers() -> None:
     design = UnaryEncoding(["a", "b", "c"], odds=(3, 1))
     survey = asking(design)
     rng = np.random.default_rng(1)
-    sums = design.count(design.draw(rng.integers(0, 3, 500), rng.bytes))
+    sums = design.law.count(design.draw(rng.integers(0, 3, 500), rng.bytes))
     cells = np.concatenate([sums.counts, sums.histogram])
     shown = reading(collected(survey, cells))["questions"][0]
     assert shown["supporting"]

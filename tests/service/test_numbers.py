@@ -116,7 +116,7 @@ def test_what_a_design_tells_in_javascript_is_its_law() -> None:
         assert ("chances" in facts) != ("held" in facts), design  # one of them
         if "chances" in facts:
             np.testing.assert_allclose(facts["chances"], design.as_channel().channel(), rtol=1e-14, atol=1e-16)
-        elif (symmetry := full_symmetry(design)) is not None:  # no other facts of all answers alike to compare with
+        elif (symmetry := full_symmetry(design.law)) is not None:  # no other facts of all answers alike to compare with
             np.testing.assert_allclose(facts["held"], [float(symmetry.p), symmetry.base], rtol=1e-14)
 
 
@@ -157,9 +157,9 @@ def test_a_number_is_rounded_drawn_and_forgotten(page: Page) -> None:
         (income,), (age,) = book.bundles[0].cells
         page.click("summary")
         texts = page.evaluate("[...document.querySelectorAll('dd')].map((said) => said.innerText)")
-        report = int(INCOMES.columns[income])
+        report = int(INCOMES.law.columns[income])
         shown = f"{report:,}" if abs(report) >= 10_000 else str(report)
-        kind, limit = str(AGES.columns[age]).split()
+        kind, limit = str(AGES.law.columns[age]).split()
         word = {"<": "below", ">=": "at least"}[kind]
         assert texts == [
             f"{shown} (a number drawn at random, near your own or further away)",

@@ -165,7 +165,7 @@ def test_every_answer_can_be_found(tab: ChromiumPage) -> None:
 
 def symmetric_designs() -> list[Design]:
     designs = [example for mechanism in MECHANISMS.values() for example in mechanism.examples()]
-    return [design for design in designs if full_symmetry(design) is not None and design.k < 500]
+    return [design for design in designs if full_symmetry(design.law) is not None and design.k < 500]
 
 
 def test_the_odds_on_the_page_are_those_of_the_design(tab: ChromiumPage) -> None:
@@ -177,15 +177,15 @@ def test_the_odds_on_the_page_are_those_of_the_design(tab: ChromiumPage) -> None
         tab.evaluate(OPENED)
         texts = tab.evaluate(told)
     for design, text in zip(designs, texts, strict=False):
-        assert design.symmetry is not None
-        if design.symmetry.base == 0 and design.exclusive:
+        assert design.law.symmetry is not None
+        if design.law.symmetry.base == 0 and design.law.exclusive:
             assert "is not randomized" in text
             continue
         sentences = re.findall(r"Of ([\d,]+) people .*?, about ([\d,]+) send", text)
         (base, truth), (_, other) = [tuple(int(number.replace(",", "")) for number in pair) for pair in sentences]
-        assert truth == pytest.approx(base * float(design.symmetry.p), abs=0.5001)
-        assert other == pytest.approx(base * design.symmetry.base, abs=0.5001)
-        if design.exclusive:
+        assert truth == pytest.approx(base * float(design.law.symmetry.p), abs=0.5001)
+        assert other == pytest.approx(base * design.law.symmetry.base, abs=0.5001)
+        if design.law.exclusive:
             assert other >= 1
 
 

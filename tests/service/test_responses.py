@@ -70,7 +70,7 @@ def test_counters_are_the_tally_of_the_reports_under_every_mechanism(place: int)
     cells = added(survey, [bodies.read(body) for body in sent])
     collected = Collected(survey, "open", 60, tuple(cell.reshape(6, -1) for cell in cells), {})
     for question, answered in (("q1", [r for i, r in enumerate(reports) if i % 5]), ("q2", reports)):
-        expected = design.count(np.array(answered))
+        expected = design.law.count(np.array(answered))
         tally = collected.tally(question)
         assert np.array_equal(tally.counts, expected.counts)
         assert tally.n == expected.n == len(answered)

@@ -171,7 +171,7 @@ def _of_counts(data: Any, design: Product) -> Crosstable:
 
 def _checked(table: Crosstable) -> Crosstable:
     flat = as_histograms(table.counts.ravel(), table.counts.size).counts
-    refuse_impossible(flat, table.design)
+    refuse_impossible(flat, table.design.law)
     if not flat.sum():
         rows = "row" if table.missing == 1 else "rows"
         left_out = f" ({table.missing:,} {rows} had something missing, {table.unknown:,} something unknown)"
@@ -198,7 +198,7 @@ def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool)
     cells = design.joined(known)
 
     def summed(amounts: Counts) -> Counts:
-        return added_up(cells, amounts[kept], len(design.columns)).reshape(design.widths)
+        return added_up(cells, amounts[kept], len(design.law.columns)).reshape(design.widths)
 
     counts = summed(number if loaded.weight is None else loaded.weight)
     squares = None if loaded.square is None else summed(loaded.square)
@@ -385,7 +385,7 @@ class Association(TableResult):
             told.append("the most likely joint shares are not known to be unique: others may fit the reports as well")
         if proof is not None and proof.gap > DOUBTFUL_GAP:
             told.append(f"the joint shares may lack up to {proof.gap:.2g} nats of log-likelihood")
-        blurred = [name for name, part in parts_of(design) if not part.linear.identifiable().all()]
+        blurred = [name for name, part in parts_of(design) if not part.law.linear.identifiable().all()]
         if blurred:
             unproven = "reports that look independent do not prove that the answers are"
             told.append(

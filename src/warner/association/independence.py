@@ -665,11 +665,11 @@ def _scored(
     Without answers that reports do not tell.
     """
     if name in values:
-        columns = np.arange(len(part.columns))
+        columns = np.arange(len(part.law.columns))
         first, second = (column_scores(part, columns, numbers) for numbers in (values[name], values[name] ** 2))
         return [(None, Scores(first[reports], indicator=False, squares=second[reports]))]
-    told, places = part.linear.identifiable(), answers_of_interest(part.k)
-    return [(part.domain[place], Scores(part.linear.weights()[reports, place])) for place in places if told[place]]
+    told, places = part.law.linear.identifiable(), answers_of_interest(part.k)
+    return [(part.domain[place], Scores(part.law.linear.weights()[reports, place])) for place in places if told[place]]
 
 
 def _of_answers(table: Crosstable, level: float, values: Mapping[str, Array]) -> tuple[Correlation, ...]:
@@ -709,9 +709,11 @@ def costs_of(design: Product, marginals: list[Array], people: float) -> tuple[Co
     share = square = 1.0
     costs = []
     for number, ((_, part), marginal) in enumerate(zip(parts_of(design), marginals, strict=True), 1):
-        reported = part.likelihood().forward(marginal)
+        reported = part.law.likelihood().forward(marginal)
         share *= float(marginal[0])
-        square *= float(reported @ part.linear.weights()[:, 0] ** 2) if part.linear.identifiable()[0] else math.inf
+        square *= (
+            float(reported @ part.law.linear.weights()[:, 0] ** 2) if part.law.linear.identifiable()[0] else math.inf
+        )
         error, direct = math.sqrt(max(square - share**2, 0.0)), math.sqrt(share * (1 - share))
         times = error / direct if direct else math.inf
         costs.append(Cost(number, share, times, error / math.sqrt(people) / share if share else math.inf))

@@ -186,17 +186,17 @@ def statistics_of(design: Design, answers: Integers, learnt: Sequence[Counts]) -
 
     `learnt` are some reports after each of them, in codes; of these the values that come often are taken.
     """
-    verb = "are" if design.exclusive else "support"
+    verb = "are" if design.law.exclusive else "support"
     counted = Statistic(
-        lambda reports: design.count(reports).counts,
-        lambda values: f"{verb} {_listed(design.columns, values)}",
-        design.exclusive,
+        lambda reports: design.law.count(reports).counts,
+        lambda values: f"{verb} {_listed(design.law.columns, values)}",
+        design.law.exclusive,
         _law_of_columns(design),
     )
-    if design.exclusive:
+    if design.law.exclusive:
         return (counted,)
-    types = () if design.types is None else (_report_types(design, design.types),)
-    parts = () if design.sufficient == "histogram" else _parts(design, learnt)
+    types = () if design.law.types is None else (_report_types(design, design.law.types),)
+    parts = () if design.law.sufficient == "histogram" else _parts(design, learnt)
     return (counted, _comparisons(design, answers), *types, *parts)
 
 
@@ -243,14 +243,14 @@ def _of_texts(verb: str, look: Callable[[str], Any], texts: list[str]) -> Statis
 
 
 def _law_of_columns(design: Design) -> Callable[[int], Array] | None:
-    if design.symmetry is None and design.sufficient != "counts":
+    if design.law.symmetry is None and design.law.sufficient != "counts":
         return None
-    return lambda answer: design.probabilities(_units(design.k, np.array([answer])))[0]
+    return lambda answer: design.law.probabilities(_units(design.k, np.array([answer])))[0]
 
 
 def _law(design: Design) -> Callable[[int], Array]:
     """Give the probability of each column, or of each kind, after an answer."""
-    return lambda answer: design.likelihood().forward(_units(design.k, np.array([answer])))[0]
+    return lambda answer: design.law.likelihood().forward(_units(design.k, np.array([answer])))[0]
 
 
 def _units(k: int, answers: Integers) -> Array:
@@ -267,11 +267,11 @@ def _report_types(design: Design, types: ReportTypes) -> Statistic:
     labels: Any = types.labels
 
     def count(reports: Counts) -> Counts:
-        histogram = design.count(reports).histogram
+        histogram = design.law.count(reports).histogram
         assert histogram is not None
         return histogram
 
-    if design.sufficient == "histogram":
+    if design.law.sufficient == "histogram":
         return Statistic(count, lambda values: f"are {_listed(labels, values)}", True, _law(design))
     least, most = types.bounds()
     constant = least is not None and most is not None and np.array_equal(least, most)  # the same after every answer
@@ -287,20 +287,20 @@ def _comparisons(design: Design, answers: Integers) -> Statistic:
     pairs = [(i, j) for i in range(len(answers)) for j in range(len(answers)) if i != j]
     ahead, behind = np.array(pairs).T
     units = _units(design.k, answers)
-    table = design.likelihood().forward(units) if design.sufficient == "histogram" else None
+    table = design.law.likelihood().forward(units) if design.law.sufficient == "histogram" else None
 
     def count(reports: Counts) -> Counts:
         counts = np.zeros(len(pairs), dtype=np.int64)
         step = max(1, LIKELIHOODS_AT_ONCE // (design.k if table is None else len(answers)))
         for start in range(0, len(reports), step):
             part = reports[start : start + step]
-            likelihood = design.likelihood(part).forward(units) if table is None else table[:, part]
+            likelihood = design.law.likelihood(part).forward(units) if table is None else table[:, part]
             counts += (likelihood[ahead] > LIKELIER_FACTOR * likelihood[behind]).sum(axis=1)
         return counts
 
     def phrase(values: Integers) -> str:
         first, second = (quoted(design.domain[int(answers[place])]) for place in pairs[int(values[0])])
-        if full_symmetry(design) is None:
+        if full_symmetry(design.law) is None:
             return f"the design makes likelier after {first} than after {second}"
         return f"support {first} but not {second}"
 

@@ -47,7 +47,7 @@ import numpy as np
 
 from warner.designs.bit_vectors import bit_sums, for_each
 from warner.designs.bits import Incidence
-from warner.designs.contract import LARGEST_CHANNEL, LinearEstimator
+from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.draws import Compared, bernoulli, selection, selections
 from warner.designs.exact import refuse_wide
 from warner.designs.facts import (
@@ -63,6 +63,7 @@ from warner.designs.facts import (
     summed,
 )
 from warner.designs.labels import first_and_last
+from warner.designs.law import Law, LinearEstimator
 from warner.designs.report_forms import AskedBitForm
 from warner.designs.symmetric import Budget, FromOdds, NumberReader
 
@@ -124,6 +125,11 @@ class BitFlips(FromOdds):
     mechanism = "bit flips"
     parameters = ("epsilon", "odds", "size")
     field_names = frozenset({"domain", "odds", "size"})
+
+    @cached_property
+    def law(self) -> BitFlipsLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return BitFlipsLaw(self)
 
     def __init__(
         self,
@@ -190,16 +196,6 @@ class BitFlips(FromOdds):
         return self.symmetry.base
 
     @property
-    def support_size(self) -> int:
-        """Each report is counted for each answer that it asks about: as a one or as a zero."""
-        return self.size
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """Bits that are 1 for each answer, then those that are 0."""
-        return tuple(f"{answer}: {bit}" for bit in (1, 0) for answer in self.domain)
-
-    @property
     def report_form(self) -> AskedBitForm:
         """Reports are written as two rows of bits: which answers were asked about, and whose bit is 1."""
         return AskedBitForm(self.k, self.size)
@@ -219,23 +215,6 @@ class BitFlips(FromOdds):
             cls(3, odds=(3, 2), size=3),
             cls(5, odds=(2, 1), size=3),
         )
-
-    def probabilities(self, shares: Array) -> Array:
-        """Give the probability of a one and of a zero for each answer."""
-        symmetry, everybody = self.symmetry, shares.sum(axis=-1, keepdims=True)
-        ones = symmetry.base * everybody + symmetry.gain * shares
-        return np.asarray(float(symmetry.asked) * np.concatenate([ones, everybody - ones], axis=-1))
-
-    def bounds(self) -> ProbabilityBounds:
-        """Give the range of a one, then of a zero, for each answer."""
-        p, q, asked = self.symmetry[:3]
-        least, most = ((low, 1 - high) for low, high in ((q, p), (p, q)))
-        return ProbabilityBounds(*(np.repeat([float(asked * part) for part in side], self.k) for side in (least, most)))
-
-    @cached_property
-    def linear(self) -> BitEstimator:
-        """Unbiased linear estimator of the shares."""
-        return BitEstimator(self)
 
     # Reports
 
@@ -273,6 +252,68 @@ class BitFlips(FromOdds):
         np.put_along_axis(ones, self.places(asked) if places is None else places, bits, axis=1)
         return np.hstack([asked, np.packbits(ones, axis=1)])
 
+    # How shares show
+
+    # In words
+
+    def summary(self) -> str:
+        return (
+            f"BitFlips of {self.size} among {self.k} answers ({first_and_last(self.domain)}): a bit is right "
+            f"{self.p:.4g}, epsilon {self.shown_epsilon()}"
+        )
+
+    def _happens(self) -> str:
+        which = "all" if self.size == self.k else f"{self.size:,}"
+        return (
+            f"{which} of the {self.k:,} answers are drawn by chance, whatever is true, and for each of these a bit is "
+            f"reported: 1 for the true answer and 0 for any other, but turned round with probability {self.q:.4g}."
+        )
+
+    def _deniable(self) -> str:
+        p, q, others = self.p, self.q, self.k - 1
+        return (
+            f"those who were asked about an answer really hold it in {100 * p / (p + others * q):.3g} % of cases if "
+            f"its bit is 1, and in {100 * q / (q + others * p):.3g} % if it is 0."
+        )
+
+
+class BitFlipsLaw(Law):
+    """Law of bits for some of the answers: ones and zeros of each answer."""
+
+    design: BitFlips
+
+    @property
+    def symmetry(self) -> Symmetry:
+        """Response probabilities that all answers share."""
+        return self.design.symmetry
+
+    @property
+    def support_size(self) -> int:
+        """Each report is counted for each answer that it asks about: as a one or as a zero."""
+        return self.design.size
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Bits that are 1 for each answer, then those that are 0."""
+        return tuple(f"{answer}: {bit}" for bit in (1, 0) for answer in self.design.domain)
+
+    def probabilities(self, shares: Array) -> Array:
+        """Give the probability of a one and of a zero for each answer."""
+        symmetry, everybody = self.symmetry, shares.sum(axis=-1, keepdims=True)
+        ones = symmetry.base * everybody + symmetry.gain * shares
+        return np.asarray(float(symmetry.asked) * np.concatenate([ones, everybody - ones], axis=-1))
+
+    def bounds(self) -> ProbabilityBounds:
+        """Give the range of a one, then of a zero, for each answer."""
+        p, q, asked = self.symmetry[:3]
+        least, most = ((low, 1 - high) for low, high in ((q, p), (p, q)))
+        return ProbabilityBounds(*(np.repeat([float(asked * part) for part in side], self.k) for side in (least, most)))
+
+    @cached_property
+    def linear(self) -> BitEstimator:
+        """Unbiased linear estimator of the shares."""
+        return BitEstimator(self)
+
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
@@ -295,7 +336,7 @@ class BitFlips(FromOdds):
         k = self.k
         if reports is None:
             return self._operator_of_columns()
-        level = self.odds[1] / self.odds[0]
+        level = self.design.odds[1] / self.design.odds[0]
         asked, ones = np.hsplit(reports, 2)
         rises = (Incidence(ones), 1 - level), (Incidence(asked & ~ones), level**2 - level)
 
@@ -318,10 +359,10 @@ class BitFlips(FromOdds):
         """Give the law of the columns, where each report is counted in one of them."""
         if not self.exclusive:
             raise ValueError(
-                f"a {self.mechanism} design counts several bits of a report, of which the likelihood is not known; "
+                f"a {self.design.mechanism} design counts several bits of a report, of which the likelihood is not known; "
                 "give the reports themselves"
             )
-        k, q, gain = self.k, self.q, self.symmetry.gain
+        k, q, gain = self.k, self.design.q, self.symmetry.gain
 
         def adjoint(w: Array) -> Array:
             ones, zeros = w[..., :k], w[..., k:]
@@ -336,8 +377,6 @@ class BitFlips(FromOdds):
             lambda w: (gain / k) ** 2 * (w[..., :k] + w[..., k:]),
         )
 
-    # How shares show
-
     def sampling_model(
         self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
     ) -> SamplingModel:
@@ -346,7 +385,7 @@ class BitFlips(FromOdds):
         ones, zeros = counts[..., : self.k], counts[..., self.k :]
         if sets is None:
             return self._binomial(ones, zeros)
-        evidence = ones - self.q * (ones + zeros)
+        evidence = ones - self.design.q * (ones + zeros)
         if isinstance(sets, LinearCombination):
             return self._fuzzy(evidence, n, sets, target)
         sizes, others = sizes_of(sets), np.zeros(len(sets), dtype=np.int64) if minus is None else sizes_of(minus)
@@ -376,9 +415,9 @@ class BitFlips(FromOdds):
     def _binomial(self, ones: Counts, zeros: Counts) -> SamplingModel:
         """Say how shares show in the bits of those who were asked; what nobody was asked about may be anything."""
         trials = np.asarray(ones + zeros, dtype=np.float64)
-        nobody, middle = trials == 0, self.q + self.symmetry.gain / self.k
+        nobody, middle = trials == 0, self.design.q + self.symmetry.gain / self.k
         count = np.where(nobody, NOBODY * middle, ones)
-        return SamplingModel(count, np.where(nobody, NOBODY, trials), self.q, self.symmetry.gain, np.True_)
+        return SamplingModel(count, np.where(nobody, NOBODY, trials), self.design.q, self.symmetry.gain, np.True_)
 
     def _variance(self, squares: Array, mean: Array, square: Array, target: str) -> Array:
         """Give the variance of the score of one report, by the sum of squared weights and their moments among people.
@@ -402,13 +441,13 @@ class BitFlips(FromOdds):
         square = np.clip(square, mean**2, squares.max(axis=-1))
         variance = self._variance(squares.sum(axis=-1), mean, square, target)
         ends = (np.sort(end, axis=-1) for end in self._of_bits(weights))
-        lowest, highest = next(ends)[:, : self.size], next(ends)[:, self.k - self.size :]
+        lowest, highest = next(ends)[:, : self.design.size], next(ends)[:, self.k - self.design.size :]
         scores = level + worth * lowest.sum(axis=-1), level + worth * highest.sum(axis=-1)
         return SamplingModel(n * share, n, 0.0, 1.0, np.zeros(len(sets), dtype=bool), np.sqrt(variance / n), scores)
 
     def _of_bits(self, weights: Array) -> tuple[Array, Array]:
         """Give the least and the most that one bit adds, for an answer of this weight."""
-        one, zero = weights * (1 - self.q), -weights * self.q
+        one, zero = weights * (1 - self.design.q), -weights * self.design.q
         return np.minimum(one, zero), np.maximum(one, zero)
 
     def _scores(self, sizes: Integers) -> tuple[Array, Array]:
@@ -418,40 +457,18 @@ class BitFlips(FromOdds):
 
         def total(inner: Array, outer: Array) -> Array:  # of bits inside first, where these say more
             first = np.abs(inner) >= np.abs(outer)
-            many = np.minimum(self.size, np.where(first, sizes, self.k - sizes))
+            many = np.minimum(self.design.size, np.where(first, sizes, self.k - sizes))
             larger, smaller = np.where(first, inner, outer), np.where(first, outer, inner)
-            return np.asarray(many * larger + (self.size - many) * smaller)
+            return np.asarray(many * larger + (self.design.size - many) * smaller)
 
         least, most = (level + self.linear.influence() * total(*pair) for pair in zip(inside, outside, strict=True))
         return least, most
-
-    # In words
-
-    def summary(self) -> str:
-        return (
-            f"BitFlips of {self.size} among {self.k} answers ({first_and_last(self.domain)}): a bit is right "
-            f"{self.p:.4g}, epsilon {self.shown_epsilon()}"
-        )
-
-    def _happens(self) -> str:
-        which = "all" if self.size == self.k else f"{self.size:,}"
-        return (
-            f"{which} of the {self.k:,} answers are drawn by chance, whatever is true, and for each of these a bit is "
-            f"reported: 1 for the true answer and 0 for any other, but turned round with probability {self.q:.4g}."
-        )
-
-    def _deniable(self) -> str:
-        p, q, others = self.p, self.q, self.k - 1
-        return (
-            f"those who were asked about an answer really hold it in {100 * p / (p + others * q):.3g} % of cases if "
-            f"its bit is 1, and in {100 * q / (q + others * p):.3g} % if it is 0."
-        )
 
 
 class BitEstimator(LinearEstimator):
     """Unbiased shares from the bits of those who were asked about each answer."""
 
-    law: BitFlips
+    law: BitFlipsLaw
 
     def apply(self, observed: Array) -> Array:
         """Return unbiased shares: from the ones among those who were asked; 1/K where nobody was."""

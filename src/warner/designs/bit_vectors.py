@@ -10,6 +10,7 @@ bits only) support no set, and implement `Design` directly; sums of their bits (
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from warner.designs.bits import BitCounter, Incidence, set_bits
 from warner.designs.facts import ChannelOperator, Counted, added_up
 from warner.designs.report_forms import BitForm
-from warner.designs.symmetric import Symmetric
+from warner.designs.symmetric import Symmetric, SymmetricLaw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 class PackedSupport(Symmetric):
     """A design whose reports are rows of packed bits, one for each answer."""
+
+    @cached_property
+    def law(self) -> PackedLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return PackedLaw(self)
 
     @property
     def report_form(self) -> BitForm:
@@ -40,6 +46,12 @@ class PackedSupport(Symmetric):
         """Give the type of each report, by its place in `types`; None where there are none."""
         return None
 
+
+class PackedLaw(SymmetricLaw):
+    """Law of a design whose reports are rows of packed bits."""
+
+    design: PackedSupport
+
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
@@ -48,7 +60,7 @@ class PackedSupport(Symmetric):
             return self._counted_at_once(reports)
         sums, n = bit_sums(reports, amounts, group, groups)
         counts = sums[:, : self.k]
-        histogram, types = None, self.types_of(reports)
+        histogram, types = None, self.design.types_of(reports)
         if types is not None and self.types is not None:
             number = len(self.types)
             histogram = added_up(types if group is None else types + number * group, amounts, groups * number)
@@ -61,7 +73,7 @@ class PackedSupport(Symmetric):
         histogram = np.zeros(number, dtype=np.int64)
         for start in range(0, len(reports), counter.block):
             block = slice(start, start + counter.block)
-            if (types := self.types_of(reports[block])) is not None:
+            if (types := self.design.types_of(reports[block])) is not None:
                 histogram += np.bincount(types, minlength=number)
             counter.add(reports[block])
         return Counted(counter.total()[: self.k], np.array(len(reports))[()], histogram if number else None)
@@ -70,7 +82,7 @@ class PackedSupport(Symmetric):
         """Give the likelihoods of these reports: b for every answer, and a - b more for those that each supports."""
         if reports is None:
             return super().likelihood()
-        a, b = (float(part) / max(self.odds) for part in self.odds)
+        a, b = (float(part) / max(self.design.odds) for part in self.design.odds)
         incidence, k = Incidence(reports), self.k
 
         def supported(shares: Array) -> Array:
@@ -83,7 +95,7 @@ class PackedSupport(Symmetric):
             (k, len(reports)),
             lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * for_each(supported, x, len(reports)),
             lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * for_each(supporting, w, k),
-            lambda: np.where(self.supports(reports).T, a, b),
+            lambda: np.where(self.design.supports(reports).T, a, b),
             lambda w: (a - b) ** 2 * for_each(supporting, w, k),
         )
 

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import LARGEST_CHANNEL, PEOPLE_AT_ONCE, checked_people, checked_shares
+from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.facts import (
     ChannelOperator,
     Counted,
@@ -49,8 +49,17 @@ from warner.designs.facts import (
 )
 from warner.designs.finite_geometry import is_prime, next_prime, primes_up_to
 from warner.designs.histograms import uniform_histograms
+from warner.designs.law import PEOPLE_AT_ONCE, checked_people, checked_shares
 from warner.designs.report_forms import LabelForm
-from warner.designs.symmetric import Budget, NumberReader, OddsDesign, SymmetricEstimator, refuse_even, refuse_odds
+from warner.designs.symmetric import (
+    Budget,
+    NumberReader,
+    OddsDesign,
+    SymmetricEstimator,
+    SymmetricLaw,
+    refuse_even,
+    refuse_odds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,9 +67,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from warner.arrays import Array, Counts, Integers, Sets, Size
-    from warner.designs.contract import Sufficient
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
+    from warner.designs.law import Sufficient
     from warner.designs.symmetric import Symmetric
 
 
@@ -109,6 +118,11 @@ class BlockParameters(NamedTuple):
 class BlockDesign(OddsDesign):
     """A design whose reports are the whole numbers from 0 on, each of which stands for a block of points."""
 
+    @cached_property
+    def law(self) -> BlockLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return BlockLaw(self)
+
     # Facts that a mechanism must tell
 
     @property
@@ -145,21 +159,6 @@ class BlockDesign(OddsDesign):
         points, number, with_one = self.blocks[:3]
         return points * with_one // number if points == self.k else None
 
-    @cached_property
-    def linear(self) -> BlockEstimator:
-        """Unbiased linear estimator of the shares."""
-        return BlockEstimator(self)
-
-    @property
-    def types(self) -> BlockTypes | None:
-        """The possible reports; None where each supports one answer, so that the counts are their histogram."""
-        return None if self.exclusive else BlockTypes(self)
-
-    @property
-    def sufficient(self) -> Sufficient:
-        """The histogram of reports says all."""
-        return "counts" if self.exclusive else "histogram"
-
     @property
     def report_form(self) -> LabelForm:
         """Reports are written as whole numbers."""
@@ -178,22 +177,6 @@ class BlockDesign(OddsDesign):
         support = self.sums_around(whole)[..., : self.k].astype(np.float64)
         return np.asarray(np.ldexp(support, exponent - WEIGHT_BITS))
 
-    def count(
-        self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
-    ) -> Counted:
-        """Count the reports of each kind, and how often each answer is supported by them; see `Design.counted`."""
-        number = self.blocks.number
-        place = reports if group is None else reports + group * number
-        if amounts is None:
-            histogram = np.bincount(place, minlength=groups * number)
-        else:
-            histogram = np.zeros(groups * number, dtype=amounts.dtype)
-            np.add.at(histogram, place, amounts)
-        if group is not None:
-            histogram = histogram.reshape(groups, number)
-        n = histogram.sum(axis=-1)
-        return Counted(self._support(histogram), n, None if self.exclusive else histogram)
-
     @cached_property
     def _sizes(self) -> Integers:
         """The number of answers in each block."""
@@ -209,22 +192,6 @@ class BlockDesign(OddsDesign):
         """The probabilities of one report after an answer in its block, and after another."""
         (a, b), total = self.odds, self.blocks.total(*self.odds)
         return a / total, b / total
-
-    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the likelihoods: of these reports, or the channel over all possible reports, as sums over blocks."""
-        if reports is not None or self.exclusive:
-            return super().likelihood(reports)
-        a, b = self._levels
-        telling = (self._sizes < self.k).astype(np.float64)  # a block of all answers has no least one to rise above
-        k, number = self.k, self.blocks.number
-        return ChannelOperator(
-            (k, number),
-            # Rounding must not make a sum negative: where b is 0, it is a probability.
-            lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * np.maximum(self._within(x), 0),
-            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * self.sums_around(w)[..., :k],
-            (lambda: np.where(self.supports(np.arange(number)).T, a, b)) if self._small else None,
-            lambda w: (a - b) ** 2 * self.sums_around(w * telling)[..., :k],
-        )
 
     @property
     def _small(self) -> bool:
@@ -243,62 +210,7 @@ class BlockDesign(OddsDesign):
 
     # Sets of answers
 
-    def _variance(
-        self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None
-    ) -> Array:
-        """Give the variance of the weighted support of one report, as it is among the reports themselves.
-
-        With one report more, spread over all blocks, so that it is never 0. From counts alone, or for very many sets,
-        the average law of three points must do.
-        """
-        if histogram is None or len(sets) * self.blocks.number > MOST_SET_REPORTS:
-            return super()._variance(sets, minus, mean, square, n, histogram)
-        variance = np.empty_like(mean)
-        for places, _, support in self._weighted_support(sets, minus):
-            first, second = ((histogram @ t.T + t.mean(axis=-1)) / (n + 1) for t in (support, support**2))
-            variance[:, places] = second - first**2
-        return variance
-
-    def _noise(self, sets: Sets, minus: Sets | None, square: Array, counts: Counts, n: Array) -> Array:
-        """Give the variance of the weighted support of one report given the answer, on average over the people.
-
-        After the answer x a block has the probability b, or a if it holds x. So E t^2 is b times the sum of all t^2 and
-        a - b times that of the blocks with x; it depends on which answers a set has. The shares of people that it is
-        averaged with have one person more, spread over all answers.
-        """
-        if len(sets) * self.blocks.number > MOST_SET_REPORTS:
-            return super()._noise(sets, minus, square, counts, n)
-        held = np.maximum((counts / n - self.q) / self.symmetry.gain, 0) + 1 / (n * self.k)
-        held = held / held.sum(axis=-1, keepdims=True)
-        variance = np.empty_like(square)
-        for places, given in self._given_each(sets, minus):
-            variance[:, places] = held @ given.T
-        return variance
-
-    def _given_each(self, sets: Sets, minus: Sets | None = None) -> Iterator[tuple[range, Array]]:
-        """Give the variance of the weighted support of one report given each answer, some sets at a time."""
-        (a, b), gain = self._levels, self.symmetry.gain
-        for places, weights, support in self._weighted_support(sets, minus):
-            total = (support**2).sum(axis=-1, keepdims=True)
-            given = b * total + (a - b) * self._support(support**2) - (gain * weights) ** 2
-            yield places, np.maximum(given, 0)
-
-    def _weighted_support(self, sets: Sets, minus: Sets | None) -> Iterator[tuple[range, Array, Array]]:
-        """Go through the sets, some at a time: weights of the answers that sum to zero, and what each block has."""
-        step = max(1, SET_REPORTS_AT_ONCE // self.blocks.points)
-        for start in range(0, len(sets), step):
-            places = range(start, min(start + step, len(sets)))
-            weights = memberships(sets, self.k, places)
-            if minus is not None:
-                weights -= memberships(minus, self.k, places)
-            weights = weights - weights.mean(axis=-1, keepdims=True)
-            yield places, weights, self._within(weights)
-
     # Simulation
-
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of n people who are a sample of a population: in O(V log V), whatever n."""
-        return self._support(self.simulate_reports(shares, n, rng=rng, size=size))
 
     def simulate_reports(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of the reports of a sample of a population: they are multinomial."""
@@ -306,10 +218,6 @@ class BlockDesign(OddsDesign):
         theta = checked_shares(shares, self.k)
         probabilities = np.maximum(b + (a - b) * self._within(theta / theta.sum()), 0)
         return rng.multinomial(n, probabilities / probabilities.sum(), size=size)
-
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of these very people, so many with each answer; see `simulate_reports_of_people`."""
-        return self._support(self.simulate_reports_of_people(people, rng=rng, size=size))
 
     def simulate_reports_of_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of the reports of these very people.
@@ -352,14 +260,128 @@ class BlockDesign(OddsDesign):
         """Say which set of answers a report stands for."""
 
 
+class BlockLaw(SymmetricLaw):
+    """Law of a block design: the histogram of reports is sufficient."""
+
+    design: BlockDesign
+
+    @cached_property
+    def linear(self) -> BlockEstimator:
+        """Unbiased linear estimator of the shares."""
+        return BlockEstimator(self)
+
+    @property
+    def types(self) -> BlockTypes | None:
+        """The possible reports; None where each supports one answer, so that the counts are their histogram."""
+        return None if self.exclusive else BlockTypes(self.design)
+
+    @property
+    def sufficient(self) -> Sufficient:
+        """The histogram of reports says all."""
+        return "counts" if self.exclusive else "histogram"
+
+    def count(
+        self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
+    ) -> Counted:
+        """Count the reports of each kind, and how often each answer is supported by them; see `Design.counted`."""
+        number = self.design.blocks.number
+        place = reports if group is None else reports + group * number
+        if amounts is None:
+            histogram = np.bincount(place, minlength=groups * number)
+        else:
+            histogram = np.zeros(groups * number, dtype=amounts.dtype)
+            np.add.at(histogram, place, amounts)
+        if group is not None:
+            histogram = histogram.reshape(groups, number)
+        n = histogram.sum(axis=-1)
+        return Counted(self.design._support(histogram), n, None if self.exclusive else histogram)
+
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give the likelihoods: of these reports, or the channel over all possible reports, as sums over blocks."""
+        if reports is not None or self.exclusive:
+            return super().likelihood(reports)
+        a, b = self.design._levels
+        telling = (self.design._sizes < self.k).astype(
+            np.float64
+        )  # a block of all answers has no least one to rise above
+        k, number = self.k, self.design.blocks.number
+        return ChannelOperator(
+            (k, number),
+            # Rounding must not make a sum negative: where b is 0, it is a probability.
+            lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * np.maximum(self.design._within(x), 0),
+            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * self.design.sums_around(w)[..., :k],
+            (lambda: np.where(self.design.supports(np.arange(number)).T, a, b)) if self.design._small else None,
+            lambda w: (a - b) ** 2 * self.design.sums_around(w * telling)[..., :k],
+        )
+
+    def _variance(
+        self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None
+    ) -> Array:
+        """Give the variance of the weighted support of one report, as it is among the reports themselves.
+
+        With one report more, spread over all blocks, so that it is never 0. From counts alone, or for very many sets,
+        the average law of three points must do.
+        """
+        if histogram is None or len(sets) * self.design.blocks.number > MOST_SET_REPORTS:
+            return super()._variance(sets, minus, mean, square, n, histogram)
+        variance = np.empty_like(mean)
+        for places, _, support in self._weighted_support(sets, minus):
+            first, second = ((histogram @ t.T + t.mean(axis=-1)) / (n + 1) for t in (support, support**2))
+            variance[:, places] = second - first**2
+        return variance
+
+    def _noise(self, sets: Sets, minus: Sets | None, square: Array, counts: Counts, n: Array) -> Array:
+        """Give the variance of the weighted support of one report given the answer, on average over the people.
+
+        After the answer x a block has the probability b, or a if it holds x. So E t^2 is b times the sum of all t^2 and
+        a - b times that of the blocks with x; it depends on which answers a set has. The shares of people that it is
+        averaged with have one person more, spread over all answers.
+        """
+        if len(sets) * self.design.blocks.number > MOST_SET_REPORTS:
+            return super()._noise(sets, minus, square, counts, n)
+        held = np.maximum((counts / n - self.design.q) / self.symmetry.gain, 0) + 1 / (n * self.k)
+        held = held / held.sum(axis=-1, keepdims=True)
+        variance = np.empty_like(square)
+        for places, given in self._given_each(sets, minus):
+            variance[:, places] = held @ given.T
+        return variance
+
+    def _given_each(self, sets: Sets, minus: Sets | None = None) -> Iterator[tuple[range, Array]]:
+        """Give the variance of the weighted support of one report given each answer, some sets at a time."""
+        (a, b), gain = self.design._levels, self.symmetry.gain
+        for places, weights, support in self._weighted_support(sets, minus):
+            total = (support**2).sum(axis=-1, keepdims=True)
+            given = b * total + (a - b) * self.design._support(support**2) - (gain * weights) ** 2
+            yield places, np.maximum(given, 0)
+
+    def _weighted_support(self, sets: Sets, minus: Sets | None) -> Iterator[tuple[range, Array, Array]]:
+        """Go through the sets, some at a time: weights of the answers that sum to zero, and what each block has."""
+        step = max(1, SET_REPORTS_AT_ONCE // self.design.blocks.points)
+        for start in range(0, len(sets), step):
+            places = range(start, min(start + step, len(sets)))
+            weights = memberships(sets, self.k, places)
+            if minus is not None:
+                weights -= memberships(minus, self.k, places)
+            weights = weights - weights.mean(axis=-1, keepdims=True)
+            yield places, weights, self.design._within(weights)
+
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of n people who are a sample of a population: in O(V log V), whatever n."""
+        return self.design._support(self.design.simulate_reports(shares, n, rng=rng, size=size))
+
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of these very people, so many with each answer; see `simulate_reports_of_people`."""
+        return self.design._support(self.design.simulate_reports_of_people(people, rng=rng, size=size))
+
+
 class BlockEstimator(SymmetricEstimator):
     """Unbiased shares of a block design, whose second moments depend on which points the answers are."""
 
-    law: BlockDesign
+    law: BlockLaw
 
     def reach(self) -> int:
         """Return the number of answers in the largest block."""
-        return int(self.law._sizes.max())
+        return int(self.law.design._sizes.max())
 
     def second_moments(self, memberships: Array) -> Array:
         """Return the mean square of one report's score given each answer, by all blocks."""

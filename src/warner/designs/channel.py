@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from warner.designs.contract import INVERSE_TOLERANCE, Design, listed_design, revealed
+from warner.designs.contract import Design, listed_design, revealed
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import TOTAL_LIMIT, is_decimal, refuse_wide
 from warner.designs.facts import (
@@ -36,6 +36,7 @@ from warner.designs.facts import (
     memberships,
 )
 from warner.designs.labels import LABELS_LISTED, canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.law import INVERSE_TOLERANCE, Law
 from warner.designs.matrices import whole_rows
 
 if TYPE_CHECKING:
@@ -111,6 +112,11 @@ class Channel(Design):
     field_names = frozenset({"domain", "outputs", "weights"})
     optional_fields = frozenset({"procedure", "name"})
 
+    @cached_property
+    def law(self) -> TableLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return TableLaw(self)
+
     def __init__(self, matrix: Any, domain: Domain, outputs: Domain, *, procedure: str = "", name: str = "") -> None:
         rows, columns = canonical(domain), canonical(outputs, "outputs")
         for what, text in (("procedure", procedure), ("name", name)):
@@ -141,11 +147,6 @@ class Channel(Design):
         object.__setattr__(self, "procedure", procedure)
         object.__setattr__(self, "name", name)
 
-    @property
-    def columns(self) -> Labels:
-        """What a tally counts: reports of each kind."""
-        return self.outputs
-
     @cached_property
     def ratio(self) -> tuple[int, int]:
         """The smallest and the largest number of the column in which their ratio is largest."""
@@ -160,10 +161,6 @@ class Channel(Design):
     def channel(self) -> Array:
         """Give the matrix of P(report | answer) as doubles: a row for each answer, a column for each report."""
         return (self.weights / self.total).astype(np.float64)
-
-    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the products with the matrix, or with the columns of these reports."""
-        return ChannelOperator.of_matrix(self._doubles if reports is None else self._doubles[:, reports])
 
     @cached_property
     def _doubles(self) -> Array:
@@ -198,144 +195,7 @@ class Channel(Design):
             reports[start : start + REPORTS_AT_ONCE] = _column(truth, drawn, running)
         return reports
 
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of n people who are a sample of a population: multinomial."""
-        reported = shares @ self._doubles
-        return rng.multinomial(n, reported / reported.sum(), size=size)
-
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of these very people: those with the same answer are multinomial."""
-        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
-        rows = self._doubles / self._doubles.sum(axis=1, keepdims=True)
-        return np.asarray(rng.multinomial(people, rows, size=(*shape, self.k)).sum(axis=-2))
-
     # How shares show
-
-    def sampling_model(
-        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
-    ) -> SamplingModel:
-        """Say how shares show: in a binomial count where some reports have one, else in a linear combination."""
-        weights, identified = self._weights_of(estimand)
-        # Half a report more of each kind, or a kind that was never seen would count as impossible. For fuzzy sets one
-        # report of all kinds alike: there may be more kinds than reports, and the scores of all of them count.
-        more = 1 / counts.shape[-1] if isinstance(estimand.sets, LinearCombination) else 0.5
-        error = np.where(identified, self._errors(counts, n, weights, estimand.target, more), np.inf)
-        count = np.asarray(counts @ weights, dtype=np.float64)
-        base, gain, exact_ = np.zeros(error.shape[-1]), np.ones(error.shape[-1]), np.zeros(error.shape[-1], dtype=bool)
-        expected = self._matrix.mean(axis=0)
-        variances = expected @ weights**2 - (expected @ weights) ** 2
-        for place, known in enumerate(self._binomials(estimand)):
-            if known is not None and identified[place] and _as_good(known, expected, variances[place]):
-                count[:, place] = counts[:, known.reports].sum(axis=-1)
-                base[place], gain[place], exact_[place] = known.base, known.gain, True
-        return SamplingModel(count, n, base, gain, exact_, error, (weights.min(axis=0), weights.max(axis=0)))
-
-    def _weights_of(self, estimand: Estimand) -> tuple[Array, Mask]:
-        """Give the weights of reports whose sums are unbiased for the shares asked for, and whether they tell these."""
-        sets, minus, _ = estimand
-        if sets is None:
-            return self.linear.weights(), self.linear.identifiable()
-        weights = self._summed_weights(sets)
-        identified = self._tells(weights, sets)
-        if minus is None:
-            return weights, identified
-        other = self._summed_weights(minus)
-        return weights - other, identified & self._tells(other, minus)
-
-    def _errors(self, counts: Counts, n: Array, weights: Array, target: str, more: float) -> Array:
-        """Give the standard errors of linear combinations of the observed shares, with so many more of each kind."""
-        if target == "population":
-            observed = (counts + more) / (n + more * counts.shape[-1])
-            variance = observed @ weights**2 - (observed @ weights) ** 2
-        else:
-            matrix = self._matrix
-            given = matrix @ weights**2 - (matrix @ weights) ** 2  # of one report, by the answer that was given
-            # One person more, spread over all answers, or those whose reports do not vary might be all that there are.
-            held = np.maximum((counts / n) @ self.linear.weights(), 0) + 1 / (n * self.k)
-            variance = held @ given / held.sum(axis=-1, keepdims=True)
-        return np.asarray(np.sqrt(np.maximum(variance, 0) / n))
-
-    def _summed_weights(self, sets: Sets) -> Array:
-        inverse = self.linear.weights()
-        if isinstance(sets, CumulativeSets):
-            return np.asarray(inverse.cumsum(axis=1)[:, : len(sets)])
-        if isinstance(sets, LinearCombination):
-            return np.asarray(inverse @ sets.memberships.T)
-        return np.stack([inverse[:, list(members)].sum(axis=1) for members in sets], axis=-1)
-
-    def _tells(self, weights: Array, sets: Sets) -> Mask:
-        """Tell for each set whether its weights give its share, whatever the others are."""
-        wanted = memberships(sets, self.k).T
-        return np.asarray(np.abs(self._matrix @ weights - wanted).max(axis=0) <= INVERSE_TOLERANCE)
-
-    @cached_property
-    def _of_answers(self) -> list[BinomialReports | None]:
-        """For each answer the reports whose number is binomial in its share; all at once what `_binomial` does."""
-        weights, k = self.weights, self.k
-        low, high = weights.min(axis=0), weights.max(axis=0)
-        # Likelier after one answer than after all others, which are alike: the first guess.
-        telling = ((weights == low).sum(axis=0) == k - 1) & (high > low)
-        owner = weights.argmax(axis=0)
-        binomials: list[BinomialReports | None] = [None] * k
-        for i in np.unique(owner[telling]).tolist():
-            reports = telling & (owner == i)
-            binomials[i] = self._of_reports(reports, int(weights[i, reports].sum()), int(low[reports].sum()))
-        if self.outputs == self.domain:  # those that name it: the second guess
-            for i in (i for i in range(k) if binomials[i] is None):
-                others = np.delete(weights[:, i], i)
-                if (others == others[0]).all() and others[0] != weights[i, i]:
-                    reports = np.arange(k) == i
-                    binomials[i] = self._of_reports(reports, int(weights[i, i]), int(others[0]))
-        return binomials
-
-    def _binomials(self, estimand: Estimand) -> list[BinomialReports | None]:
-        """Find for each share reports whose number is binomial in it; of a fuzzy set, in the population alone.
-
-        Of differences there are none, but for two answers, whose shares sum to one.
-        """
-        sets, minus, target = estimand
-        if sets is None:
-            return self._of_answers
-        if minus is not None:
-            return [_doubled(self._binomial(members)) if self.k == 2 else None for members in sets]
-        if not isinstance(sets, LinearCombination):
-            return [self._binomial(members) for members in sets]
-        if target != "population" or len(self.outputs) > 2:
-            return [None] * len(sets)
-        return [self._line(u) for u in sets.memberships]
-
-    def _line(self, u: Array) -> BinomialReports | None:
-        """Give the second of two reports if its probability is a line in the memberships u."""
-        said, (low, high) = self._doubles[:, 1], (u.argmin(), u.argmax())
-        gain = (said[high] - said[low]) / (u[high] - u[low])
-        base = said[low] - gain * u[low]
-        if gain == 0 or np.abs(base + gain * u - said).max() > FUZZY_SET_TOLERANCE:
-            return None
-        return BinomialReports(np.array([False, True]), float(base), float(gain))
-
-    def _binomial(self, members: Sequence[int]) -> BinomialReports | None:
-        """Find reports whose number is binomial in the share: as likely after all answers of the set, and all others.
-
-        Two guesses: the reports that are so one by one, and likelier within the set; and those that name its answers.
-        """
-        if len(members) == 1:
-            return self._of_answers[members[0]]
-        held = np.zeros(self.k, dtype=bool)
-        held[list(members)] = True
-        if held.all():
-            return None
-        inside, outside = self.weights[held], self.weights[~held]
-        steady = (inside == inside[0]).all(axis=0) & (outside == outside[0]).all(axis=0)
-        guesses = [np.asarray(steady & (inside[0] > outside[0]), dtype=bool)]
-        guesses += [held] if self.outputs == self.domain else []
-        for reports in guesses:
-            within, without = (set(rows[:, reports].sum(axis=1).tolist()) for rows in (inside, outside))
-            if len(within) == len(without) == 1 and within != without:
-                return self._of_reports(reports, within.pop(), without.pop())
-        return None
-
-    def _of_reports(self, reports: Mask, within: int, without: int) -> BinomialReports:
-        return BinomialReports(reports, without / self.total, (within - without) / self.total)
 
     # Algebra
 
@@ -477,6 +337,158 @@ class Channel(Design):
 
     def __hash__(self) -> int:
         return hash((self.domain, self.outputs, self.total, tuple(self.weights[0].tolist())))
+
+
+class TableLaw(Law):
+    """Law of a table of probabilities: counts of reports are multinomial."""
+
+    design: Channel
+
+    @property
+    def columns(self) -> Labels:
+        """What a tally counts: reports of each kind."""
+        return self.design.outputs
+
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give the products with the matrix, or with the columns of these reports."""
+        return ChannelOperator.of_matrix(self.design._doubles if reports is None else self.design._doubles[:, reports])
+
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of n people who are a sample of a population: multinomial."""
+        reported = shares @ self.design._doubles
+        return rng.multinomial(n, reported / reported.sum(), size=size)
+
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of these very people: those with the same answer are multinomial."""
+        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+        rows = self.design._doubles / self.design._doubles.sum(axis=1, keepdims=True)
+        return np.asarray(rng.multinomial(people, rows, size=(*shape, self.k)).sum(axis=-2))
+
+    def sampling_model(
+        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
+    ) -> SamplingModel:
+        """Say how shares show: in a binomial count where some reports have one, else in a linear combination."""
+        weights, identified = self._weights_of(estimand)
+        # Half a report more of each kind, or a kind that was never seen would count as impossible. For fuzzy sets one
+        # report of all kinds alike: there may be more kinds than reports, and the scores of all of them count.
+        more = 1 / counts.shape[-1] if isinstance(estimand.sets, LinearCombination) else 0.5
+        error = np.where(identified, self._errors(counts, n, weights, estimand.target, more), np.inf)
+        count = np.asarray(counts @ weights, dtype=np.float64)
+        base, gain, exact_ = np.zeros(error.shape[-1]), np.ones(error.shape[-1]), np.zeros(error.shape[-1], dtype=bool)
+        expected = self._matrix.mean(axis=0)
+        variances = expected @ weights**2 - (expected @ weights) ** 2
+        for place, known in enumerate(self._binomials(estimand)):
+            if known is not None and identified[place] and _as_good(known, expected, variances[place]):
+                count[:, place] = counts[:, known.reports].sum(axis=-1)
+                base[place], gain[place], exact_[place] = known.base, known.gain, True
+        return SamplingModel(count, n, base, gain, exact_, error, (weights.min(axis=0), weights.max(axis=0)))
+
+    def _weights_of(self, estimand: Estimand) -> tuple[Array, Mask]:
+        """Give the weights of reports whose sums are unbiased for the shares asked for, and whether they tell these."""
+        sets, minus, _ = estimand
+        if sets is None:
+            return self.linear.weights(), self.linear.identifiable()
+        weights = self._summed_weights(sets)
+        identified = self._tells(weights, sets)
+        if minus is None:
+            return weights, identified
+        other = self._summed_weights(minus)
+        return weights - other, identified & self._tells(other, minus)
+
+    def _errors(self, counts: Counts, n: Array, weights: Array, target: str, more: float) -> Array:
+        """Give the standard errors of linear combinations of the observed shares, with so many more of each kind."""
+        if target == "population":
+            observed = (counts + more) / (n + more * counts.shape[-1])
+            variance = observed @ weights**2 - (observed @ weights) ** 2
+        else:
+            matrix = self._matrix
+            given = matrix @ weights**2 - (matrix @ weights) ** 2  # of one report, by the answer that was given
+            # One person more, spread over all answers, or those whose reports do not vary might be all that there are.
+            held = np.maximum((counts / n) @ self.linear.weights(), 0) + 1 / (n * self.k)
+            variance = held @ given / held.sum(axis=-1, keepdims=True)
+        return np.asarray(np.sqrt(np.maximum(variance, 0) / n))
+
+    def _summed_weights(self, sets: Sets) -> Array:
+        inverse = self.linear.weights()
+        if isinstance(sets, CumulativeSets):
+            return np.asarray(inverse.cumsum(axis=1)[:, : len(sets)])
+        if isinstance(sets, LinearCombination):
+            return np.asarray(inverse @ sets.memberships.T)
+        return np.stack([inverse[:, list(members)].sum(axis=1) for members in sets], axis=-1)
+
+    def _tells(self, weights: Array, sets: Sets) -> Mask:
+        """Tell for each set whether its weights give its share, whatever the others are."""
+        wanted = memberships(sets, self.k).T
+        return np.asarray(np.abs(self._matrix @ weights - wanted).max(axis=0) <= INVERSE_TOLERANCE)
+
+    @cached_property
+    def _of_answers(self) -> list[BinomialReports | None]:
+        """For each answer the reports whose number is binomial in its share; all at once what `_binomial` does."""
+        weights, k = self.design.weights, self.k
+        low, high = weights.min(axis=0), weights.max(axis=0)
+        # Likelier after one answer than after all others, which are alike: the first guess.
+        telling = ((weights == low).sum(axis=0) == k - 1) & (high > low)
+        owner = weights.argmax(axis=0)
+        binomials: list[BinomialReports | None] = [None] * k
+        for i in np.unique(owner[telling]).tolist():
+            reports = telling & (owner == i)
+            binomials[i] = self._of_reports(reports, int(weights[i, reports].sum()), int(low[reports].sum()))
+        if self.design.outputs == self.design.domain:  # those that name it: the second guess
+            for i in (i for i in range(k) if binomials[i] is None):
+                others = np.delete(weights[:, i], i)
+                if (others == others[0]).all() and others[0] != weights[i, i]:
+                    reports = np.arange(k) == i
+                    binomials[i] = self._of_reports(reports, int(weights[i, i]), int(others[0]))
+        return binomials
+
+    def _binomials(self, estimand: Estimand) -> list[BinomialReports | None]:
+        """Find for each share reports whose number is binomial in it; of a fuzzy set, in the population alone.
+
+        Of differences there are none, but for two answers, whose shares sum to one.
+        """
+        sets, minus, target = estimand
+        if sets is None:
+            return self._of_answers
+        if minus is not None:
+            return [_doubled(self._binomial(members)) if self.k == 2 else None for members in sets]
+        if not isinstance(sets, LinearCombination):
+            return [self._binomial(members) for members in sets]
+        if target != "population" or len(self.design.outputs) > 2:
+            return [None] * len(sets)
+        return [self._line(u) for u in sets.memberships]
+
+    def _line(self, u: Array) -> BinomialReports | None:
+        """Give the second of two reports if its probability is a line in the memberships u."""
+        said, (low, high) = self.design._doubles[:, 1], (u.argmin(), u.argmax())
+        gain = (said[high] - said[low]) / (u[high] - u[low])
+        base = said[low] - gain * u[low]
+        if gain == 0 or np.abs(base + gain * u - said).max() > FUZZY_SET_TOLERANCE:
+            return None
+        return BinomialReports(np.array([False, True]), float(base), float(gain))
+
+    def _binomial(self, members: Sequence[int]) -> BinomialReports | None:
+        """Find reports whose number is binomial in the share: as likely after all answers of the set, and all others.
+
+        Two guesses: the reports that are so one by one, and likelier within the set; and those that name its answers.
+        """
+        if len(members) == 1:
+            return self._of_answers[members[0]]
+        held = np.zeros(self.k, dtype=bool)
+        held[list(members)] = True
+        if held.all():
+            return None
+        inside, outside = self.design.weights[held], self.design.weights[~held]
+        steady = (inside == inside[0]).all(axis=0) & (outside == outside[0]).all(axis=0)
+        guesses = [np.asarray(steady & (inside[0] > outside[0]), dtype=bool)]
+        guesses += [held] if self.design.outputs == self.design.domain else []
+        for reports in guesses:
+            within, without = (set(rows[:, reports].sum(axis=1).tolist()) for rows in (inside, outside))
+            if len(within) == len(without) == 1 and within != without:
+                return self._of_reports(reports, within.pop(), without.pop())
+        return None
+
+    def _of_reports(self, reports: Mask, within: int, without: int) -> BinomialReports:
+        return BinomialReports(reports, without / self.design.total, (within - without) / self.design.total)
 
 
 def _column(truth: Integers, drawn: Counts, running: Counts) -> Integers:

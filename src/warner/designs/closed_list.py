@@ -51,11 +51,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from warner.designs.contract import PEOPLE_AT_ONCE, revealed
+from warner.designs.contract import revealed
 from warner.designs.facts import (
     Counted,
     CumulativeSets,
@@ -68,10 +69,11 @@ from warner.designs.facts import (
 )
 from warner.designs.finite_geometry import digits, inverses
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.law import PEOPLE_AT_ONCE
 from warner.designs.open_domain import OpenDomain
 from warner.designs.open_values import OTHER, WholeNumbers
 from warner.designs.support_counts import LevelReports, hashes_of_listed, support_of_listed
-from warner.designs.symmetric import Symmetric
+from warner.designs.symmetric import Symmetric, SymmetricLaw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -312,7 +314,11 @@ class ClosedList(Symmetric):
 
     mechanism = "closed list"
     field_names = frozenset({"domain", "source", "other"})
-    exhaustive: ClassVar[bool] = False
+
+    @cached_property
+    def law(self) -> ClosedListLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return ClosedListLaw(self)
 
     def __init__(self, values: Sequence[str] | Sequence[int], source: OpenDomain, *, other: bool = False) -> None:
         if isinstance(values, str | bytes):
@@ -352,15 +358,6 @@ class ClosedList(Symmetric):
     # Facts
 
     @property
-    def counted_fraction(self) -> float:  # type: ignore[override]
-        """The fraction of the respondents whose reports are of the last level."""
-        return self.source.weights[-1] / sum(self.source.weights)
-
-    def probabilities(self, shares: Array) -> Array:
-        """Give q + (p - q) share for each answer: those of people with other answers are counted as well."""
-        return np.asarray(self.q + self.symmetry.gain * shares)
-
-    @property
     def support_size(self) -> int | None:
         """A report supports any number of answers."""
         return None
@@ -388,6 +385,58 @@ class ClosedList(Symmetric):
         """Draw a report of the last level for each answer."""
         return self.source.draw_last(self._blocks[answers], random_bytes)  # type: ignore[attr-defined]
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        small = OpenDomain._of(WholeNumbers((2, 1)), (3, 1), 3, (1, 2))
+        other = OpenDomain._of(WholeNumbers((2, 1)), (5, 2), 3, (1, 2))
+        return cls([1, 2, 7], small), cls([0, 5], small), cls([3, 4, 6], other)
+
+    def supports(self, reports: Counts) -> Mask:
+        """Give for each report, a row each, which answers it supports: none, for those of other levels."""
+        hashes = hashes_of_listed(self.source, reports[:, 1:-1], self._blocks)  # type: ignore[attr-defined]
+        return np.asarray((hashes == reports[:, -1]) & (reports[:, 0] == self.source.levels)).T
+
+    # Files and words
+
+    def fields(self) -> Document:
+        named = self.domain if not self.other else self.domain[:-1]
+        return {"domain": labels_to_json(named), "source": self.source.to_dict(), "other": self.other}
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> Self:
+        if type(fields["other"]) is not bool:
+            raise ValueError("this design is damaged: other must be true or false")
+        values: Any = labels_from_json("domain", fields["domain"])
+        return cls(values, OpenDomain.from_dict(fields["source"]), other=fields["other"])
+
+    def summary(self) -> str:
+        return (
+            f"ClosedList of {self.k} answers ({first_and_last(self.domain)}) among {self.source.values.described()}: "
+            f"truth {self.p:.4g}, each other {self.q:.4g}, epsilon {self.shown_epsilon()}"
+        )
+
+    def sentences(self) -> tuple[str, ...]:
+        _, happens, *rest = self.source.sentences()
+        kept = "Answers that are not in this list are reported in the same way, so that shares need not sum to one."
+        return f"{listed('answers', self.domain)}. {kept}", happens, revealed(self), *rest[1:]
+
+
+class ClosedListLaw(SymmetricLaw):
+    """Law of reports that are read for a list of answers; shares need not sum to one."""
+
+    design: ClosedList
+
+    exhaustive = False
+
+    @property
+    def counted_fraction(self) -> float:  # type: ignore[override]
+        """The fraction of the respondents whose reports are of the last level."""
+        return self.design.source.weights[-1] / sum(self.design.source.weights)
+
+    def probabilities(self, shares: Array) -> Array:
+        """Give q + (p - q) share for each answer: those of people with other answers are counted as well."""
+        return np.asarray(self.design.q + self.symmetry.gain * shares)
+
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people; what the shares lack of one is held by people with other answers.
 
@@ -401,34 +450,23 @@ class ClosedList(Symmetric):
             rows[place] = self._draw_counts_of_people(people[:-1], rng=rng)
             for start in range(0, int(people[-1]), PEOPLE_AT_ONCE):
                 others = np.zeros(min(PEOPLE_AT_ONCE, int(people[-1]) - start), dtype=np.int64)
-                reports = self.draw(others, rng.bytes)
-                reports[:, -1] = rng.integers(self.source.field, size=len(others))
+                reports = self.design.draw(others, rng.bytes)
+                reports[:, -1] = rng.integers(self.design.source.field, size=len(others))
                 rows[place] += self.count(reports).counts
         return rows.reshape(*shape, self.k)
-
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        small = OpenDomain._of(WholeNumbers((2, 1)), (3, 1), 3, (1, 2))
-        other = OpenDomain._of(WholeNumbers((2, 1)), (5, 2), 3, (1, 2))
-        return cls([1, 2, 7], small), cls([0, 5], small), cls([3, 4, 6], other)
-
-    def supports(self, reports: Counts) -> Mask:
-        """Give for each report, a row each, which answers it supports: none, for those of other levels."""
-        hashes = hashes_of_listed(self.source, reports[:, 1:-1], self._blocks)  # type: ignore[attr-defined]
-        return np.asarray((hashes == reports[:, -1]) & (reports[:, 0] == self.source.levels)).T
 
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
         """Count how often each answer was supported by reports of the last level, and those."""
-        last = reports[:, 0] == self.source.levels
+        last = reports[:, 0] == self.design.source.levels
         rows = reports[last]
         some = None if amounts is None else amounts[last]
         place = None if group is None else group[last]
         counts = support_of_listed(
-            self.source,
+            self.design.source,
             LevelReports(rows[:, 1:-1], rows[:, -1]),
-            self._blocks,  # type: ignore[attr-defined]
+            self.design._blocks,  # type: ignore[attr-defined]
             some,
             group=place,
             groups=groups,
@@ -443,7 +481,7 @@ class ClosedList(Symmetric):
         sets, minus, target = estimand
         if isinstance(sets, LinearCombination):
             raise TypeError("means need a list that holds every answer, but a closed list need not")
-        q, gain = self.q, self.symmetry.gain
+        q, gain = self.design.q, self.symmetry.gain
         if sets is None:
             return SamplingModel(counts, n, q, gain, np.True_)
         sizes = sizes_of(sets)
@@ -470,7 +508,7 @@ class ClosedList(Symmetric):
 
         `mean`, `square` and `pairs` are averages over the people, of w, its square and c, for what they hold.
         """
-        q, gain = self.q, self.symmetry.gain
+        q, gain = self.design.q, self.symmetry.gain
         both, neither = float(self.symmetry.both), float(self.symmetry.neither)
         second_moment = q * squares + gain * square + neither * (total**2 - squares)
         second_moment += (both - neither) * (2 * (total * mean - square) + pairs)
@@ -481,38 +519,14 @@ class ClosedList(Symmetric):
 
     def _collinear_pairs(self, shares: Array, sets: Sets, minus: Sets | None) -> Array:
         """Give for each set how many of its pairs lie on a line with what is held, on average over the people."""
-        blocks: Integers = self._blocks  # type: ignore[attr-defined]
+        blocks: Integers = self.design._blocks  # type: ignore[attr-defined]
         if isinstance(sets, CumulativeSets):
             members = np.arange(len(sets))
-            return collinear_pairs(self.source, blocks, shares, members, np.ones_like(members))
+            return collinear_pairs(self.design.source, blocks, shares, members, np.ones_like(members))
         pairs = np.zeros((len(shares), len(sets)))
         for place, inside in enumerate(sets):
             outside = [] if minus is None else minus[place]
             members = np.array([*inside, *outside], dtype=np.int64)
             weights = np.repeat([1, -1], [len(inside), len(outside)])
-            pairs[:, place] = collinear_pairs(self.source, blocks, shares, members, weights)[:, -1]
+            pairs[:, place] = collinear_pairs(self.design.source, blocks, shares, members, weights)[:, -1]
         return pairs
-
-    # Files and words
-
-    def fields(self) -> Document:
-        named = self.domain if not self.other else self.domain[:-1]
-        return {"domain": labels_to_json(named), "source": self.source.to_dict(), "other": self.other}
-
-    @classmethod
-    def from_fields(cls, fields: Document) -> Self:
-        if type(fields["other"]) is not bool:
-            raise ValueError("this design is damaged: other must be true or false")
-        values: Any = labels_from_json("domain", fields["domain"])
-        return cls(values, OpenDomain.from_dict(fields["source"]), other=fields["other"])
-
-    def summary(self) -> str:
-        return (
-            f"ClosedList of {self.k} answers ({first_and_last(self.domain)}) among {self.source.values.described()}: "
-            f"truth {self.p:.4g}, each other {self.q:.4g}, epsilon {self.shown_epsilon()}"
-        )
-
-    def sentences(self) -> tuple[str, ...]:
-        _, happens, *rest = self.source.sentences()
-        kept = "Answers that are not in this list are reported in the same way, so that shares need not sum to one."
-        return f"{listed('answers', self.domain)}. {kept}", happens, revealed(self), *rest[1:]

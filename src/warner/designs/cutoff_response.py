@@ -42,7 +42,7 @@ from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.exact import is_decimal, odds_as_given, odds_from_json
 from warner.designs.facts import NOBODY, BinomialReports, ChannelOperator, ProbabilityBounds
 from warner.designs.labels import canonical, first_and_last, labels_from_json
-from warner.designs.ordered import OrderedDesign, StepSums, is_numeric, numbers_of
+from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, is_numeric, numbers_of
 from warner.words import counted, enumerated
 
 if TYPE_CHECKING:
@@ -104,6 +104,11 @@ class CutoffResponse(OrderedDesign):
     field_names = frozenset({"domain", "odds", "gaps"})
     certain = "on which side of its cut-off the answer lies"
 
+    @cached_property
+    def law(self) -> CutoffLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return CutoffLaw(self)
+
     def __init__(
         self,
         domain: Domain,
@@ -150,11 +155,6 @@ class CutoffResponse(OrderedDesign):
         """The probability that its opposite is told."""
         return self.odds[1] / sum(self.odds)
 
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """The reports, a no and a yes for each cut-off: ``< 5`` and ``>= 5``."""
-        return tuple(f"{sign} {label}" for label in self.domain[1:] for sign in ("<", ">="))
-
     @classmethod
     def examples(cls) -> tuple[CutoffResponse, ...]:
         """Give designs with equal and unequal gaps, for texts, for two answers, and without noise."""
@@ -184,9 +184,99 @@ class CutoffResponse(OrderedDesign):
         )  # the cut-off is the answer after these
         return np.asarray(2 * before + ((answers > before) == told))
 
+    def _weights(self) -> Integers:
+        (a, b), gaps = self.odds, np.array(self.gaps, dtype=np.int64)
+        above = np.arange(self.k)[:, np.newaxis] > np.arange(self.k - 1)
+        weights = np.stack([np.where(above, b, a) * gaps, np.where(above, a, b) * gaps], axis=-1)
+        return weights.reshape(self.k, -1)
+
+    # How sums of shares show
+
+    # Words and files
+
+    def _happens(self) -> str:
+        return (
+            "chance draws a cut-off among the answers after the first, and the question becomes whether the number is "
+            f"at least that. With probability {self.p:.4g} the truth of this is reported, and its opposite otherwise, "
+            "always together with the cut-off."
+        )
+
+    def _deniable(self) -> str:
+        k, p = self.k, self.p
+        # A yes to the highest cut-off, which one answer makes likelier, and a no to the lowest.
+        surest = 100 * p / (p + (k - 1) * self.q)
+        return f"no report makes it more than {surest:.3g} % sure that a single answer is held."
+
+    def sentences(self) -> tuple[str, ...]:
+        """Explain it, and how it is done by hand: with a card that shows an amount, and a die."""
+        return (*super().sentences(), f"By hand: {self._cards()} {self._die()}")
+
+    def _cards(self) -> str:
+        """Say which cards to make: as many of each cut-off as its gap, so that it is as likely as it should be."""
+        first, last = self.domain[1], self.domain[-1]
+        if len(set(self.gaps)) == 1:
+            deck = f"one for each of {counted(self.k - 1, 'amount', 'amounts')}, from {first} to {last}"
+        else:
+            named = [f"{gap:,} with {label}" for gap, label in zip(self.gaps, self.domain[1:], strict=True)]
+            deck = f"{enumerated(named)}, {self._whole:,} in all"
+        return (
+            f"make cards with amounts ({deck}), shuffle them, and let the respondent draw one and put it back. Ask: is "
+            "your number at least the amount on your card?"
+        )
+
+    def _die(self) -> str:
+        """Say which faces of a die mean the opposite, if some usual die has these odds."""
+        a, b = self.odds
+        sides = next((sides for sides in DICE if sides * b % (a + b) == 0), None)
+        no, yes = self.law.columns[:2]
+        record = f'Of a card with {self.domain[1]}, write "{yes}" for a yes and "{no}" for a no, and nothing else.'
+        if b == 0:
+            return f"The answer is the truth: there is nothing to hide behind. {record}"
+        if sides is None:
+            return (
+                f"No usual die has the odds {a} : {b}; for interviews, make the design with odds such as 5:1, 2:1 or "
+                f"4:1 instead of epsilon. {record}"
+            )
+        faces = sides * b // (a + b)
+        die = "a die" if sides == 6 else f"a die with {sides} sides"
+        shows = "shows 1" if faces == 1 else "shows 1 or 2" if faces == 2 else f"shows at most {faces}"
+        return f"The respondent rolls {die}, unseen; if it {shows}, the opposite of the truth is said. {record}"
+
+    def summary(self) -> str:
+        return (
+            f"CutoffResponse among {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, epsilon "
+            f"{self.shown_epsilon()}"
+        )
+
+    def fields(self) -> Document:
+        """Give domain, odds and gaps, whole numbers as decimal strings."""
+        return super().fields() | {"gaps": [str(gap) for gap in self.gaps]}
+
+    @classmethod
+    def from_fields(cls, fields: Document) -> Self:
+        gaps = fields["gaps"]
+        if not isinstance(gaps, list) or not all(map(is_decimal, gaps)):
+            raise ValueError("this design is damaged: gaps must be whole numbers as decimal strings")
+        whole = [int(gap) for gap in gaps]
+        if not whole or min(whole) < 1:
+            raise ValueError("this design is damaged: gaps must be above 0")
+        labels = canonical(labels_from_json("domain", fields["domain"]))
+        return cls._of(domain=labels, odds=odds_as_given(odds_from_json(fields["odds"])), gaps=_reduced(whole))
+
+
+class CutoffLaw(ScoreLaw):
+    """Law of cutoff response."""
+
+    design: CutoffResponse
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The reports, a no and a yes for each cut-off: ``< 5`` and ``>= 5``."""
+        return tuple(f"{sign} {label}" for label in self.design.domain[1:] for sign in ("<", ">="))
+
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the products in O(K), by running sums over the answers from each cut-off on."""
-        p, q, k, chances = self.p, self.q, self.k, self._chances
+        p, q, k, chances = self.design.p, self.design.q, self.k, self.design._chances
         columns = 2 * (k - 1)
 
         def forward(x: Array) -> Array:
@@ -240,16 +330,8 @@ class CutoffResponse(OrderedDesign):
 
     def bounds(self) -> ProbabilityBounds:
         """Every cut-off comes with both answers, whatever the number is."""
-        chances = np.repeat(self._chances, 2)
-        return ProbabilityBounds(chances * self.q, chances * self.p)
-
-    def _weights(self) -> Integers:
-        (a, b), gaps = self.odds, np.array(self.gaps, dtype=np.int64)
-        above = np.arange(self.k)[:, np.newaxis] > np.arange(self.k - 1)
-        weights = np.stack([np.where(above, b, a) * gaps, np.where(above, a, b) * gaps], axis=-1)
-        return weights.reshape(self.k, -1)
-
-    # How sums of shares show
+        chances = np.repeat(self.design._chances, 2)
+        return ProbabilityBounds(chances * self.design.q, chances * self.design.p)
 
     def _scores(self, memberships: Array) -> Array:
         r"""Score a cut-off by what the sum gains there, and by its yes or no against what is expected.
@@ -259,8 +341,8 @@ class CutoffResponse(OrderedDesign):
         and :math:`P(X \ge t)` shows in the yeses with this cut-off. What is expected are yeses among people for whom
         all answers are equally common: then these scores have the least variance of all unbiased ones.
         """
-        p, q = self.p, self.q
-        steps = np.diff(memberships, axis=1) / (self._chances * (p - q))
+        p, q = self.design.p, self.design.q
+        steps = np.diff(memberships, axis=1) / (self.design._chances * (p - q))
         expected = q + (p - q) * (1 - np.arange(1, self.k) / self.k)
         scores = np.empty((len(memberships), 2 * (self.k - 1)))
         scores[:, 1::2] = steps * (1 - expected)
@@ -268,8 +350,8 @@ class CutoffResponse(OrderedDesign):
         return np.asarray(scores + memberships.mean(axis=1, keepdims=True))
 
     def _step_sums(self, weights: Array) -> StepSums:
-        p, q = self.p, self.q
-        worth = 1 / (self._chances * (p - q))
+        p, q = self.design.p, self.design.q
+        worth = 1 / (self.design._chances * (p - q))
         expected = q + (p - q) * (1 - np.arange(1, self.k) / self.k)
         no, yes = weights[:, 0::2], weights[:, 1::2]
         total = worth * (no * expected - yes * (1 - expected))
@@ -281,16 +363,18 @@ class CutoffResponse(OrderedDesign):
         """Return the noes to the cut-off after so many answers, among all reports with it."""
         noes = counts[:, 2 * (sizes - 1)]
         asked = noes + counts[:, 2 * (sizes - 1) + 1]
-        middle = self.q + (self.p - self.q) * sizes / self.k
+        middle = self.design.q + (self.design.p - self.design.q) * sizes / self.k
         trials, count = np.where(asked > 0, asked, NOBODY), np.where(asked > 0, noes, NOBODY * middle)
-        return count, trials, np.full(sizes.size, self.q), np.full(sizes.size, self.p - self.q)
+        return count, trials, np.full(sizes.size, self.design.q), np.full(sizes.size, self.design.p - self.design.q)
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
         """Give all yeses where the memberships are those of the mean, from 0 to 1, or all noes if from 1 to 0."""
-        mean = np.append(0.0, self._chances.cumsum())
+        mean = np.append(0.0, self.design._chances.cumsum())
         for says, line in ((1, mean), (0, 1 - mean)):
             if np.abs(membership - line).max() <= MEAN_TOLERANCE:
-                return BinomialReports(np.arange(2 * (self.k - 1)) % 2 == says, self.q, self.p - self.q)
+                return BinomialReports(
+                    np.arange(2 * (self.k - 1)) % 2 == says, self.design.q, self.design.p - self.design.q
+                )
         return None
 
     def _binomial_among_some(self, membership: Array) -> BinomialReports | None:
@@ -301,78 +385,7 @@ class CutoffResponse(OrderedDesign):
             return None
         columns = np.arange(2 * (self.k - 1))
         reports = columns == 2 * places[0] + (steps[places[0]] > 0)
-        return BinomialReports(reports, self.q, self.p - self.q, among=columns // 2 == places[0])
-
-    # Words and files
-
-    def _happens(self) -> str:
-        return (
-            "chance draws a cut-off among the answers after the first, and the question becomes whether the number is "
-            f"at least that. With probability {self.p:.4g} the truth of this is reported, and its opposite otherwise, "
-            "always together with the cut-off."
-        )
-
-    def _deniable(self) -> str:
-        k, p = self.k, self.p
-        # A yes to the highest cut-off, which one answer makes likelier, and a no to the lowest.
-        surest = 100 * p / (p + (k - 1) * self.q)
-        return f"no report makes it more than {surest:.3g} % sure that a single answer is held."
-
-    def sentences(self) -> tuple[str, ...]:
-        """Explain it, and how it is done by hand: with a card that shows an amount, and a die."""
-        return (*super().sentences(), f"By hand: {self._cards()} {self._die()}")
-
-    def _cards(self) -> str:
-        """Say which cards to make: as many of each cut-off as its gap, so that it is as likely as it should be."""
-        first, last = self.domain[1], self.domain[-1]
-        if len(set(self.gaps)) == 1:
-            deck = f"one for each of {counted(self.k - 1, 'amount', 'amounts')}, from {first} to {last}"
-        else:
-            named = [f"{gap:,} with {label}" for gap, label in zip(self.gaps, self.domain[1:], strict=True)]
-            deck = f"{enumerated(named)}, {self._whole:,} in all"
-        return (
-            f"make cards with amounts ({deck}), shuffle them, and let the respondent draw one and put it back. Ask: is "
-            "your number at least the amount on your card?"
-        )
-
-    def _die(self) -> str:
-        """Say which faces of a die mean the opposite, if some usual die has these odds."""
-        a, b = self.odds
-        sides = next((sides for sides in DICE if sides * b % (a + b) == 0), None)
-        no, yes = self.columns[:2]
-        record = f'Of a card with {self.domain[1]}, write "{yes}" for a yes and "{no}" for a no, and nothing else.'
-        if b == 0:
-            return f"The answer is the truth: there is nothing to hide behind. {record}"
-        if sides is None:
-            return (
-                f"No usual die has the odds {a} : {b}; for interviews, make the design with odds such as 5:1, 2:1 or "
-                f"4:1 instead of epsilon. {record}"
-            )
-        faces = sides * b // (a + b)
-        die = "a die" if sides == 6 else f"a die with {sides} sides"
-        shows = "shows 1" if faces == 1 else "shows 1 or 2" if faces == 2 else f"shows at most {faces}"
-        return f"The respondent rolls {die}, unseen; if it {shows}, the opposite of the truth is said. {record}"
-
-    def summary(self) -> str:
-        return (
-            f"CutoffResponse among {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, epsilon "
-            f"{self.shown_epsilon()}"
-        )
-
-    def fields(self) -> Document:
-        """Give domain, odds and gaps, whole numbers as decimal strings."""
-        return super().fields() | {"gaps": [str(gap) for gap in self.gaps]}
-
-    @classmethod
-    def from_fields(cls, fields: Document) -> Self:
-        gaps = fields["gaps"]
-        if not isinstance(gaps, list) or not all(map(is_decimal, gaps)):
-            raise ValueError("this design is damaged: gaps must be whole numbers as decimal strings")
-        whole = [int(gap) for gap in gaps]
-        if not whole or min(whole) < 1:
-            raise ValueError("this design is damaged: gaps must be above 0")
-        labels = canonical(labels_from_json("domain", fields["domain"]))
-        return cls._of(domain=labels, odds=odds_as_given(odds_from_json(fields["odds"])), gaps=_reduced(whole))
+        return BinomialReports(reports, self.design.q, self.design.p - self.design.q, among=columns // 2 == places[0])
 
 
 def _gaps(labels: Labels) -> tuple[int, ...]:

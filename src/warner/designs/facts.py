@@ -7,13 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets
     from warner.designs.labels import Labels
+    from warner.designs.law import Law, OperatorLaw
 
 
 NOBODY = 1e-9  # people who are taken to be asked about what nobody was asked about: intervals are 0 to 1
@@ -398,22 +399,22 @@ def summed(values: Counts, sets: Sets) -> Counts:
     return np.stack([values[:, list(members)].sum(axis=-1) for members in sets], axis=-1)
 
 
-def full_symmetry(design: Any) -> Symmetry | None:
-    """Return the symmetry of a design in which every report covers every answer, as closed forms need it; else None.
+def full_symmetry(law: Law) -> Symmetry | None:
+    """Return the symmetry of a law under which every report covers every answer, as closed forms need it; else None.
 
     Then each answer has one count among all reports, which is binomial.
     """
-    symmetry: Symmetry | None = design.symmetry
-    return None if symmetry is None or len(design.columns) != design.k else symmetry
+    symmetry = law.symmetry
+    return None if symmetry is None or len(law.columns) != law.k else symmetry
 
 
-def counts_everyone(design: Any) -> bool:
+def counts_everyone(law: Law) -> bool:
     """Whether every report counts for or against every answer.
 
     If not, the respondents who are counted are a random part of all, so that a share among all respondents has the
     sampling model of a population's: its exact distribution is not that of the realized share.
     """
-    return bool(design.counted_fraction == 1 and (design.symmetry is None or design.symmetry.asked == 1))
+    return law.counted_fraction == 1 and (law.symmetry is None or law.symmetry.asked == 1)
 
 
 @dataclass(frozen=True)
@@ -473,41 +474,11 @@ class ChannelOperator:
         )
 
     @property
-    def columns(self) -> range:
-        """Numbers for the possible reports."""
-        return range(self.shape[1])
+    def law(self) -> OperatorLaw:
+        """Law of the counts of its reports."""
+        from warner.designs.law import OperatorLaw
 
-    @property
-    def symmetry(self) -> None:
-        """Nothing is known of it but the two products."""
-
-    @property
-    def exclusive(self) -> bool:
-        """Each report is of one kind."""
-        return True
-
-    @property
-    def support_size(self) -> int | None:
-        """A report is of one kind."""
-        return 1
-
-    @property
-    def sufficient(self) -> Literal["counts"]:
-        """The likelihood follows from how often each report was made."""
-        return "counts"
-
-    @property
-    def k(self) -> int:
-        """The number of possible answers."""
-        return self.shape[0]
-
-    def bounds(self) -> ProbabilityBounds:
-        """Return bounds of the probability of each report, of which only those that are 0 are known to be attained."""
-        return ProbabilityBounds(0.0, np.minimum(self.forward(np.ones(self.shape[0])), 1))
-
-    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give itself: operators and designs are asked alike."""
-        return self
+        return OperatorLaw(self)
 
 
 def _above_the_usual(matrix: Array) -> Array:

@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.block_designs import BlockTypes, PrimeFieldDesign, deniability
+from warner.designs.block_designs import BlockLaw, BlockTypes, PrimeFieldDesign, deniability
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.facts import Ancillary, Symmetry
 from warner.designs.finite_geometry import (
@@ -68,7 +68,15 @@ from warner.designs.finite_geometry import (
     vectors,
 )
 from warner.designs.report_forms import HashForm
-from warner.designs.symmetric import Budget, NumberReader, OddsDesign, SymmetricEstimator, refuse_even, refuse_odds
+from warner.designs.symmetric import (
+    Budget,
+    NumberReader,
+    OddsDesign,
+    SymmetricEstimator,
+    SymmetricLaw,
+    refuse_even,
+    refuse_odds,
+)
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -110,6 +118,11 @@ class AffineHashing(OddsDesign):
     fixed_fields: ClassVar = {"hash": "affine"}
     needs = "either epsilon or odds (values and prime may be left out)"
     certain = "that every answer with another hash is not the truth"
+
+    @cached_property
+    def law(self) -> AffineLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return AffineLaw(self)
 
     def __init__(
         self,
@@ -161,11 +174,6 @@ class AffineHashing(OddsDesign):
     @property
     def support_size(self) -> None:
         """Classes of numbers with the same hash differ in size."""
-
-    @cached_property
-    def linear(self) -> AffineEstimator:
-        """Unbiased linear estimator of the shares."""
-        return AffineEstimator(self)
 
     @property
     def report_form(self) -> HashForm:
@@ -227,14 +235,25 @@ class AffineHashing(OddsDesign):
         return deniability(self, self.k / self.values, constant=False)
 
 
+class AffineLaw(SymmetricLaw):
+    """Law of affine hashing."""
+
+    design: AffineHashing
+
+    @cached_property
+    def linear(self) -> AffineEstimator:
+        """Unbiased linear estimator of the shares."""
+        return AffineEstimator(self)
+
+
 class AffineEstimator(SymmetricEstimator):
     """Unbiased shares of affine hashing."""
 
-    law: AffineHashing
+    law: AffineLaw
 
     def reach(self) -> int:
         """Return the size of the largest class of answers: with alpha = g, it begins with neighbors."""
-        return min(self.law.k, -(-self.law.prime // self.law.values))
+        return min(self.law.k, -(-self.law.design.prime // self.law.design.values))
 
 
 def _symmetry(prime: int, values: int, a: int, b: int) -> Symmetry:
@@ -318,6 +337,11 @@ class LocalHashing(PrimeFieldDesign):
     optional_fields = frozenset({"field", "dimension", "prime", "values"})
     fixed_fields: ClassVar = {"hash": "linear"}
     least_dimension = 1
+
+    @cached_property
+    def law(self) -> HashLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return HashLaw(self)
 
     @classmethod
     def affine(
@@ -424,11 +448,6 @@ class LocalHashing(PrimeFieldDesign):
             reports[start : start + REPORTS_AT_ONCE] = directions * field + np.where(honest, hashes, lies)
         return reports
 
-    @property
-    def types(self) -> HashTypes | None:
-        """The possible reports, which name a hash function and a value."""
-        return None if self.exclusive else HashTypes(self)
-
     def at_odds(self, a: int, b: int) -> LocalHashing:
         """Give the same functions with other odds, which may be too large for one 64-bit draw, as those of a chain."""
         made = type(self).__new__(type(self))
@@ -460,6 +479,17 @@ class LocalHashing(PrimeFieldDesign):
             f"one of {self.blocks.with_one:,} hash functions and one of its {self.field:,} values, and so for the set "
             f"of the {'' if self.support_size else 'about '}{size:,.4g} answers with that hash"
         )
+
+
+class HashLaw(BlockLaw):
+    """Law of linear hashing."""
+
+    design: LocalHashing
+
+    @property
+    def types(self) -> HashTypes | None:
+        """The possible reports, which name a hash function and a value."""
+        return None if self.exclusive else HashTypes(self.design)
 
 
 class HashTypes(BlockTypes):

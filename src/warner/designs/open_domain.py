@@ -464,8 +464,9 @@ class OpenDomain(Device):
         def __getattr__(self, name: str) -> NoReturn:
             """Say what takes an open domain, where somebody asks for what only a list of answers has."""
             from warner.designs.contract import Design
+            from warner.designs.law import Law
 
-            known = name in Design.__annotations__ or hasattr(Design, name)
+            known = name in Design.__annotations__ or hasattr(Design, name) or hasattr(Law, name)
             named = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(f"an {self.mechanism} {WITHOUT_LIST}" if known else named)
 

@@ -32,11 +32,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import LARGEST_CHANNEL, LinearEstimator
+from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import exact
 from warner.designs.facts import NOBODY, CumulativeSets, LinearCombination, Nested, SamplingModel, memberships
 from warner.designs.labels import canonical, grid_to_json, is_missing, step_of
+from warner.designs.law import Law, LinearEstimator
 from warner.designs.symmetric import FromOdds, refuse_odds
 from warner.searching import first_true
 
@@ -260,6 +261,11 @@ class OrderedDesign(FromOdds):
 
     ordered: ClassVar[bool] = True
 
+    @property
+    @abstractmethod
+    def law(self) -> ScoreLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+
     def __init__(self, domain: Domain, **given: Any) -> None:
         labels = canonical(domain)
         refuse_unordered(labels)
@@ -303,31 +309,6 @@ class OrderedDesign(FromOdds):
     def _weights(self) -> Integers:
         """Give how many of the draws lead from each answer to each report."""
 
-    @abstractmethod
-    def _scores(self, memberships: Array) -> Array:
-        """Give the unbiased scores of all reports for each row of memberships, as rows."""
-
-    @abstractmethod
-    def _step_sums(self, weights: Array) -> StepSums:
-        """Return the sums of the step scores for rows of weights of the reports, in O(K)."""
-
-    @property
-    def _steps_apart(self) -> bool:
-        """Whether the step scores of neighboring answers are nonzero for different reports."""
-        return self.k > 2
-
-    def _binomial_runs(self, counts: Counts, sizes: Integers) -> tuple[Array, ...] | None:
-        """Return count, trials, base and gain of the shares of so many first answers; None if not binomial."""
-        return None
-
-    def _binomial(self, membership: Array) -> BinomialReports | None:
-        """Give reports whose number is binomial in the sum with these memberships; None if there are none."""
-        return None
-
-    def _binomial_among_some(self, membership: Array) -> BinomialReports | None:
-        """Give reports whose number among some of them is binomial in the share of a set; None if there are none."""
-        return None
-
     # What follows from it
 
     def _check(self) -> None:
@@ -352,11 +333,42 @@ class OrderedDesign(FromOdds):
     def as_channel(self) -> Channel:
         if self.k > LARGEST_CHANNEL:
             raise self._too_large_for_a_matrix()
-        return Channel.of_weights(self.domain, self.columns, self._weights(), self.total)
+        return Channel.of_weights(self.domain, self.law.columns, self._weights(), self.total)
 
     def fields(self) -> Document:
         """Give domain, odds and numbers; integers that are evenly spaced as first, size and step."""
         return super().fields() | {"domain": grid_to_json(self.domain)}
+
+
+class ScoreLaw(Law):
+    """Law of an ordered design, whose reports have unbiased scores for every sum of shares."""
+
+    design: OrderedDesign
+
+    @abstractmethod
+    def _scores(self, memberships: Array) -> Array:
+        """Give the unbiased scores of all reports for each row of memberships, as rows."""
+
+    @abstractmethod
+    def _step_sums(self, weights: Array) -> StepSums:
+        """Return the sums of the step scores for rows of weights of the reports, in O(K)."""
+
+    @property
+    def _steps_apart(self) -> bool:
+        """Whether the step scores of neighboring answers are nonzero for different reports."""
+        return self.k > 2
+
+    def _binomial_runs(self, counts: Counts, sizes: Integers) -> tuple[Array, ...] | None:
+        """Return count, trials, base and gain of the shares of so many first answers; None if not binomial."""
+        return None
+
+    def _binomial(self, membership: Array) -> BinomialReports | None:
+        """Give reports whose number is binomial in the sum with these memberships; None if there are none."""
+        return None
+
+    def _binomial_among_some(self, membership: Array) -> BinomialReports | None:
+        """Give reports whose number among some of them is binomial in the share of a set; None if there are none."""
+        return None
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw histograms of n people who are a sample of a population: multinomial."""
@@ -498,7 +510,7 @@ class OrderedDesign(FromOdds):
 class ScoreEstimator(LinearEstimator):
     """Unbiased shares as means of scores, which sums of step scores have in O(K)."""
 
-    law: OrderedDesign
+    law: ScoreLaw
 
     def apply(self, observed: Array) -> Array:
         """Return unbiased shares from observed shares of the columns."""

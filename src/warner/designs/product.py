@@ -32,10 +32,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import INVERSE_TOLERANCE, LARGEST_CHANNEL, Design, LinearEstimator, listed_design, revealed
+from warner.designs.contract import LARGEST_CHANNEL, Design, listed_design, revealed
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import ChannelOperator, ProbabilityBounds, SamplingModel, memberships, nearer_ends
 from warner.designs.labels import LABELS_LISTED, canonical, listed
+from warner.designs.law import INVERSE_TOLERANCE, Law, LinearEstimator
 from warner.designs.report_forms import LabelForm
 from warner.words import enumerated, percent, quoted
 
@@ -110,6 +111,11 @@ class Product(Design):
     mechanism = "product"
     field_names = frozenset({"questions", "designs"})
 
+    @cached_property
+    def law(self) -> ProductLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return ProductLaw(self)
+
     def __init__(self, designs: Mapping[str, Design] | Sequence[Design]) -> None:
         given: Any = designs
         if not isinstance(given, Mapping | list | tuple):
@@ -144,17 +150,12 @@ class Product(Design):
     @property
     def widths(self) -> tuple[int, ...]:
         """The number of possible reports to each question: the shape of a table of joint counts."""
-        return tuple(len(design.columns) for design in self.designs)
+        return tuple(len(design.law.columns) for design in self.designs)
 
     @cached_property
     def domain(self) -> Labels:  # type: ignore[override]
         """The joint answers."""
         return _joint([design.domain for design in self.designs], "answers")
-
-    @cached_property
-    def columns(self) -> Labels:
-        """The joint reports."""
-        return _joint([design.columns for design in self.designs], "reports")
 
     @property
     def k(self) -> int:
@@ -172,53 +173,6 @@ class Product(Design):
     def tables(self) -> tuple[Array, ...]:
         """The table of each question."""
         return tuple(_table_of(design) for design in self.designs)
-
-    @cached_property
-    def _merged(self) -> tuple[Array, ...]:
-        return merged(self.tables)
-
-    @cached_property
-    def _ranges(self) -> tuple[Array, Array, Array]:
-        """Least, most and average of each column of the joint table: products of those of the questions."""
-        facts = (np.min, np.max, np.mean)
-        least, most, average = (kronecker([fact(table, axis=0) for table in self.tables]) for fact in facts)
-        return least, most, average
-
-    @cached_property
-    def _inverses(self) -> tuple[Array, ...]:
-        return merged([design.linear.weights() for design in self.designs])
-
-    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the products with the table, question by question; of some reports those with all, chosen from."""
-        tables = self._merged
-        turned = [table.T for table in tables]
-        squared = [table.T**2 for table in tables]
-        usual = nearer_ends(*self._ranges)
-
-        def squares(weights: Array) -> Array:
-            # sum (C - c)^2 w = sum C^2 w - 2 sum C c w + sum c^2 w
-            mixed = mode_products(weights, squared) - 2 * mode_products(usual * weights, turned)
-            return np.maximum(mixed + (weights @ usual**2)[..., np.newaxis], 0)
-
-        small = self.k * len(usual) <= JOINT_TABLE_CELLS
-        whole = ChannelOperator(
-            (self.k, len(usual)),
-            lambda shares: mode_products(shares, tables),
-            lambda weights: mode_products(weights, turned),
-            (lambda: kronecker(self.tables)) if small else None,
-            squares,
-        )
-        return whole if reports is None else _of_reports(whole, reports)
-
-    def bounds(self) -> ProbabilityBounds:
-        """Give the range of the probability of each joint report: products of those of the questions."""
-        least, most, _ = self._ranges
-        return ProbabilityBounds(least, most)
-
-    @cached_property
-    def linear(self) -> ProductEstimator:
-        """Unbiased linear estimator of the joint shares."""
-        return ProductEstimator(self)
 
     # Reports
 
@@ -246,102 +200,22 @@ class Product(Design):
         """
         return np.asarray(np.ravel_multi_index(tuple(reports), self.widths))
 
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of n people who are a sample of a population: multinomial."""
-        reported = mode_products(shares, self._merged)
-        return rng.multinomial(n, reported / reported.sum(), size=size)
-
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of these very people, question after question: those who are alike are multinomial."""
-        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
-        drawn = np.broadcast_to(people, (*shape, people.size))
-        for table in self.tables:
-            rows = table / table.sum(axis=1, keepdims=True)
-            alike = np.swapaxes(drawn.reshape(*shape, len(rows), -1), -1, -2)
-            drawn = rng.multinomial(alike, rows).sum(axis=-2).reshape(*shape, -1)
-        return np.asarray(drawn)
-
     # How shares show
-
-    def sampling_model(
-        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
-    ) -> SamplingModel:
-        """Say how joint shares show: in unbiased linear combinations of the observed shares of joint reports."""
-        sets, minus, target = estimand
-        scores = self._scores_of_answers() if sets is None else self._scores_of_sets(sets, minus)
-        if target == "population":
-            # About one report more, spread over all kinds, or a kind that was never seen would count as impossible. A
-            # half of each kind, as with few kinds, would here outnumber the reports.
-            more = 0.5 * max(self.widths)
-            observed = (counts + more / counts.shape[-1]) / (n + more)
-            variance = scores.squares(observed) - scores.sums(observed) ** 2
-        else:
-            held = np.maximum(self.linear.apply(counts / n), 0) + 1 / (n * self.k)
-            variance = scores.noise(held / held.sum(axis=-1, keepdims=True))
-        error = np.where(scores.known, np.sqrt(np.maximum(variance, 0) / n), np.inf)
-        binomial = np.zeros(scores.known.size, dtype=bool)
-        return SamplingModel(
-            np.asarray(scores.sums(counts), dtype=np.float64), n, 0.0, 1.0, binomial, error, scores.least_and_most
-        )
-
-    def _scores_of_answers(self) -> _Scores:
-        """Score joint reports for each joint answer, question by question."""
-        inverses, squared = self._inverses, [inverse**2 for inverse in self._inverses]
-        pairs = list(zip(self._merged, inverses, strict=True))
-
-        def noise(held: Array) -> Array:
-            given = mode_products(held, [table @ inverse**2 for table, inverse in pairs])
-            return given - mode_products(held, [(table @ inverse) ** 2 for table, inverse in pairs])
-
-        return _Scores(
-            sums=lambda reports: mode_products(reports, inverses),
-            squares=lambda reports: mode_products(reports, squared),
-            noise=noise,
-            known=self.linear.identifiable(),
-            least_and_most=product_ranges([(inverse.min(axis=0), inverse.max(axis=0)) for inverse in inverses]),
-        )
-
-    def _scores_of_sets(self, sets: Sets, minus: Sets | None) -> _Scores:
-        """Score joint reports for each set of joint answers, less those of `minus`."""
-        weights, known = self._weights(sets)
-        if minus is not None:
-            others, told = self._weights(minus)
-            weights, known = weights - others, known & told
-        turned = [table.T for table in self._merged]
-
-        def noise(held: Array) -> Array:
-            given = mode_products(weights**2, turned) - mode_products(weights, turned) ** 2
-            return np.asarray(held @ given.T)
-
-        return _Scores(
-            sums=lambda reports: np.asarray(reports @ weights.T),
-            squares=lambda reports: np.asarray(reports @ weights.T**2),
-            noise=noise,
-            known=known,
-            least_and_most=(weights.min(axis=1), weights.max(axis=1)),
-        )
-
-    def _weights(self, sets: Sets) -> tuple[Array, Mask]:
-        """Give the weights of joint reports that tell the share of each set, a row each, and whether they do."""
-        wanted = memberships(sets, self.k)
-        weights = mode_products(wanted, [inverse.T for inverse in self._inverses])
-        given = mode_products(weights, [table.T for table in self._merged])
-        return weights, np.asarray(np.abs(given - wanted).max(axis=1) <= INVERSE_TOLERANCE)
 
     # Algebra, words and files
 
     def as_channel(self) -> Channel:
         """Write the joint table out, in whole numbers."""
-        if self.k * len(self.columns) > JOINT_TABLE_CELLS:
+        if self.k * len(self.law.columns) > JOINT_TABLE_CELLS:
             raise ValueError(
-                f"a table of {self.k:,} joint answers and {len(self.columns):,} joint reports would fill the memory; "
+                f"a table of {self.k:,} joint answers and {len(self.law.columns):,} joint reports would fill the memory; "
                 "ask for fewer questions at a time"
             )
         parts = [design.as_channel() for design in self.designs]
         total = math.prod(part.total for part in parts)
         kind = np.int64 if total < TOTAL_LIMIT else object
         weights = kronecker([part.weights.astype(kind) for part in parts])
-        return Channel.of_weights(self.domain, self.columns, weights, total)
+        return Channel.of_weights(self.domain, self.law.columns, weights, total)
 
     def among(self, questions: Sequence[int]) -> Product:
         """Give the design of some of the questions, by their places: two at least."""
@@ -399,7 +273,7 @@ class Product(Design):
         return (
             f"{asked}. Each is answered with a randomizing device of its own.",
             listed("answers", self.domain),
-            *([] if self.columns == self.domain else [listed("reports", self.columns)]),
+            *([] if self.law.columns == self.domain else [listed("reports", self.law.columns)]),
             *happens,
             revealed(self),
             "Who answers all questions spends the sum of their epsilons.",
@@ -430,14 +304,152 @@ class Product(Design):
         if len(set(names)) < len(names):
             raise ValueError("this design is damaged: a question is named twice")
         made = cls(dict(zip(names, map(design_from_dict, designs), strict=True)))
-        _ = made.domain, made.columns  # joint labels that look alike are refused here
+        _ = made.domain, made.law.columns  # joint labels that look alike are refused here
         return made
+
+
+class ProductLaw(Law):
+    """Law of joint reports: products of the laws of the questions."""
+
+    design: Product
+
+    @cached_property
+    def columns(self) -> Labels:
+        """The joint reports."""
+        return _joint([design.law.columns for design in self.design.designs], "reports")
+
+    @cached_property
+    def _merged(self) -> tuple[Array, ...]:
+        return merged(self.design.tables)
+
+    @cached_property
+    def _ranges(self) -> tuple[Array, Array, Array]:
+        """Least, most and average of each column of the joint table: products of those of the questions."""
+        facts = (np.min, np.max, np.mean)
+        least, most, average = (kronecker([fact(table, axis=0) for table in self.design.tables]) for fact in facts)
+        return least, most, average
+
+    @cached_property
+    def _inverses(self) -> tuple[Array, ...]:
+        return merged([design.law.linear.weights() for design in self.design.designs])
+
+    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
+        """Give the products with the table, question by question; of some reports those with all, chosen from."""
+        tables = self._merged
+        turned = [table.T for table in tables]
+        squared = [table.T**2 for table in tables]
+        usual = nearer_ends(*self._ranges)
+
+        def squares(weights: Array) -> Array:
+            # sum (C - c)^2 w = sum C^2 w - 2 sum C c w + sum c^2 w
+            mixed = mode_products(weights, squared) - 2 * mode_products(usual * weights, turned)
+            return np.maximum(mixed + (weights @ usual**2)[..., np.newaxis], 0)
+
+        small = self.k * len(usual) <= JOINT_TABLE_CELLS
+        whole = ChannelOperator(
+            (self.k, len(usual)),
+            lambda shares: mode_products(shares, tables),
+            lambda weights: mode_products(weights, turned),
+            (lambda: kronecker(self.design.tables)) if small else None,
+            squares,
+        )
+        return whole if reports is None else _of_reports(whole, reports)
+
+    def bounds(self) -> ProbabilityBounds:
+        """Give the range of the probability of each joint report: products of those of the questions."""
+        least, most, _ = self._ranges
+        return ProbabilityBounds(least, most)
+
+    @cached_property
+    def linear(self) -> ProductEstimator:
+        """Unbiased linear estimator of the joint shares."""
+        return ProductEstimator(self)
+
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of n people who are a sample of a population: multinomial."""
+        reported = mode_products(shares, self._merged)
+        return rng.multinomial(n, reported / reported.sum(), size=size)
+
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of these very people, question after question: those who are alike are multinomial."""
+        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+        drawn = np.broadcast_to(people, (*shape, people.size))
+        for table in self.design.tables:
+            rows = table / table.sum(axis=1, keepdims=True)
+            alike = np.swapaxes(drawn.reshape(*shape, len(rows), -1), -1, -2)
+            drawn = rng.multinomial(alike, rows).sum(axis=-2).reshape(*shape, -1)
+        return np.asarray(drawn)
+
+    def sampling_model(
+        self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
+    ) -> SamplingModel:
+        """Say how joint shares show: in unbiased linear combinations of the observed shares of joint reports."""
+        sets, minus, target = estimand
+        scores = self._scores_of_answers() if sets is None else self._scores_of_sets(sets, minus)
+        if target == "population":
+            # About one report more, spread over all kinds, or a kind that was never seen would count as impossible. A
+            # half of each kind, as with few kinds, would here outnumber the reports.
+            more = 0.5 * max(self.design.widths)
+            observed = (counts + more / counts.shape[-1]) / (n + more)
+            variance = scores.squares(observed) - scores.sums(observed) ** 2
+        else:
+            held = np.maximum(self.linear.apply(counts / n), 0) + 1 / (n * self.k)
+            variance = scores.noise(held / held.sum(axis=-1, keepdims=True))
+        error = np.where(scores.known, np.sqrt(np.maximum(variance, 0) / n), np.inf)
+        binomial = np.zeros(scores.known.size, dtype=bool)
+        return SamplingModel(
+            np.asarray(scores.sums(counts), dtype=np.float64), n, 0.0, 1.0, binomial, error, scores.least_and_most
+        )
+
+    def _scores_of_answers(self) -> _Scores:
+        """Score joint reports for each joint answer, question by question."""
+        inverses, squared = self._inverses, [inverse**2 for inverse in self._inverses]
+        pairs = list(zip(self._merged, inverses, strict=True))
+
+        def noise(held: Array) -> Array:
+            given = mode_products(held, [table @ inverse**2 for table, inverse in pairs])
+            return given - mode_products(held, [(table @ inverse) ** 2 for table, inverse in pairs])
+
+        return _Scores(
+            sums=lambda reports: mode_products(reports, inverses),
+            squares=lambda reports: mode_products(reports, squared),
+            noise=noise,
+            known=self.linear.identifiable(),
+            least_and_most=product_ranges([(inverse.min(axis=0), inverse.max(axis=0)) for inverse in inverses]),
+        )
+
+    def _scores_of_sets(self, sets: Sets, minus: Sets | None) -> _Scores:
+        """Score joint reports for each set of joint answers, less those of `minus`."""
+        weights, known = self._weights(sets)
+        if minus is not None:
+            others, told = self._weights(minus)
+            weights, known = weights - others, known & told
+        turned = [table.T for table in self._merged]
+
+        def noise(held: Array) -> Array:
+            given = mode_products(weights**2, turned) - mode_products(weights, turned) ** 2
+            return np.asarray(held @ given.T)
+
+        return _Scores(
+            sums=lambda reports: np.asarray(reports @ weights.T),
+            squares=lambda reports: np.asarray(reports @ weights.T**2),
+            noise=noise,
+            known=known,
+            least_and_most=(weights.min(axis=1), weights.max(axis=1)),
+        )
+
+    def _weights(self, sets: Sets) -> tuple[Array, Mask]:
+        """Give the weights of joint reports that tell the share of each set, a row each, and whether they do."""
+        wanted = memberships(sets, self.k)
+        weights = mode_products(wanted, [inverse.T for inverse in self._inverses])
+        given = mode_products(weights, [table.T for table in self._merged])
+        return weights, np.asarray(np.abs(given - wanted).max(axis=1) <= INVERSE_TOLERANCE)
 
 
 class ProductEstimator(LinearEstimator):
     """Unbiased joint shares, by the weights of each question."""
 
-    law: Product
+    law: ProductLaw
 
     def apply(self, observed: Array) -> Array:
         """Return unbiased joint shares from observed shares of the joint reports."""
@@ -451,18 +463,18 @@ class ProductEstimator(LinearEstimator):
                 f"the inverse of {k:,} joint answers and {columns:,} joint reports would fill the "
                 "memory; linear.apply() gives the shares without it"
             )
-        return kronecker([design.linear.weights() for design in self.law.designs])
+        return kronecker([design.law.linear.weights() for design in self.law.design.designs])
 
     def identifiable(self) -> Mask:
         """Return True for each joint answer whose share is identified: if each question identifies its own."""
-        parts = [design.linear.identifiable() for design in self.law.designs]
+        parts = [design.law.linear.identifiable() for design in self.law.design.designs]
         return np.asarray(reduce(np.logical_and.outer, parts).ravel())
 
     def influence(self) -> float:
         """Return the most that one joint share moves if all reports are exchanged."""
         low, high = np.ones(1), np.ones(1)
-        for design in self.law.designs:
-            weights = design.linear.weights()
+        for design in self.law.design.designs:
+            weights = design.law.linear.weights()
             ends = weights.min(axis=0), weights.max(axis=0)
             corners = [np.multiply.outer(one, other).ravel() for one, other in product((low, high), ends)]
             low, high = np.min(corners, axis=0), np.max(corners, axis=0)
@@ -500,7 +512,7 @@ def _joint(labels: Sequence[Labels], what: str) -> Labels:
 
 
 def _table_of(design: Design) -> Array:
-    matrix = design.likelihood().matrix
+    matrix = design.law.likelihood().matrix
     assert matrix is not None  # of a design with so few answers
     return matrix()
 
@@ -515,7 +527,7 @@ def _refuse_parts(names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
         if not isinstance(name, str) or not name:
             raise TypeError(f"questions must have names that are texts, but got {name!r}")
         listed_design(design, f"the design of {quoted(name)}")
-        if not design.exclusive:
+        if not design.law.exclusive:
             raise ValueError(
                 f"a report to {quoted(name)} must name one thing, but under {design.mechanism} it supports several "
                 "answers; ask that question with a RandomizedResponse or a Channel"
@@ -525,7 +537,7 @@ def _refuse_parts(names: tuple[Any, ...], parts: tuple[Any, ...]) -> None:
                 f"the question {quoted(name)} must have at most {LARGEST_CHANNEL:,} answers, but has {design.k:,}; "
                 "ask it on a coarser grid, or merge answers"
             )
-        if design.report_form != LabelForm(design.columns):  # a set of one answer, or the number of one
+        if design.report_form != LabelForm(design.law.columns):  # a set of one answer, or the number of one
             raise ValueError(
                 f"a report to {quoted(name)} must be written as a label, but under {design.mechanism} it is not; ask "
                 "that question with a RandomizedResponse"

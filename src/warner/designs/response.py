@@ -36,7 +36,7 @@ from warner.designs.exact import TOTAL_LIMIT, lowest_terms, probability, refuse_
 from warner.designs.facts import Symmetry
 from warner.designs.histograms import ANSWERS_FOR_BULK, add_uniform, kept, uniform_histograms
 from warner.designs.labels import canonical
-from warner.designs.symmetric import Budget, OddsDesign
+from warner.designs.symmetric import Budget, OddsDesign, SymmetricLaw
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size
@@ -102,6 +102,11 @@ class RandomizedResponse(OddsDesign):
     parameters = ("epsilon", "truth", "redraw", "odds")
     field_names = frozenset({"domain", "odds"})
     each_other = "each lie"
+
+    @cached_property
+    def law(self) -> ResponseLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return ResponseLaw(self)
 
     def __init__(
         self,
@@ -172,7 +177,7 @@ class RandomizedResponse(OddsDesign):
                 f"the channel of K = {self.k} answers would hold {self.k**2:,} numbers; it is given up to "
                 f"K = {LARGEST_CHANNEL}. Beyond, p and q say all of it"
             )
-        return self._table()
+        return self.law._table()
 
     @property
     def draws(self) -> tuple[int, ...]:
@@ -205,48 +210,6 @@ class RandomizedResponse(OddsDesign):
             np.copyto(lies, truth, where=honest)
             reports[start : start + REPORTS_AT_ONCE] = lies
         return reports
-
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of n people who are a sample of a population: multinomial, or by keep and redraw."""
-        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
-        keep = self._keep
-        held = np.flatnonzero(shares)
-        if self.k < ANSWERS_FOR_BULK or keep < 0 or 2 * min(n * keep, held.size) > self.k:
-            reported = self.q + self.symmetry.gain * shares
-            return rng.multinomial(n, reported / reported.sum(), size=shape)
-        # Keep or redraw, as below: cheaper where few are kept, or few answers are held at all.
-        kept_by = rng.binomial(n, keep, size=shape)
-        reports = uniform_histograms(n - kept_by, self.k, rng)
-        truths = shares[held] / shares[held].sum()
-        if n * keep > held.size:
-            reports[..., held] += rng.multinomial(kept_by, truths)
-        else:
-            ends = truths.cumsum()
-            for row, people in zip(reports.reshape(-1, self.k), np.ravel(kept_by).tolist(), strict=True):
-                # The last end may be rounded to just below one.
-                place = np.minimum(ends.searchsorted(rng.random(people), side="right"), held.size - 1)
-                row[held] += np.bincount(place, minlength=held.size)
-        return reports
-
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of these very people: each keeps the answer with probability p - q, or redraws it."""
-        if self._keep < 0:
-            return super()._draw_counts_of_people(people, rng=rng, size=size)
-        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
-        held = np.flatnonzero(people)  # of many answers, most may be held by nobody
-        if 2 * held.size > self.k:
-            reports = kept(people, self._keep, shape, rng)
-            add_uniform(reports.reshape(-1, self.k), people.sum() - reports.sum(axis=-1), rng)
-            return reports
-        keep = kept(people[held], self._keep, shape, rng)
-        reports = uniform_histograms(people.sum() - keep.sum(axis=-1), self.k, rng)
-        reports[..., held] += keep
-        return reports
-
-    @property
-    def _keep(self) -> float:
-        """The probability p - q that an answer is kept, and not redrawn among all K."""
-        return float(self.symmetry.p - self.symmetry.q)
 
     def as_channel(self) -> Channel:
         if self.k > LARGEST_CHANNEL:
@@ -308,3 +271,51 @@ class RandomizedResponse(OddsDesign):
         return (
             f"{100 * self.p:.3g} % of those who report an answer really hold it, and {100 - 100 * self.p:.3g} % do not."
         )
+
+
+class ResponseLaw(SymmetricLaw):
+    """Law of randomized response, simulated in O(K)."""
+
+    design: RandomizedResponse
+
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of n people who are a sample of a population: multinomial, or by keep and redraw."""
+        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+        keep = self._keep
+        held = np.flatnonzero(shares)
+        if self.k < ANSWERS_FOR_BULK or keep < 0 or 2 * min(n * keep, held.size) > self.k:
+            reported = self.design.q + self.symmetry.gain * shares
+            return rng.multinomial(n, reported / reported.sum(), size=shape)
+        # Keep or redraw, as below: cheaper where few are kept, or few answers are held at all.
+        kept_by = rng.binomial(n, keep, size=shape)
+        reports = uniform_histograms(n - kept_by, self.k, rng)
+        truths = shares[held] / shares[held].sum()
+        if n * keep > held.size:
+            reports[..., held] += rng.multinomial(kept_by, truths)
+        else:
+            ends = truths.cumsum()
+            for row, people in zip(reports.reshape(-1, self.k), np.ravel(kept_by).tolist(), strict=True):
+                # The last end may be rounded to just below one.
+                place = np.minimum(ends.searchsorted(rng.random(people), side="right"), held.size - 1)
+                row[held] += np.bincount(place, minlength=held.size)
+        return reports
+
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of these very people: each keeps the answer with probability p - q, or redraws it."""
+        if self._keep < 0:
+            return super()._draw_counts_of_people(people, rng=rng, size=size)
+        shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
+        held = np.flatnonzero(people)  # of many answers, most may be held by nobody
+        if 2 * held.size > self.k:
+            reports = kept(people, self._keep, shape, rng)
+            add_uniform(reports.reshape(-1, self.k), people.sum() - reports.sum(axis=-1), rng)
+            return reports
+        keep = kept(people[held], self._keep, shape, rng)
+        reports = uniform_histograms(people.sum() - keep.sum(axis=-1), self.k, rng)
+        reports[..., held] += keep
+        return reports
+
+    @property
+    def _keep(self) -> float:
+        """The probability p - q that an answer is kept, and not redrawn among all K."""
+        return float(self.symmetry.p - self.symmetry.q)

@@ -60,7 +60,7 @@ from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.exact import epsilon_asked, log_ratio
 from warner.designs.facts import BinomialReports, ChannelOperator, ProbabilityBounds
 from warner.designs.labels import canonical, first_and_last
-from warner.designs.ordered import OrderedDesign, StepSums, continued
+from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, continued
 from warner.designs.symmetric import Budget, NumberReader, refuse_even
 
 if TYPE_CHECKING:
@@ -124,6 +124,11 @@ class SquareWave(OrderedDesign):
     needs = "either epsilon or odds (and takes width or quantity)"
     certain = "that every answer further away is not the truth"
 
+    @cached_property
+    def law(self) -> SquareWaveLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return SquareWaveLaw(self)
+
     def __init__(
         self,
         domain: Domain,
@@ -155,7 +160,7 @@ class SquareWave(OrderedDesign):
 
     def _check(self) -> None:
         super()._check()
-        canonical(self.columns, "reports")
+        canonical(self.law.columns, "reports")
 
     def _kept(self) -> dict[str, Any]:
         """Keep what the width is the best for; if it is for nothing, keep the width."""
@@ -171,11 +176,6 @@ class SquareWave(OrderedDesign):
     def total(self) -> int:
         """The number of equally likely draws that decide one report, (2w+1) a + (K-1) b."""
         return _total(self.k, self.width, *self.odds)
-
-    @cached_property
-    def columns(self) -> Labels:
-        """The reports: the grid and `width` steps beyond either end; places where answers are no grid of integers."""
-        return canonical(continued(self.domain, self.width), "reports")
 
     @classmethod
     def examples(cls) -> tuple[SquareWave, ...]:
@@ -200,10 +200,58 @@ class SquareWave(OrderedDesign):
         np.copyto(place, answers + shift, where=inside)
         return place
 
+    def _weights(self) -> Integers:
+        (a, b), w = self.odds, self.width
+        apart = np.arange(len(self.law.columns)) - np.arange(self.k)[:, np.newaxis]
+        return np.where((apart >= 0) & (apart <= 2 * w), a, b).astype(np.int64)
+
+    # How sums of shares show
+
+    # Words
+
+    def _happens(self) -> str:
+        w, near = self.width, 2 * self.width + 1
+        beyond = f" Reports lie up to {w:,} steps beyond either end of the answers: that is no mistake." if w else ""
+        return (
+            f"with probability {self._near:.4g} one of the {near:,} numbers at most {w:,} steps away from it is "
+            f"reported, each of them equally likely; otherwise one of the {self.k - 1:,} that are further away, again "
+            f"each equally likely.{beyond}"
+        )
+
+    def _deniable(self) -> str:
+        a, b = self.odds
+        near = (2 * self.width + 1) * a
+        surest = 100 * near / (near + (self.k - 2 * self.width - 1) * b)
+        return (
+            f"at most {surest:.3g} % of those who make a report hold an answer at most {self.width:,} steps away from "
+            "it."
+        )
+
+    @property
+    def _near(self) -> float:
+        return (2 * self.width + 1) * self.odds[0] / self.total
+
+    def summary(self) -> str:
+        return (
+            f"SquareWave of width {self.width} among {self.k} answers ({first_and_last(self.domain)}): near "
+            f"{self._near:.4g}, epsilon {self.shown_epsilon()}"
+        )
+
+
+class SquareWaveLaw(ScoreLaw):
+    """Law of a square wave."""
+
+    design: SquareWave
+
+    @cached_property
+    def columns(self) -> Labels:
+        """The reports: the grid and `width` steps beyond either end; places where answers are no grid of integers."""
+        return canonical(continued(self.design.domain, self.design.width), "reports")
+
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
         """Give the products in O(K), by running sums over windows."""
-        (a, b), w, k = self.odds, self.width, self.k
-        low, gain = b / self.total, (a - b) / self.total
+        (a, b), w, k = self.design.odds, self.design.width, self.k
+        low, gain = b / self.design.total, (a - b) / self.design.total
         codes = np.arange(k + 2 * w) if reports is None else np.asarray(reports)
         first, last = np.maximum(codes - 2 * w, 0), np.minimum(codes + 1, k)  # the answers within reach of a report
 
@@ -242,15 +290,8 @@ class SquareWave(OrderedDesign):
 
     def bounds(self) -> ProbabilityBounds:
         """Every report is near some answer, and far from another."""
-        (a, b), columns = self.odds, len(self.columns)
-        return ProbabilityBounds(np.full(columns, b / self.total), np.full(columns, a / self.total))
-
-    def _weights(self) -> Integers:
-        (a, b), w = self.odds, self.width
-        apart = np.arange(len(self.columns)) - np.arange(self.k)[:, np.newaxis]
-        return np.where((apart >= 0) & (apart <= 2 * w), a, b).astype(np.int64)
-
-    # How sums of shares show
+        (a, b), columns = self.design.odds, len(self.columns)
+        return ProbabilityBounds(np.full(columns, b / self.design.total), np.full(columns, a / self.design.total))
 
     def _scores(self, memberships: Array) -> Array:
         """Score polynomials of the place in closed form; others by steps."""
@@ -272,7 +313,7 @@ class SquareWave(OrderedDesign):
 
         In place, as far as can be: with many answers, new arrays take more time than what is written to them.
         """
-        (a, b), w, k = self.odds, self.width, self.k
+        (a, b), w, k = self.design.odds, self.design.width, self.k
         edge = (k - 1) / 2
         half = (u[-1] - u[0]) / (2 * edge)
         # u = level + half * place + bend * place^2, through both ends and the value next to the first
@@ -284,11 +325,11 @@ class SquareWave(OrderedDesign):
         scores = _centred(size)
         if bend:
             curve = half * curve + bend * curve**2
-            second = (scores**2 * self.total - b * (size * (size**2 - 1) / 12)) / near - w * (w + 1) / 3
-            scores = half * (self.total / near) * scores + bend * second
+            second = (scores**2 * self.design.total - b * (size * (size**2 - 1) / 12)) / near - w * (w + 1) / 3
+            scores = half * (self.design.total / near) * scores + bend * second
         else:
             curve *= half
-            scores *= half * (self.total / near)
+            scores *= half * (self.design.total / near)
         curve += level
         curve -= u
         if np.abs(curve, out=curve).max() > POLYNOMIAL:
@@ -298,11 +339,11 @@ class SquareWave(OrderedDesign):
 
     @property
     def _steps_apart(self) -> bool:
-        return self.width > 0
+        return self.design.width > 0
 
     def _classes(self, rows: Array) -> Array:
         """Put numbers of reports into a table: a row for each round of 2w + 1 reports, a column for each class."""
-        s = 2 * self.width + 1
+        s = 2 * self.design.width + 1
         table = np.zeros((len(rows), -(-len(self.columns) // s), s))
         table.reshape(len(rows), -1)[:, : rows.shape[1]] = rows
         return table
@@ -310,7 +351,7 @@ class SquareWave(OrderedDesign):
     @cached_property
     def _expected(self) -> Array:
         """How likely a report is at most t, for each t, if it is of its class and all answers are equally common."""
-        (a, b), w, columns = self.odds, self.width, len(self.columns)
+        (a, b), w, columns = self.design.odds, self.design.width, len(self.columns)
         ends = np.arange(columns)
         near = np.minimum(ends, self.k - 1) - np.maximum(ends - 2 * w, 0) + 1  # the answers within reach
         running = self._classes((b + (a - b) * (near / self.k))[np.newaxis])[0].cumsum(axis=0)
@@ -319,7 +360,7 @@ class SquareWave(OrderedDesign):
     def _step_sums(self, weights: Array) -> StepSums:
         table = self._classes(weights)
         running, everything = table.cumsum(axis=1), table.sum(axis=1, keepdims=True)
-        steps, gain = self.k - 1, self.total / (self.odds[0] - self.odds[1])
+        steps, gain = self.k - 1, self.design.total / (self.design.odds[0] - self.design.odds[1])
         up_to, whole = (
             part.reshape(len(weights), -1)[:, :steps] for part in (running, np.broadcast_to(everything, table.shape))
         )
@@ -336,48 +377,18 @@ class SquareWave(OrderedDesign):
         beyond = table[:, ::-1].cumsum(axis=1)[:, ::-1]  # of each class, the steps from a report on
         beyond -= self._classes(steps * self._expected[: self.k - 1]).sum(axis=1, keepdims=True)
         scores = beyond.reshape(len(memberships), -1)[:, : len(self.columns)]
-        scores = self.total / (self.odds[0] - self.odds[1]) * scores
+        scores = self.design.total / (self.design.odds[0] - self.design.odds[1]) * scores
         return np.asarray(memberships.mean(axis=1, keepdims=True) + scores)
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
         """Give the reports of a set, under width 0: that is randomized response."""
-        if self.width:
+        if self.design.width:
             return None
         inside = membership == 1
         if not ((membership == 0) | inside).all() or inside.all() or not inside.any():
             return None
-        (a, b), size = self.odds, int(inside.sum())
-        return BinomialReports(inside, size * b / self.total, (a - b) / self.total)
-
-    # Words
-
-    def _happens(self) -> str:
-        w, near = self.width, 2 * self.width + 1
-        beyond = f" Reports lie up to {w:,} steps beyond either end of the answers: that is no mistake." if w else ""
-        return (
-            f"with probability {self._near:.4g} one of the {near:,} numbers at most {w:,} steps away from it is "
-            f"reported, each of them equally likely; otherwise one of the {self.k - 1:,} that are further away, again "
-            f"each equally likely.{beyond}"
-        )
-
-    def _deniable(self) -> str:
-        a, b = self.odds
-        near = (2 * self.width + 1) * a
-        surest = 100 * near / (near + (self.k - 2 * self.width - 1) * b)
-        return (
-            f"at most {surest:.3g} % of those who make a report hold an answer at most {self.width:,} steps away from "
-            "it."
-        )
-
-    @property
-    def _near(self) -> float:
-        return (2 * self.width + 1) * self.odds[0] / self.total
-
-    def summary(self) -> str:
-        return (
-            f"SquareWave of width {self.width} among {self.k} answers ({first_and_last(self.domain)}): near "
-            f"{self._near:.4g}, epsilon {self.shown_epsilon()}"
-        )
+        (a, b), size = self.design.odds, int(inside.sum())
+        return BinomialReports(inside, size * b / self.design.total, (a - b) / self.design.total)
 
 
 def _total(k: int, w: int, a: int, b: int) -> int:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from warner.designs.contract import LARGEST_CHANNEL, Design, LinearEstimator, revealed
+from warner.designs.contract import LARGEST_CHANNEL, Design, revealed
 from warner.designs.exact import TOTAL_LIMIT, odds_as_given, odds_from_epsilon, odds_from_json, whole_number
 from warner.designs.facts import (
     ChannelOperator,
@@ -34,6 +34,7 @@ from warner.designs.facts import (
     summed,
 )
 from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.law import Law, LinearEstimator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,10 +63,20 @@ class Symmetric(Design):
 
     odds: tuple[int, int]
 
+    @cached_property
+    def law(self) -> SymmetricLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return SymmetricLaw(self)
+
     @property
     @abstractmethod
     def symmetry(self) -> Symmetry:
-        """The probabilities that a report supports the answer that is held, and another one."""
+        """The probabilities that a report supports the true answer, and another one."""
+
+    @property
+    def support_size(self) -> int | None:
+        """Number of answers that a report supports; None if it varies."""
+        return 1
 
     @abstractmethod
     def supports(self, reports: Counts) -> Mask:
@@ -87,9 +98,25 @@ class Symmetric(Design):
         """The probability that a report supports a given answer that is not held."""
         return self.symmetry.base
 
+
+class SymmetricLaw(Law):
+    """Law of a design whose reports support sets of answers: it follows from the symmetry."""
+
+    design: Symmetric
+
+    @property
+    def symmetry(self) -> Symmetry:
+        """Response probabilities that all answers share."""
+        return self.design.symmetry
+
+    @property
+    def support_size(self) -> int | None:
+        """Number of answers that a report supports; None if it varies."""
+        return self.design.support_size
+
     def probabilities(self, shares: Array) -> Array:
         """Give q + (p - q) share for each answer."""
-        return np.asarray(self.q * shares.sum(axis=-1, keepdims=True) + self.symmetry.gain * shares)
+        return np.asarray(self.design.q * shares.sum(axis=-1, keepdims=True) + self.symmetry.gain * shares)
 
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
@@ -102,7 +129,7 @@ class Symmetric(Design):
         step = max(1, 2**22 // self.k)
         for start in range(0, len(reports), step):
             part = slice(start, start + step)
-            support = self.supports(reports[part])
+            support = self.design.supports(reports[part])
             weight = np.ones(len(support), dtype=kind) if amounts is None else amounts[part]
             place = np.zeros(len(support), dtype=np.int64) if group is None else group[part]
             np.add.at(n, place, weight)
@@ -118,7 +145,7 @@ class Symmetric(Design):
         """Draw counts of n people who are a sample of a population: multinomial where each report is counted once."""
         if not self.exclusive:
             return super()._draw_counts(shares, n, rng=rng, size=size)
-        reported = self.q + self.symmetry.gain * shares
+        reported = self.design.q + self.symmetry.gain * shares
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
     @cached_property
@@ -128,7 +155,7 @@ class Symmetric(Design):
 
     def bounds(self) -> ProbabilityBounds:
         """Give p and q in their order; of counts that sum to n, one side implies the other."""
-        p, q = self.p, self.q
+        p, q = self.design.p, self.design.q
         if not self.exclusive:
             return ProbabilityBounds(min(p, q), max(p, q))
         return ProbabilityBounds(q, None) if p > q else ProbabilityBounds(None, q)
@@ -139,7 +166,7 @@ class Symmetric(Design):
         Without reports, of exclusive designs, the channel itself, without a matrix: q for all, and p - q more for one.
         """
         if reports is None and self.exclusive:
-            q, gain = self.q, self.symmetry.gain
+            q, gain = self.design.q, self.symmetry.gain
             return ChannelOperator(
                 (self.k, self.k),
                 lambda x: q * x.sum(axis=-1, keepdims=True) + gain * x,
@@ -149,10 +176,10 @@ class Symmetric(Design):
             )
         if reports is None:
             raise ValueError(
-                f"a {self.mechanism} counts support, of which the likelihood is not known; give the reports themselves"
+                f"a {self.design.mechanism} counts support, of which the likelihood is not known; give the reports themselves"
             )
-        a, b = (float(part) / max(self.odds) for part in self.odds)
-        support = self.supports(reports)
+        a, b = (float(part) / max(self.design.odds) for part in self.design.odds)
+        support = self.design.supports(reports)
         weights = support.astype(np.float64)
         return ChannelOperator(
             (self.k, len(support)),
@@ -163,8 +190,8 @@ class Symmetric(Design):
         )
 
     def _table(self) -> Array:
-        table = np.full((self.k, self.k), self.q)
-        np.fill_diagonal(table, self.p)
+        table = np.full((self.k, self.k), self.design.q)
+        np.fill_diagonal(table, self.design.p)
         return table
 
     def sampling_model(
@@ -182,7 +209,7 @@ class Symmetric(Design):
         which makes the variance that of the noise in m (1 - m/K) answers. It grows with m up to the half of all.
         """
         sets, minus, target = estimand
-        q, gain = self.q, self.symmetry.gain
+        q, gain = self.design.q, self.symmetry.gain
         if sets is None:
             return SamplingModel(counts, n, q, gain, np.True_)  # the counts as they are: equal ones stay equal
         if isinstance(sets, LinearCombination):
@@ -194,7 +221,7 @@ class Symmetric(Design):
         but_one = (sizes == self.k - 1) & (sizes > 1) & (not self.exclusive)
         binomial = np.asarray((self.exclusive | (sizes == 1) | but_one) & (minus is None))
         counted = np.where(but_one, n - everything + count, count)
-        base = np.asarray(np.where(but_one, 1 - self.p, sizes * q), dtype=np.float64)
+        base = np.asarray(np.where(but_one, 1 - self.design.p, sizes * q), dtype=np.float64)
         if binomial.all():
             return SamplingModel(counted, n, base, gain, np.True_)
         share, variance = self._linear(counts, n, sets, minus, target, histogram)
@@ -281,7 +308,7 @@ class Symmetric(Design):
 
         `mean` and `square` are those of the weights among the people, of shape (groups, sets).
         """
-        q, gain = self.q, self.symmetry.gain
+        q, gain = self.design.q, self.symmetry.gain
         both, neither = float(self.symmetry.both), float(self.symmetry.neither)
         sizes, others = sizes_of(sets), 0 if minus is None else sizes_of(minus)
         members = (sets.memberships**2).sum(axis=-1) if isinstance(sets, LinearCombination) else sizes
@@ -302,7 +329,7 @@ class Symmetric(Design):
 class SymmetricEstimator(LinearEstimator):
     """Unbiased shares (c / n - q) / (p - q)."""
 
-    law: Symmetric
+    law: SymmetricLaw
 
     def influence(self) -> float:
         """Return 1 / |p - q|: one report more or less for an answer moves its share by so much over n."""
@@ -313,7 +340,7 @@ class SymmetricEstimator(LinearEstimator):
         """Return the mean square of one report's score given each answer, by the pairs; see `sampling_model`."""
         weights = memberships - memberships.mean()
         sets = LinearCombination(memberships[np.newaxis])
-        variance = Symmetric._variance(self.law, sets, None, weights, weights**2, np.ones(1), None)
+        variance = SymmetricLaw._variance(self.law, sets, None, weights, weights**2, np.ones(1), None)
         return np.asarray(variance / self.law.symmetry.gain**2 + memberships**2)
 
 

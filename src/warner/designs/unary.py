@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.bit_vectors import PackedSupport
+from warner.designs.bit_vectors import PackedLaw, PackedSupport
 from warner.designs.bits import sizes
 from warner.designs.draws import Compared, bernoulli
 from warner.designs.exact import (
@@ -109,6 +109,11 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     parameters = ("epsilon", "odds", "kind", "p", "q")
     field_names = frozenset({"domain", "one", "zero"})
     certain = "that no answer whose bit is 0 is the truth"
+
+    @cached_property
+    def law(self) -> UnaryLaw:
+        """Distribution of counts of reports, given the shares of the answers."""
+        return UnaryLaw(self)
 
     def __init__(
         self,
@@ -196,11 +201,6 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     def support_size(self) -> None:
         """Each report supports as many answers as it has bits that are 1, which varies."""
 
-    @property
-    def types(self) -> SetSizes:
-        """The numbers of bits that are 1."""
-        return SetSizes(self)
-
     def types_of(self, reports: Counts) -> Integers:
         """Count the bits that are 1."""
         return sizes(reports)
@@ -235,19 +235,6 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     @staticmethod
     def _bits(size: int, rate: Fraction, random_bytes: RandomBytes) -> Mask:
         return bernoulli(size, rate.numerator, rate.denominator, random_bytes)
-
-    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of n people who are a sample of a population with these shares: in O(K), whatever n is."""
-        return self._supported(rng.multinomial(n, shares / shares.sum(), size=size), n, rng)
-
-    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of these very people, so many with each answer: in O(K), whatever their number."""
-        shape = () if size is None else size if isinstance(size, tuple) else (size,)
-        return self._supported(np.broadcast_to(people, (*shape, self.k)), int(people.sum()), rng)
-
-    def _supported(self, people: Integers, n: int, rng: np.random.Generator) -> Integers:
-        # Given who holds what, all bits of all people are independent, and so are the counts.
-        return np.asarray(rng.binomial(people, self.p) + rng.binomial(n - people, self.q))
 
     @classmethod
     def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> dict[str, Design]:
@@ -297,6 +284,30 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     def from_fields(cls, fields: Document) -> UnaryEncoding:
         labels = canonical(labels_from_json("domain", fields["domain"]))
         return cls._of(domain=labels, **{name: _probability_from_json(name, fields[name]) for name in ("one", "zero")})
+
+
+class UnaryLaw(PackedLaw):
+    """Law of unary encoding."""
+
+    design: UnaryEncoding
+
+    @property
+    def types(self) -> SetSizes:
+        """The numbers of bits that are 1."""
+        return SetSizes(self.design)
+
+    def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of n people who are a sample of a population with these shares: in O(K), whatever n is."""
+        return self._supported(rng.multinomial(n, shares / shares.sum(), size=size), n, rng)
+
+    def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw counts of these very people, so many with each answer: in O(K), whatever their number."""
+        shape = () if size is None else size if isinstance(size, tuple) else (size,)
+        return self._supported(np.broadcast_to(people, (*shape, self.k)), int(people.sum()), rng)
+
+    def _supported(self, people: Integers, n: int, rng: np.random.Generator) -> Integers:
+        # Given who holds what, all bits of all people are independent, and so are the counts.
+        return np.asarray(rng.binomial(people, self.design.p) + rng.binomial(n - people, self.design.q))
 
 
 @dataclass(frozen=True)

@@ -226,7 +226,7 @@ def mle(counts: ArrayLike, design: Design) -> Array:
     array([0. , 0.2, 0.2, 0.6])
     """
     histograms = multinomial(counts, design)
-    if (symmetry := full_symmetry(design)) is not None:
+    if (symmetry := full_symmetry(design.law)) is not None:
         return closed_forms.shares(histograms, symmetry, closed_forms.most_likely)
     flat = histograms.rows()
     rows = [most_likely([(design, flat.row(place))]).shares for place in range(len(flat.n))]

@@ -89,7 +89,7 @@ def _surveys(
 
 def _errors(truths: Array, drawn: Parts, methods: Sequence[str]) -> dict[str, Array]:
     """Give the mean squared error of each estimator, of those that the designs allow, for each population."""
-    counts_suffice = all(design.exclusive for design, _ in drawn)
+    counts_suffice = all(design.law.exclusive for design, _ in drawn)
     allowed = [name for name in methods if METHODS[name].applies(to_likelihood=counts_suffice)]
     errors = {}
     for name in allowed:
@@ -126,7 +126,7 @@ def choice(
     rng : numpy.random.Generator, optional
         Where the randomness comes from; seeded from the counts if not given, so that the choice can be repeated.
     """
-    histogram = checked(counts, design, None if design.exclusive else n).rows()
+    histogram = checked(counts, design, None if design.law.exclusive else n).rows()
     people = float(histogram.n[0] if n is None else n)
     return choice_for([(design, histogram)], [people], rng=rng)
 
@@ -177,7 +177,7 @@ def _choices_among(parts: Sequence[Tally], groups: Integers, rng: np.random.Gene
         _, first, place = np.unique(np.concatenate(facts, axis=-1), axis=0, return_index=True, return_inverse=True)
     else:
         first = place = np.arange(len(groups))
-    step = max(1, SIMULATED_COUNTS_AT_ONCE // (SIMULATED_SURVEYS * max(len(part.design.columns) for part in parts)))
+    step = max(1, SIMULATED_COUNTS_AT_ONCE // (SIMULATED_SURVEYS * max(len(part.design.law.columns) for part in parts)))
     chosen: list[Choice] = []
     for start in range(0, len(first), step):
         some = first[start : start + step]

@@ -72,7 +72,7 @@ def ibu(
     histogram = one_histogram(counts, design)
     if iterations < 0 or not gap >= 0:
         raise ValueError(f"iterations and gap must be at least 0, but got iterations={iterations!r} and gap={gap!r}")
-    start = None if prior is None else _positive_prior(prior, design.k)
+    start = None if prior is None else _positive_prior(prior, design.law.k)
     return updated([(design, histogram)], start, iterations=iterations, gap=gap)
 
 
@@ -80,13 +80,13 @@ def updated(parts: Channels, prior: Array | None = None, *, iterations: int = 40
     """Update the shares of one group of people, whose reports went through one design or several."""
     design, histogram = parts[0]
     symmetry = closed_form(design)
-    if any(counts.streamed(part) for part, counts in parts):
+    if any(counts.streamed(part.law) for part, counts in parts):
         raise TypeError(
             "ibu goes through the reports thousands of times, and these are in a file; use mle, which ends at the "
             "same shares in a few passes, or give the reports as an array"
         )
     if len(parts) == 1 and symmetry is not None:
-        return _symmetric_ibu(histogram, design.k, symmetry, prior, iterations, gap)
+        return _symmetric_ibu(histogram, design.law.k, symmetry, prior, iterations, gap)
     operator, counts, total = joined(parts)
     theta = np.full(operator.shape[0], 1 / operator.shape[0]) if prior is None else prior
     n = float(total)

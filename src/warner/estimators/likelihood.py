@@ -147,7 +147,7 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: Design | ChannelOp
     """
     histograms = multinomial(counts, design)
     theta = np.asarray(shares, dtype=np.float64)
-    shape = (*histograms.n.shape, design.k)
+    shape = (*histograms.n.shape, design.law.k)
     if theta.shape != shape:
         raise ValueError(f"shares must have the shape of counts, {shape}, but got {theta.shape}")
     sums = theta.sum(axis=-1)
@@ -157,7 +157,7 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: Design | ChannelOp
             f"{sums.flat[np.abs(sums - 1).argmax()]:.12g}; what inv gives cannot be certified"
         )
     flat = histograms.rows()
-    proof = _proof(theta.reshape(-1, design.k), [(design, flat)])
+    proof = _proof(theta.reshape(-1, design.law.k), [(design, flat)])
     if histograms.n.ndim == 0:
         return Certificate(float(proof.excess[0]), float(proof.gap[0]), bool(proof.unique[0]))
     return Certificate(*(part.reshape(histograms.n.shape) for part in (proof.excess, proof.gap, proof.unique)))
@@ -177,7 +177,7 @@ def evidence(shares: Array, parts: Channels, *, valid: bool, by_level: Array | N
     shares are then `by_level`.
     """
     design, histograms = parts[0]
-    symmetry = full_symmetry(design)
+    symmetry = full_symmetry(design.law)
     if by_level is not None and symmetry is not None and shares.size > LONG_ROW:
         return _evidence_by_count(by_level, histograms, symmetry, valid=valid)
     fits = sum(counts.n * log_likelihood_per_report(shares, counts.counts, counts.n, part) for part, counts in parts)
@@ -189,13 +189,13 @@ def _proof(shares: Array, parts: Channels) -> Certificate:
     # Divided by the sums: a sum a hair above one would pass for a likelihood that no distribution has.
     theta = shares / shares.sum(axis=-1, keepdims=True)
     design, histograms = parts[0]
-    symmetry = full_symmetry(design)
+    symmetry = full_symmetry(design.law)
     if len(parts) == 1 and symmetry is not None:
         growth = _largest_growth(histograms.counts, theta, histograms.n, symmetry)
         unique = unique_among(np.count_nonzero(histograms.counts == 0, axis=-1), symmetry)
         return certified(growth, histograms.n, unique)
     operator, counts, n = joined(parts)
-    matrix = operator.matrix() if operator.matrix is not None and design.k <= ANSWERS_FACTORIZED else None
+    matrix = operator.matrix() if operator.matrix is not None and design.law.k <= ANSWERS_FACTORIZED else None
     growth, unique = np.empty(len(theta)), np.zeros(len(theta), dtype=bool)
     for group, row in enumerate(theta):
         observed = counts[group] / n[group]
@@ -218,7 +218,7 @@ def certified(growth: Array, n: Counts, unique: Mask) -> Certificate:
 
 def joined(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
     """Put the channels of several collections beside each other: one operator, all counts, all numbers of reports."""
-    blocks = [block for design, histograms in parts for block in histograms.blocks(design)]
+    blocks = [block for design, histograms in parts for block in histograms.blocks(design.law)]
     operators, amounts = zip(*blocks, strict=True)
     n = np.sum([histograms.n for _, histograms in parts], axis=0)
     if len(operators) == 1:
@@ -249,7 +249,7 @@ def joined(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
 
 def closed_form(design: Design | ChannelOperator) -> Symmetry | None:
     """Give p and q where counts have a likelihood in which each answer has a term of its own; None elsewhere."""
-    return full_symmetry(design) if design.exclusive else None
+    return full_symmetry(design.law) if design.law.exclusive else None
 
 
 class Whole:
@@ -260,14 +260,14 @@ class Whole:
 
     def __init__(self, parts: Channels) -> None:
         self.parts = parts
-        streamed = any(histogram.streamed(design) for design, histogram in parts)
+        streamed = any(histogram.streamed(design.law) for design, histogram in parts)
         self.prepared = None if streamed else list(self._blocks())
 
     def __iter__(self) -> Iterator[Block]:
         return self._blocks() if self.prepared is None else iter(self.prepared)
 
     def _blocks(self) -> Iterator[Block]:
-        return (block for design, histogram in self.parts for block in histogram.blocks(design))
+        return (block for design, histogram in self.parts for block in histogram.blocks(design.law))
 
 
 # Symmetric designs

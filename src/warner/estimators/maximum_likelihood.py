@@ -508,8 +508,8 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
 
     Reports that support sets of answers are gone through from `start`: their likelihood is not that of counts.
     """
-    if not all(design.exclusive for design, _ in parts):
-        k, reports = parts[0][0].k, Whole(parts)
+    if not all(design.law.exclusive for design, _ in parts):
+        k, reports = parts[0][0].law.k, Whole(parts)
         fit = projected_gradients(Blocks(reports), np.full(k, 1 / k) if start is None else start, gap=gap)
         return _with_matrix(fit, reports, gap)
     symmetries = [closed_form(design) for design, _ in parts]

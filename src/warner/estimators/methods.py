@@ -77,8 +77,10 @@ WHY_NEAREST = {  # why inv_p is the default, by whether there is a likelihood
 
 def undone(histograms: Histograms, design: Design) -> Array:
     """Undo the randomization: by the unbiased line, or by least squares."""
-    if (symmetry := full_symmetry(design)) is not None:
-        return closed_forms.shares(histograms, symmetry, closed_forms.unbiased, cut=False, exclusive=design.exclusive)
+    if (symmetry := full_symmetry(design.law)) is not None:
+        return closed_forms.shares(
+            histograms, symmetry, closed_forms.unbiased, cut=False, exclusive=design.law.exclusive
+        )
     return least_squares(histograms, design)
 
 
@@ -186,13 +188,13 @@ def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solv
 
     def solve(parts: Parts) -> Solution:
         distribution = as_distribution(parts)
-        if all(design.exhaustive for design, _ in parts):
+        if all(design.law.exhaustive for design, _ in parts):
             return distribution
         return Solution(within_one(_inverted(parts).shares, distribution.shares))
 
     def as_distribution(parts: Parts) -> Solution:
         design, histograms = parts[0]
-        if len(parts) == 1 and full_symmetry(design) is not None:
+        if len(parts) == 1 and full_symmetry(design.law) is not None:
             return _by_line(histograms, design, line)
         return Solution(repair(_combined(parts)))
 
@@ -201,17 +203,17 @@ def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solv
 
 def _by_line(histograms: Histograms, design: Design, line: closed_forms.Line, *, cut: bool = True) -> Solution:
     """Evaluate a line: of one histogram at its distinct counts, which the evidence can use as well."""
-    symmetry = full_symmetry(design)
+    symmetry = full_symmetry(design.law)
     assert symmetry is not None
     if not (histograms.whole and histograms.single):
-        return Solution(closed_forms.shares(histograms, symmetry, line, cut=cut, exclusive=design.exclusive))
-    by_level = closed_forms.level_shares(histograms, symmetry, line, cut=cut, exclusive=design.exclusive)
+        return Solution(closed_forms.shares(histograms, symmetry, line, cut=cut, exclusive=design.law.exclusive))
+    by_level = closed_forms.level_shares(histograms, symmetry, line, cut=cut, exclusive=design.law.exclusive)
     return Solution(histograms.distinct.for_each_column(by_level)[np.newaxis], by_level=by_level)
 
 
 def _inverted(parts: Parts) -> Solution:
     design, histograms = parts[0]
-    if len(parts) == 1 and full_symmetry(design) is not None:
+    if len(parts) == 1 and full_symmetry(design.law) is not None:
         return _by_line(histograms, design, closed_forms.unbiased, cut=False)
     return Solution(_combined(parts))
 
@@ -221,7 +223,9 @@ def _combined(parts: Parts) -> Array:
 
     Those that do not tell all shares are left out, as long as some do.
     """
-    telling = [part for part in parts if full_symmetry(part[0]) is not None or part[0].linear.identifiable().all()]
+    telling = [
+        part for part in parts if full_symmetry(part[0].law) is not None or part[0].law.linear.identifiable().all()
+    ]
     parts = telling or parts
     if len(parts) == 1:
         return undone(parts[0][1], parts[0][0])
@@ -236,7 +240,7 @@ def _by_counts(estimator: Callable[..., Array]) -> Solver:
     def solve(parts: Parts) -> Solution:
         design, histograms = parts[0]
         counts, n = histograms.in_reports()
-        return Solution(estimator(counts, design, n=None if design.exclusive else n))
+        return Solution(estimator(counts, design, n=None if design.law.exclusive else n))
 
     return solve
 
@@ -245,7 +249,7 @@ def _maximum(parts: Parts) -> Solution:
     design, histograms = parts[0]
     if len(parts) == 1 and closed_form(design) is not None:
         return _by_line(histograms, design, closed_forms.most_likely)
-    if all(part.exclusive for part, _ in parts):
+    if all(part.law.exclusive for part, _ in parts):
         return _group_by_group(parts, most_likely)
     starts = iter(_nearest(parts).shares)
     return _group_by_group(parts, lambda row: most_likely(row, start=next(starts)))
@@ -294,16 +298,16 @@ def _group_by_group(parts: Parts, solver: Callable[[Parts], Fit]) -> Solution:
 
 
 def _has_symmetry(tally: Collected) -> bool:
-    return all(full_symmetry(part.design) is not None for part in tally.parts)
+    return all(full_symmetry(part.design.law) is not None for part in tally.parts)
 
 
 def _counts_once(tally: Collected) -> bool:
-    return _has_symmetry(tally) and all(part.design.exclusive for part in tally.parts)
+    return _has_symmetry(tally) and all(part.design.law.exclusive for part in tally.parts)
 
 
 def has_turned(tally: Collected) -> bool:
     """Tell whether the truth is the less likely report, p < q, under some design of more than two answers."""
-    symmetries = [full_symmetry(part.design) for part in tally.parts]
+    symmetries = [full_symmetry(part.design.law) for part in tally.parts]
     return tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None)
 
 
@@ -315,7 +319,7 @@ def _fakes_in_nearest(tally: Collected) -> int | None:
 def _fakes_in_maximum(tally: Collected) -> int | None:
     if not _has_symmetry(tally):
         # Two answers and two reports: the most likely share is the unbiased one, cut to what shares can be.
-        return 1 if len(tally.parts) == 1 and tally.k == len(tally.parts[0].design.columns) == 2 else None
+        return 1 if len(tally.parts) == 1 and tally.k == len(tally.parts[0].design.law.columns) == 2 else None
     return 1 if _counts_once(tally) and not has_turned(tally) else None
 
 
@@ -325,7 +329,7 @@ def _fakes_in_maximum(tally: Collected) -> int | None:
 def many_answers(tally: Collected) -> bool:
     """Tell whether `shrink` pays: one symmetric design, and answers enough to learn from what they are like."""
     designs = [part.design for part in tally.parts]
-    symmetric = len(designs) == 1 and full_symmetry(designs[0]) is not None
+    symmetric = len(designs) == 1 and full_symmetry(designs[0].law) is not None
     return symmetric and holds_every_answer(tally) and tally.k >= ANSWERS_FOR_SHRINKAGE
 
 
@@ -349,7 +353,7 @@ METHODS: dict[str, Method] = {
         sentence="maximum likelihood: of all distributions, the one that makes these reports the most likely",
         maximises_likelihood=True,
         fake_bound=_fakes_in_maximum,
-        suits=lambda tally: holds_every_answer(tally) and all(part.design.exclusive for part in tally.parts),
+        suits=lambda tally: holds_every_answer(tally) and all(part.design.law.exclusive for part in tally.parts),
         reason=_slow,
     ),
     "inv": Method(
@@ -479,7 +483,7 @@ def _fitted_by_pattern(tally: Collected, telling: Mask, estimator: Method) -> Fi
         parts = [(part.design, part.histograms(groups)) for part, tells in collections if tells]
         fit = _with_evidence(estimator.solve(parts), parts, valid=estimator.valid)
         shares[groups], log_likelihood[groups] = fit.shares, fit.log_likelihood
-        for part in (part for part, tells in collections if not tells and part.design.exclusive):
+        for part in (part for part, tells in collections if not tells and part.design.law.exclusive):
             log_likelihood[groups] += _log_likelihood_of_mute(part, groups, fit.shares)
         if fit.certificate is None:
             proven = False
@@ -501,9 +505,9 @@ def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
     if fits:
         proof = Certificate(*(np.array([getattr(fit, name) for fit in fits]) for name in CERTIFICATE_FIELDS))
         return Fitted(shares, np.array([fit.log_likelihood for fit in fits]), proof)
-    if not all(design.exhaustive and histograms.has_likelihood(design) for design, histograms in parts):
+    if not all(design.law.exhaustive and histograms.has_likelihood(design.law) for design, histograms in parts):
         return Fitted(shares, np.full(len(shares), np.nan), None)
-    if not all(design.exclusive for design, _ in parts):
+    if not all(design.law.exclusive for design, _ in parts):
         return Fitted(shares, *_evidence_of_reports(shares, parts, valid=valid))
     log_likelihood, certificate = evidence(shares, parts, valid=valid, by_level=by_level)
     if not valid:  # what does not sum to one has no likelihood
@@ -568,7 +572,7 @@ def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
     if method.one_collection and len(tally.parts) > 1:
         raise TypeError(f"method must not be {name!r} here: it is for one collection at a time; use mle or inv_p")
     if not method.applies(
-        to_likelihood=True, to_symmetric=len(tally.parts) == 1 and full_symmetry(tally.parts[0].design) is not None
+        to_likelihood=True, to_symmetric=len(tally.parts) == 1 and full_symmetry(tally.parts[0].design.law) is not None
     ):
         raise TypeError(
             f"method must not be {name!r} here: it is for one collection under a design that gives every answer a "

@@ -230,7 +230,7 @@ def _by_rule(counts: ArrayLike, design: Design, n: ArrayLike | None, rule: Calla
     """Check counts, and apply a rule to the distinct counts of each survey."""
     refuse_incomplete(rule.__name__.lstrip("_"), design)
     histograms = checked(counts, design, n)
-    if (symmetry := full_symmetry(design)) is None:
+    if (symmetry := full_symmetry(design.law)) is None:
         raise TypeError(
             "the design must give every answer a count of its own, with the same p and q for all answers, as "
             "randomized response does; use mle or inv_p for other designs"
@@ -239,7 +239,7 @@ def _by_rule(counts: ArrayLike, design: Design, n: ArrayLike | None, rule: Calla
     shares = np.empty(flat.counts.shape)
     for place, row in enumerate(flat.counts):
         values, inverse, repeats = np.unique(row, return_inverse=True, return_counts=True)
-        survey = _Survey(values, repeats, flat.n[place].item(), symmetry, design.exclusive)
+        survey = _Survey(values, repeats, flat.n[place].item(), symmetry, design.law.exclusive)
         shares[place] = rule(survey)[inverse]
     return shares.reshape(histograms.counts.shape)
 

@@ -39,23 +39,23 @@ SUM_ROUNDING = 1e-9  # of a sum of shares
 
 def least_squares(histograms: Histograms, design: Design) -> Array:
     """Give the unbiased shares."""
-    if not design.linear.identifiable().all():
-        matrix = design.likelihood().matrix
+    if not design.law.linear.identifiable().all():
+        matrix = design.law.likelihood().matrix
         rank = "not all" if matrix is None else f"only {np.linalg.matrix_rank(matrix())}"
         raise ValueError(
             f"the design must have linearly independent rows to be undone, but among its {design.k} {rank} are: "
             "different shares give the same reports. mle still gives a most likely distribution, but not a unique one"
         )
-    return design.linear.apply(histograms.counts / histograms.n[..., np.newaxis])
+    return design.law.linear.apply(histograms.counts / histograms.n[..., np.newaxis])
 
 
 def variance_of_one_report(design: Design) -> float:
     """Give the variance that one report leaves in the unbiased shares, summed, if all answers are equally common."""
-    if (alike := design.symmetry) is not None:
+    if (alike := design.law.symmetry) is not None:
         reported = alike.base + alike.gain / design.k
         return design.k * reported * (1 - reported) / alike.gain**2 / float(alike.asked)
-    inverse = design.linear.weights()
-    expected = design.probabilities(np.full(design.k, 1 / design.k))
+    inverse = design.law.linear.weights()
+    expected = design.law.probabilities(np.full(design.k, 1 / design.k))
     return float(expected @ (inverse**2).sum(axis=1) - ((expected @ inverse) ** 2).sum())
 
 
@@ -117,7 +117,7 @@ def nearest_shares(shares: Array, *, complete: bool) -> Array:
 
 def refuse_incomplete(name: str, design: Design) -> None:
     """Refuse an estimator whose shares sum to one, for a list that need not hold every answer."""
-    if not design.exhaustive:
+    if not design.law.exhaustive:
         raise TypeError(
             f"method must not be {name!r} here: people may hold answers that are not in the list, so that its shares "
             "need not sum to one; use inv_p, inv_n or inv"

@@ -294,7 +294,7 @@ def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, tar
 def refuse_unsymmetric(design: Design) -> None:
     """Refuse lists without everybody's answer, and designs under which a count does not follow from its share alone."""
     refuse_incomplete("shrink", design)
-    if full_symmetry(design) is None:
+    if full_symmetry(design.law) is None:
         raise TypeError(
             "shrink needs a symmetric design, in which every answer has a count of its own with the same p and q for "
             "all, but this one is given by its table of probabilities; use mle or inv_p"
@@ -361,15 +361,15 @@ def _distinct(counts: Counts) -> tuple[Counts, Array, Integers]:
 def _solved(
     values: Counts, repeats: Array, histograms: Histograms, design: Design, target: str, beliefs: Beliefs
 ) -> Array:
-    symmetry, n = full_symmetry(design), histograms.n.reshape(-1, 1).astype(np.float64)
+    symmetry, n = full_symmetry(design.law), histograms.n.reshape(-1, 1).astype(np.float64)
     assert symmetry is not None
     if symmetry.q == 0 and symmetry.p == 1 and target == "realised":
         return np.asarray(values / n)
     worth = 1.0 if histograms.effective is None else histograms.effective.reshape(-1, 1) / n
     n = n * worth
     counts = np.minimum(values * worth, n)
-    problem = Problem(counts, repeats, n, float(symmetry.p), symmetry.base, design.exclusive)
-    if design.k == 2 and problem.gain < 0 and design.exclusive:  # to report one of two is not to report the other
+    problem = Problem(counts, repeats, n, float(symmetry.p), symmetry.base, design.law.exclusive)
+    if design.k == 2 and problem.gain < 0 and design.law.exclusive:  # to report one of two is not to report the other
         mirrored = Problem((n - counts)[:, ::-1], repeats[:, ::-1], n, 1 - problem.p, 1 - problem.q, True)
         return solved(mirrored, target, beliefs)[:, ::-1]
     return solved(problem, target, beliefs)
@@ -377,7 +377,7 @@ def _solved(
 
 def widened(shares: Array, histograms: Histograms, design: Design) -> str:
     """Say it if counts allow no distribution within their limits, so that these were widened; nothing elsewhere."""
-    symmetry, (counts, n) = full_symmetry(design), histograms.rows().in_reports()
+    symmetry, (counts, n) = full_symmetry(design.law), histograms.rows().in_reports()
     assert symmetry is not None
     needed = errors_needed(
         shares, CountedHistograms(counts, np.ones(counts.shape), n[:, np.newaxis], float(symmetry.p), symmetry.base)

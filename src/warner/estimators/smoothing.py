@@ -170,7 +170,7 @@ class Normal(CurveLikelihood):
     """The log-likelihood of support counts: normal, with a variance by the law of pairs."""
 
     def __init__(self, design: Design, counts: Counts, n: float) -> None:
-        symmetry = full_symmetry(design)
+        symmetry = full_symmetry(design.law)
         if symmetry is None:
             raise TypeError(
                 "smooth needs the likelihood of the counts, or a design in which every answer has a count of its own "
@@ -253,9 +253,9 @@ def _averaged_distribution(design: Design, counts: Counts, n: float) -> tuple[Ar
 def _fitted_to(design: Design, counts: Counts, n: float) -> tuple[CurveLikelihood, Integers, Array]:
     """Give the likelihood, the answers that it is of, and how many answers each of them stands for."""
     everything = np.arange(design.k)
-    if not design.exclusive:
+    if not design.law.exclusive:
         return Normal(design, counts, n), everything, np.ones(design.k)
-    operator = design.likelihood()
+    operator = design.law.likelihood()
     if design.k <= ANSWERS_FITTED or operator.merged is None:
         return Multinomial(operator, counts), everything, np.ones(design.k)
     answers = np.unique(np.linspace(0, design.k - 1, REPRESENTATIVES).round().astype(np.int64))

@@ -99,7 +99,7 @@ def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None 
         place = next(place for place, question in enumerate(questions) if question.name == name)
         questions[place] = questions[place]._replace(values=values_of(questions[place].designs[0].domain, numbers))
     for question in questions:
-        if question.k > LARGEST_CHANNEL and any(full_symmetry(design) is None for design in question.designs):
+        if question.k > LARGEST_CHANNEL and any(full_symmetry(design.law) is None for design in question.designs):
             raise ValueError(
                 f"the randomized predictor {quoted(question.name)} must have at most {LARGEST_CHANNEL:,} answers, but "
                 f"has {question.k:,}, and every person is entered once for each of them; ask on a coarser grid"

@@ -472,7 +472,7 @@ def _variance_of_one_report(part: Tally, sets: Sets | None) -> Array:
     histogram = part.scaled_histogram()
     together = None if histogram is None else histogram.sum(axis=0, keepdims=True)
     total = n.sum(axis=0, keepdims=True)
-    readout = part.design.readout(counts.sum(axis=0, keepdims=True), total, sets, histogram=together)
+    readout = part.design.law.readout(counts.sum(axis=0, keepdims=True), total, sets, histogram=together)
     return np.broadcast_to(np.asarray(readout.error) ** 2 * total, (1, readout.share().shape[1]))
 
 

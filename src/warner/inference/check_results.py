@@ -81,7 +81,7 @@ def moved_by(tally: Collected, fakes: float) -> PerGroup:
     for part in (part for part in tally.parts if part.design.epsilon > 0):
         n = np.atleast_1d(part.n).astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            moved.append(np.where(n > 0, fakes / (n / part.design.linear.influence()), np.nan))
+            moved.append(np.where(n > 0, fakes / (n / part.design.law.linear.influence()), np.nan))
     most = np.fmax.reduce(moved)
     return most if tally.by else float(most[0])
 
@@ -98,7 +98,7 @@ def influence_text(tally: Collected, fakes: int | None = None, method: str | Non
     most = ", in the collection where that is most" if len(tally.parts) > 1 else ""
     times, others = (1, _for_whom(tally)) if method is None else _of_method(tally, method)
     if fakes is None:
-        leverage = times * max(part.design.linear.influence() for part in tally.parts if part.design.epsilon > 0)
+        leverage = times * max(part.design.law.linear.influence() for part in tally.parts if part.design.epsilon > 0)
         text = (
             "Fake reports: every 1 % of fakes among the reports can have moved any share by up to "
             f"{leverage:.3g} percentage points{most}."
@@ -123,20 +123,20 @@ def _of_method(tally: Collected, method: str) -> tuple[int, str]:
 
 def _at_once(tally: Collected) -> str:
     """Say how many answers one fake report can move at once, where that is more than one."""
-    designs = [part.design for part in tally.parts if full_symmetry(part.design) is not None]
-    most = max((design.linear.reach() for design in designs), default=1)
+    designs = [part.design for part in tally.parts if full_symmetry(part.design.law) is not None]
+    most = max((design.law.linear.reach() for design in designs), default=1)
     if most == 1:
         return ""
-    exactly = all(design.support_size == most for design in designs)
+    exactly = all(design.law.support_size == most for design in designs)
     return f" One fake report can move {'' if exactly else 'up to '}{most:,} answers at once, each by its part of that."
 
 
 def _for_whom(tally: Collected) -> str:
     """Say for which estimators the bound on fakes holds, where that is not all of the closed forms."""
     designs = [part.design for part in tally.parts]
-    if any(full_symmetry(design) is None for design in designs):
+    if any(full_symmetry(design.law) is None for design in designs):
         return f" This bound holds for the estimator {UNBIASED}."
-    exclusive = all(design.exclusive for design in designs)
+    exclusive = all(design.law.exclusive for design in designs)
     names = sorted({UNBIASED, *METHODS_COMPARED}) + [SHRUNK] * (many_answers(tally) or not exclusive)
     complete = holds_every_answer(tally)
     names = [name for name in names if METHODS[name].applies(to_likelihood=True, to_complete=complete)]
@@ -242,7 +242,7 @@ class Findings:
     @property
     def sees_more_noise(self) -> bool:
         """Whether too much noise would show, as too little does: if the probabilities of all kinds are known."""
-        types = None if self.misfit_kinds is None else self.tally.design.types
+        types = None if self.misfit_kinds is None else self.tally.design.law.types
         ancillary = None if types is None else types.ancillary()
         return ancillary is not None and ancillary.of_each_type
 
@@ -570,10 +570,10 @@ class Check(TableResult):
         return [*sentences, self._outside(part, group)]
 
     def _outside(self, part: Findings, group: int) -> str:
-        columns = part.tally.design.columns
+        columns = part.tally.design.law.columns
         labels = [quoted(columns[i]) for i in np.flatnonzero(part.misfits[group])]
         listed = enumerated(labels, MISFITS_LISTED) or "none"
-        bounds = part.tally.design.bounds()
+        bounds = part.tally.design.law.bounds()
         if bounds.least is not None and bounds.most is not None:
             if part.tally.counts_answers:
                 return f"Answers reported less or more often than the design can explain: {listed}."
@@ -661,7 +661,7 @@ def _spent(bound: float, design: Design) -> str:
 
 def _collection(part: Findings, group: int) -> Document:
     """Give what JSON can hold of the tests of one collection in one group."""
-    columns = part.tally.design.columns
+    columns = part.tally.design.law.columns
     bound = None if part.epsilon_at_least is None else float(part.epsilon_at_least[group])
     return {
         "tests": [

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 def asks_about_some(part: Tally) -> bool:
     """Tell designs that ask each person about some of the answers only, drawn by chance."""
-    symmetry = part.design.symmetry
+    symmetry = part.design.law.symmetry
     return symmetry is not None and symmetry.asked < 1
 
 
@@ -116,14 +116,14 @@ def asked_evidence(part: Tally) -> list[tuple[float, str]]:
 
 def _chance(part: Tally) -> float:
     """Give the probability that a person is asked about a given answer."""
-    assert part.design.symmetry is not None
-    return float(part.design.symmetry.asked)
+    assert part.design.law.symmetry is not None
+    return float(part.design.law.symmetry.asked)
 
 
 def _asked_and_tails(part: Tally) -> tuple[Counts, Array]:
     """Give how many people were asked about each answer, and the smaller tail, for the groups that have reports."""
     counts, n = (values[part.answered] for values in part.scaled())
-    trials = part.design.readout(counts, n).trials
+    trials = part.design.law.readout(counts, n).trials
     asked = np.where(trials <= NOBODY, 0, trials)
     chance = _chance(part)
     return asked, np.minimum(at_most(asked, n, chance), at_least(asked, n, chance))
@@ -220,7 +220,7 @@ def check(
     if not tally.answered.any():
         raise ValueError("the tally must hold at least one report, but there is none")
     if all(part.design.epsilon == 0 for part in tally.parts):
-        refuse_uninformative(tally.parts[0].design)
+        refuse_uninformative(tally.parts[0].design.law)
     agreement = agreement_test(tally) if isinstance(tally, Pool) else None
     tests = sum(_number_of_tests(part) for part in tally.parts) + (agreement is not None)
     chance = (1 - level) / max(tests * int(tally.answered.sum()), 1)
@@ -233,19 +233,19 @@ def check(
 
 def _number_of_tests(part: Tally) -> int:
     """Give the number of p-values that are judged; of randomized response, two are judged as one."""
-    if _silent(part.design.bounds()) or not part.answered.any():
+    if _silent(part.design.law.bounds()) or not part.answered.any():
         return 0
     return 1 + number_of_report_type_tests(part) + asks_about_some(part)
 
 
 def _is_response(design: Design) -> bool:
     """Tell designs of which the least likely true shares are known, for a simulation: everybody holds one answer."""
-    return full_symmetry(design) is not None and design.exclusive and design.epsilon > 0
+    return full_symmetry(design.law) is not None and design.law.exclusive and design.epsilon > 0
 
 
 def _has_one_count(design: Design) -> bool:
     """Tell designs with two kinds of reports, of which one count says it all."""
-    return design.exclusive and len(design.columns) == 2
+    return design.law.exclusive and len(design.law.columns) == 2
 
 
 def _silent(bounds: ProbabilityBounds) -> bool:
@@ -258,7 +258,7 @@ def _checked_part(
     part: Tally, level: float, chance: float, simulations: int, rng: np.random.Generator | None
 ) -> Findings:
     """Test one collection by each rule that is for its design; each test of each group may err with this chance."""
-    misfits, alone = np.zeros((2, part.answered.size, len(part.design.columns)), dtype=bool)
+    misfits, alone = np.zeros((2, part.answered.size, len(part.design.law.columns)), dtype=bool)
     if not part.answered.any():
         return Findings(part, (), misfits, alone, None)
     counted = _Counted(part, chance, simulations, rng)
@@ -299,7 +299,7 @@ class _Counted:
 
     @cached_property
     def bounds(self) -> ProbabilityBounds:
-        return self.design.bounds()
+        return self.design.law.bounds()
 
     @cached_property
     def counts(self) -> Counts:
@@ -424,7 +424,7 @@ def doubt(tally: Collected) -> str:
 
 def _evidence(part: Tally) -> list[tuple[float, str]]:
     """Give the p-value of each cheap test of all groups of a collection, with what it says."""
-    bounds, answered = part.design.bounds(), part.answered
+    bounds, answered = part.design.law.bounds(), part.answered
     if not answered.any() or _silent(bounds):
         return []
     counts, n = part.scaled()
@@ -452,10 +452,10 @@ def _families(design: Design) -> int:
 
     Of two columns, what is too few of the one is too many of the other.
     """
-    width, trivial = len(design.columns), (0.0, 1.0)
+    width, trivial = len(design.law.columns), (0.0, 1.0)
     looked_at = [
         int(np.count_nonzero(np.broadcast_to(side, width) != end))
-        for side, end in zip(design.bounds(), trivial, strict=True)
+        for side, end in zip(design.law.bounds(), trivial, strict=True)
         if side is not None
     ]
     return max(sum(looked_at) // (2 if len(looked_at) == 2 and _has_one_count(design) else 1), 1)
@@ -528,7 +528,7 @@ def likelihood_ratio(counts: Counts, n: Numbers, design: Symmetric) -> Array:
     of terms :math:`c \ln(c/e) - c + e`, each at least 0, nothing cancels. Counts are of shape (..., k), n of
     shape (..., 1).
     """
-    a, b, total = design.symmetry.whole
+    a, b, total = design.law.symmetry.whole
     n = np.asarray(n, dtype=np.float64)
     if b == 0:
         return np.zeros(counts.shape[:-1])
@@ -551,7 +551,7 @@ def _least_epsilon(counts: Counts, n: Array, design: Design, chance: float) -> A
     """
     if design.k == 2:
         return _least_epsilon_of_two(counts.min(axis=-1).astype(np.float64), n[:, 0], chance)
-    upright = design.bounds().most is None
+    upright = design.law.bounds().most is None
     extreme = np.asarray((counts.min if upright else counts.max)(axis=-1, keepdims=True), dtype=np.float64)
     low, high = binomial_limits(extreme, n, chance / _families(design))
     with np.errstate(divide="ignore"):
@@ -595,7 +595,7 @@ def _judged(
     p_values, together = np.ones(len(g2)), np.ones(len(g2))  # a G2 of zero is the smallest: nothing to simulate
     tested = np.flatnonzero(g2 > 0)
     sizes = np.maximum(1, np.rint(n[tested])).astype(np.int64)
-    bounds, families = design.bounds(), _families(design)
+    bounds, families = design.law.bounds(), _families(design)
     for size, places in of_each_size(sizes):
         values, extremes = [], []
         for drawn in _at_a_vertex(size, design, simulations, seeded_by([size]) if rng is None else rng):

@@ -239,7 +239,7 @@ def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple
 def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
     """Compare by the sign test, where all answers are supported alike, and it is known which reports support both."""
     part = tally.parts[0]
-    symmetry = full_symmetry(part.design)
+    symmetry = full_symmetry(part.design.law)
     if len(tally.parts) > 1 or symmetry is None or not part.has_likelihood:
         return None
     counts, n = part.scaled()
@@ -251,7 +251,7 @@ def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[
     numbers, exact = difference(*pair, tail, confidence.target, both)
     if not _exact(tally, confidence, float(size.sum())):
         return numbers, not exact, "exact"
-    if part.design.exclusive:
+    if part.design.law.exclusive:
         rows = zip(first.tolist(), second.tolist(), size.tolist(), strict=True)
         limits_by_group = [
             limits_of_answers(Binomial(a, n, base, gain), Binomial(b, n, base, gain), tail) for a, b, n in rows
@@ -271,7 +271,7 @@ def _exact(tally: Collected, confidence: Confidence, n: float) -> bool:
 def _supporting_both(part: Tally, i: int, j: int) -> Array:
     """Count the reports of each group that support both answers, or weigh them; groups without reports are left out."""
     groups = np.flatnonzero(part.answered)
-    if part.design.exclusive:
+    if part.design.law.exclusive:
         return np.zeros(groups.size)
     counts, _ = part.rows()
     answers = np.zeros((2, part.k))

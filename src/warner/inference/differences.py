@@ -377,7 +377,7 @@ class Apart:
 def answers_apart(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str]:
     """Compare two answers in each group that has reports; of two answers in all, by the share of the first."""
     answered = tally.answered
-    two = tally.k == 2 and tally.design.exclusive
+    two = tally.k == 2 and tally.design.law.exclusive
     found = tally.readout(answered, [[i]], minus=None if two else [[j]], target=confidence.target)
     assert found.error is not None
     if np.isinf(found.error).any():

@@ -192,7 +192,9 @@ def has_band(part: Tally, confidence: Confidence) -> bool:
     """Tell whether the cumulative shares are to hold at once, and reports of one law name one of many answers each."""
     everybody = confidence.simultaneous and confidence.target == "population" and part.simple
     design = part.design
-    return bool(everybody and full_symmetry(design) is not None and design.exclusive and design.k >= BAND_ANSWERS)
+    return bool(
+        everybody and full_symmetry(design.law) is not None and design.law.exclusive and design.k >= BAND_ANSWERS
+    )
 
 
 def dkw_band(readout: SamplingModel, level: float) -> tuple[Array, Array]:
@@ -358,7 +360,7 @@ def law_of(tally: Collected, confidence: Confidence) -> Confidence:
     loosely: draws without replacement only lessen the chance. The interval holds for the realised share as well.
     """
     refuse_realised(tally, confidence.target)
-    if confidence.target == "population" or all(counts_everyone(part.design) for part in tally.parts):
+    if confidence.target == "population" or all(counts_everyone(part.design.law) for part in tally.parts):
         return confidence
     return replace(confidence, target="population")
 
@@ -420,7 +422,9 @@ def limits(
         if readout is None:
             readout = part.readout(None if answered.all() else answered, sets, target=confidence.target)
         # Equal counts have equal intervals: the distinct ones are known from the estimate.
-        one_by_one = sets is None and full_symmetry(part.design) is not None and part.one_long_row and answered.all()
+        one_by_one = (
+            sets is None and full_symmetry(part.design.law) is not None and part.one_long_row and answered.all()
+        )
         levels = part.histograms(None).distinct if one_by_one else None
         methods: tuple[str, ...] = ("anytime",)
         if confidence.anytime:
@@ -457,10 +461,10 @@ def mirrored(designs: list[Design]) -> bool:
 
 def _sum_to_one(design: Design) -> bool:
     """Tell whether unbiased shares of all answers sum to one, whatever is reported, and show in the same way."""
-    if not design.exclusive:
+    if not design.law.exclusive:
         return False
-    counts = np.sqrt(np.arange(2.0, 2 + len(design.columns)))[np.newaxis]  # of which they would not by accident
-    readout = design.readout(counts, counts.sum(keepdims=True))
+    counts = np.sqrt(np.arange(2.0, 2 + len(design.law.columns)))[np.newaxis]  # of which they would not by accident
+    readout = design.law.readout(counts, counts.sum(keepdims=True))
     alike = np.all(readout.exact) or not np.any(readout.exact)
     return bool(alike and abs(readout.share().sum() - 1) <= SUM_ROUNDING)
 

@@ -172,12 +172,12 @@ def evidence(design: Design, places: Sequence[int], n: float, alpha: float, powe
 
     None of them where the table is too large to look for one.
     """
-    operator = design.likelihood()
+    operator = design.law.likelihood()
     answers, kinds = operator.shape
     if answers**2 * kinds > MOST_SEARCHED_CELLS:
         return [None] * len(places)
     matrix = np.asarray(operator.forward(np.eye(answers)))
-    inverse, identified = design.linear.weights(), design.linear.identifiable()
+    inverse, identified = design.law.linear.weights(), design.law.linear.identifiable()
     tests: list[Evidence | None] = []
     for place in places:
         own, others = matrix[place], np.delete(matrix, place, axis=0)
@@ -479,7 +479,7 @@ class Detection(NamedTuple):
 
 def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: float) -> Detection:
     """Test each answer in each group, by its own count or by the evidence that finds the smallest share."""
-    readout = design.readout(counts, n)
+    readout = design.law.readout(counts, n)
     p_values, totals = absence_p_values(readout), n[:, 0]
     if readout.exact.ndim == 0:
         rate = float(readout.base), float(readout.gain)

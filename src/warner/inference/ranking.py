@@ -152,10 +152,10 @@ def _by_pairs(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[
     level = (1 - at_once.level) / (count * (tally.k - count))
     groups = np.flatnonzero(tally.answered).tolist()
     part = tally.parts[0]
-    symmetry = full_symmetry(part.design)
+    symmetry = full_symmetry(part.design.law)
     if len(tally.parts) == 1 and symmetry is not None:
         counts, n = part.scaled()
-        exclusive, turned = part.design.exclusive, symmetry.gain < 0
+        exclusive, turned = part.design.law.exclusive, symmetry.gain < 0
         rows = []
         for group in groups:
             # With p < q an answer is the more common, the more reports do not support it.
@@ -248,7 +248,7 @@ def names_of(tally: Collected, group: int, mask: Mask) -> str:
     places = np.flatnonzero(mask)
     if len(tally.parts) == 1:
         counts, n = tally.parts[0].scaled()
-        shares = tally.parts[0].design.readout(counts[[group]], n[[group]]).share()[0]
+        shares = tally.parts[0].design.law.readout(counts[[group]], n[[group]]).share()[0]
         places = places[np.argsort(-shares[places], kind="stable")]
     return enumerated([printable(str(tally.domain[i])) for i in places], ANSWERS_LISTED)
 

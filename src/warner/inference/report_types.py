@@ -69,7 +69,7 @@ class TypeCounts(NamedTuple):
 
 def types_in(part: Tally) -> TypeCounts | None:
     """Give the types of reports of a tally that keeps them apart."""
-    types, counts = part.design.types, part.scaled_histogram()
+    types, counts = part.design.law.types, part.scaled_histogram()
     if types is None or counts is None:
         return None
     bounds = types.bounds()
@@ -80,7 +80,7 @@ def types_in(part: Tally) -> TypeCounts | None:
 
 
 def _ancillary(part: Tally) -> Ancillary | None:
-    return None if part.design.types is None else part.design.types.ancillary()
+    return None if part.design.law.types is None else part.design.law.types.ancillary()
 
 
 def number_of_report_type_tests(part: Tally) -> int:
@@ -108,7 +108,7 @@ def report_type_tests(
 
 
 def _range_test(part: Tally, types: TypeCounts, tails: Array, misfits: Mask) -> Test:
-    kinds, counts = part.design.types, part.histogram
+    kinds, counts = part.design.law.types, part.histogram
     p_values = in_all_groups(_smallest(tails), part.answered)
 
     def say(group: int) -> str:
@@ -224,8 +224,8 @@ def report_type_evidence(part: Tally) -> list[tuple[float, str]]:
     types = types_in(part)
     if types is None:
         return []
-    assert part.design.types is not None
-    what = part.design.types.name
+    assert part.design.law.types is not None
+    what = part.design.law.types.name
     evidence = [(float(_smallest(types.tails()).min()), f"some {what} are rarer or commoner than the noise makes them")]
     ancillary = _ancillary(part)
     if ancillary is not None and ancillary.ordered:

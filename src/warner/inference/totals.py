@@ -206,7 +206,7 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[tu
             "many people a report stands for, and strata, clusters, sampled or replicates, which say how these vary"
         )
     part: Tally = tally.parts[0]
-    if not counts_everyone(part.design):
+    if not counts_everyone(part.design.law):
         raise ValueError("population must be given under a design that asks each person about some of the answers")
     x = None if values is None else values_of(tally.domain, values)
     sets = None if x is None else LinearCombination(x[np.newaxis])
@@ -257,7 +257,7 @@ def _of_randomization(part: Tally, x: Array | None) -> Array:
     if x is not None:
         width = float(np.ptp(x)) or 1.0
         sets = sets_of((x - x.min()) / width)
-    given = part.design.readout(
+    given = part.design.law.readout(
         counts[answered] * worth, size * worth, sets, target="realised", histogram=histogram
     ).squared_errors("realised")
     return np.nan_to_num(given * (width * size) ** 2, posinf=0.0)

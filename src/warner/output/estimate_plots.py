@@ -406,7 +406,7 @@ def _shown(estimate: Estimate, confidence: Confidence) -> Shown:
         reports = table["reports"].reshape(groups, -1)
         reported = 100 * np.divide(reports, n, out=np.full(reports.shape, np.nan), where=n > 0)
     about = estimate.kind_of_interval(confidence)
-    supporting = reported is not None and not estimate.tally.parts[0].design.exclusive
+    supporting = reported is not None and not estimate.tally.parts[0].design.law.exclusive
     # Where rows are groups, nothing else names the answer.
     named = estimate.tally.by and share.shape[1] == 1
     answer = f" with the answer {quoted(estimate.tally.domain[0])}" if named else ""

@@ -221,7 +221,7 @@ def _picture_title(tally: Collected, *, one: bool) -> str:
 
 def _counted_once(tally: Collected) -> bool:
     """Tell whether every report is counted for one answer (or output) only."""
-    return all(part.design.exclusive for part in tally.parts)
+    return all(part.design.law.exclusive for part in tally.parts)
 
 
 # The design
@@ -347,7 +347,7 @@ def _at_once(tally: Collected, confidence: Confidence, *, one: bool) -> str:
 
 
 def _reports_explained(tally: Collected, *, one: bool) -> str:
-    direction = _direction(full_symmetry(tally.parts[0].design))
+    direction = _direction(full_symmetry(tally.parts[0].design.law))
     if _counted_once(tally):
         often = "how often the answer was reported" + ", of how many reports" * (one or bool(tally.by))
         return f"<strong>reports</strong> is {often}. {direction}"

@@ -192,7 +192,7 @@ def candidates(
             listed += [
                 candidate(name, design if share is None else design.best_for_share(share), place)
                 for place, (name, design) in enumerate(mechanism.variants(domain, epsilon, quantity).items())
-                if design.symmetry is not None or quantity != "shares"
+                if design.law.symmetry is not None or quantity != "shares"
             ]
     return sorted(listed, key=lambda one: one.rank)
 
@@ -204,23 +204,23 @@ def variance_of_rare(design: Design) -> float:
 
 def variance_of_share(design: Design, share: Number) -> float:
     """Variance of the unbiased estimate of a share, for one report of a design whose answers are alike."""
-    assert design.symmetry is not None
-    return float(design.symmetry.share_variance(exact("share", share))) / design.counted_fraction
+    assert design.law.symmetry is not None
+    return float(design.law.symmetry.share_variance(exact("share", share))) / design.law.counted_fraction
 
 
 def total_error(design: Design) -> float:
     """Total squared error of the unbiased shares, all equal, for one report of a design whose answers are alike."""
-    assert design.symmetry is not None
-    return float(design.symmetry.total_variance(design.k)) / design.counted_fraction
+    assert design.law.symmetry is not None
+    return float(design.law.symmetry.total_variance(design.k)) / design.law.counted_fraction
 
 
 def decoding_steps(design: Design, n: float) -> float:
     """Approximate number of steps to count n reports: their bytes of bits, all answers for each, or a transform."""
     if design.report_form.holds == "bits":
         return n * design.report_form.width
-    if design.sufficient is None:
+    if design.law.sufficient is None:
         return n * design.k
-    return n if design.types is None else n + len(design.types) * math.log2(len(design.types))
+    return n if design.law.types is None else n + len(design.law.types) * math.log2(len(design.law.types))
 
 
 def preferred(offered: Sequence[CandidateMechanism]) -> CandidateMechanism:
@@ -468,7 +468,7 @@ class Mechanisms(TableResult):
         recommended, best = preferred(able), able[0]
         near = f"within {100 * VARIANCE_TOLERANCE:.0f} %"
         limit = equally_short(recommended)
-        size = f" of {recommended.design.support_size}" if "size" in recommended.design.parameters else ""
+        size = f" of {recommended.design.law.support_size}" if "size" in recommended.design.parameters else ""
         opening = f"Recommended: {recommended.name}{size}, {bits_text(recommended.bits)} bits per report:"
         if recommended.rank == best.rank:
             shorter = [other for other in able if other.bits < recommended.bits * (1 - 10.0**-DIGITS_COMPARED)]
@@ -521,7 +521,11 @@ class Mechanisms(TableResult):
         """Sentence on what randomized response needs, if sets of answers are recommended instead."""
         recommended = preferred(self.candidates)
         for one in self.candidates:
-            if one.name == RandomizedResponse.mechanism and one.total is not None and not recommended.design.exclusive:
+            if (
+                one.name == RandomizedResponse.mechanism
+                and one.total is not None
+                and not recommended.design.law.exclusive
+            ):
                 yield sentence(
                     f"{one.name} needs {more_people(one.criterion / recommended.criterion)} for the same "
                     f"{words.error}, but its counts alone give the most likely shares and exact intervals for sets of "
@@ -658,7 +662,7 @@ def advice(precision: Precision) -> Iterator[str]:
             f"Not identified: reports of this design do not identify the share{'s' * (len(names) > 1)} of "
             f"{enumerated(names)}; the plan is for the other answers."
         )
-    if design.symmetry is not None and not design.repeatable:  # what is better for one report may not bear a second
+    if design.law.symmetry is not None and not design.repeatable:  # what is better for one report may not bear a second
         share = precision.question.share_asked
         own = total_error(design) if share is None else variance_of_share(design, share)
         offered = candidates(design.k, design.epsilon, share=share)

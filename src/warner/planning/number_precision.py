@@ -88,11 +88,13 @@ class MeanPrecision(PlannedSample):
         """The shares that the precision is for: as expected, or the worst."""
         if self.question.population is not None:
             return self.question.population
-        return worst_population(self.numbers.memberships, self.design.linear.second_moments(self.numbers.memberships))
+        return worst_population(
+            self.numbers.memberships, self.design.law.linear.second_moments(self.numbers.memberships)
+        )
 
     @cached_property
     def _reported(self) -> Array:
-        return self.design.probabilities(self.population)[np.newaxis]
+        return self.design.law.probabilities(self.population)[np.newaxis]
 
     @cached_property
     def _sets(self) -> Sets:
@@ -100,7 +102,7 @@ class MeanPrecision(PlannedSample):
 
     def _readout(self, n: float) -> SamplingModel:
         n = self.simple(n)
-        found = self.design.readout(n * self._reported, np.full((1, 1), n), self._sets)
+        found = self.design.law.readout(n * self._reported, np.full((1, 1), n), self._sets)
         if math.isinf(float(found.squared_errors()[0, 0])):
             raise ValueError(MEAN_UNKNOWN)
         return found
@@ -145,7 +147,7 @@ class QuantilePrecision(PlannedSample):
 
     @cached_property
     def _reported(self) -> Array:
-        return self.design.probabilities(self.population)[np.newaxis]
+        return self.design.law.probabilities(self.population)[np.newaxis]
 
     def measured(self, n: float) -> float:
         """Give the half-width."""
@@ -175,7 +177,7 @@ class QuantilePrecision(PlannedSample):
         n = self.simple(n)
         points, sets = up_to_each(self.numbers.values)
         known = CumulativeSets(len(points) - 1) if isinstance(sets, CumulativeSets) else sets[:-1]
-        readout = self.design.readout(n * self._reported, np.full((1, 1), n), known)
+        readout = self.design.law.readout(n * self._reported, np.full((1, 1), n), known)
         ends = readout_limits(readout, self.question.confidence.tail(1), "population")
         error = np.sqrt(np.maximum(readout.squared_errors()[0], SMALLEST_VARIANCE))
         return points, ends.low[0], ends.high[0], error, ends.methods
@@ -220,7 +222,7 @@ def worst_population(memberships: Array, squares: Array) -> Array:
 
 def noise_of_mean(design: Design, memberships: Array) -> float:
     """Give the largest variance, over all answers, that randomizing adds to one report of a mean: on a range of 1."""
-    return float((design.linear.second_moments(memberships) - memberships**2).max())
+    return float((design.law.linear.second_moments(memberships) - memberships**2).max())
 
 
 def noise_of_distribution(design: Design) -> float:
@@ -231,8 +233,8 @@ def noise_of_distribution(design: Design) -> float:
     k = design.k
     sets = [range(end) for end in np.unique(np.linspace(1, k - 1, min(k - 1, CUMULATIVE_SHARES)).astype(int)).tolist()]
     boundless = 2.0**53
-    reported = boundless * design.probabilities(np.full(k, 1 / k))[np.newaxis]
-    readout = design.readout(reported, np.full((1, 1), boundless), sets, target="realised")
+    reported = boundless * design.law.probabilities(np.full(k, 1 / k))[np.newaxis]
+    readout = design.law.readout(reported, np.full((1, 1), boundless), sets, target="realised")
     return float(boundless * readout.squared_errors("realised").mean())
 
 
@@ -289,7 +291,7 @@ def smallest_epsilon(design: Design, people: int, question: PlanningQuestion, go
     if reaches(SMALLEST_EPSILON):
         high = low
     elif (
-        design.ordered or not design.exclusive
+        design.ordered or not design.law.exclusive
     ):  # a parameter may jump: bracket the first of many that reaches the goal
         steps = np.linspace(low, high, EPSILONS_TRIED)
         first = next(place for place, step in enumerate(steps) if reaches(math.exp(step)))

@@ -828,7 +828,7 @@ def _predicted_errors(precision: Precision, people: int, rng: np.random.Generato
     alone = max(1, round(precision.simple(people)))
     surveys = PLANNED_SURVEYS
     # Counts of reports with types, and of reports that are counted once each, are drawn at once.
-    if not design.exclusive and design.types is None:  # person by person
+    if not design.law.exclusive and design.law.types is None:  # person by person
         surveys = min(surveys, SIMULATED_CELLS // (alone * design.k))
         if surveys < SIMULATED_SURVEYS:  # that would take minutes
             return known

@@ -51,9 +51,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from warner.arrays import LARGEST_TOTAL, Numbers
-from warner.designs.contract import checked_shares
 from warner.designs.facts import LinearCombination
 from warner.designs.labels import from_text, positions
+from warner.designs.law import checked_shares
 from warner.estimation import Estimate
 from warner.estimators import NEAREST, fitted
 from warner.inference.anytime import anytime_limits
@@ -347,8 +347,8 @@ class Precision(PlannedSample):
     def cases(self) -> Cases:
         """The answers that the half-width may be for: one is enough where all are alike, or where there are two."""
         design, question = self.design, self.question
-        if design.symmetry is not None:
-            return _alike(design.symmetry, question, design.counted_fraction)
+        if design.law.symmetry is not None:
+            return _alike(design.law.symmetry, question, design.law.counted_fraction)
         identified = self._vertices.identified
         if question.answer is not None and not identified[question.answer]:
             raise ValueError(
@@ -363,7 +363,7 @@ class Precision(PlannedSample):
     @property
     def unidentified(self) -> Integers:
         """The positions of the answers whose shares reports do not tell."""
-        return np.flatnonzero([] if self.design.symmetry is not None else ~self._vertices.identified)
+        return np.flatnonzero([] if self.design.law.symmetry is not None else ~self._vertices.identified)
 
     @cached_property
     def _vertices(self) -> Vertices:
@@ -383,7 +383,7 @@ class Precision(PlannedSample):
         question, widths = self.question, self._half_widths(n)
         case = int(widths.argmax())
         is_chosen = question.answer is not None or (question.population is not None and question.share is None)
-        any_answer = self.design.symmetry is not None and not is_chosen
+        any_answer = self.design.law.symmetry is not None and not is_chosen
         return Measured(
             answer=None if any_answer else self.design.domain[int(self.cases.places[case])],
             share=float(self.cases.shares[case]),
@@ -396,13 +396,13 @@ class Precision(PlannedSample):
     def error(self, n: float) -> float:
         """Return the root-mean-square error of the unbiased shares, for the population or for the worst one."""
         n = self.simple(n)
-        alike, k, population = self.design.symmetry, self.design.k, self.question.population
+        alike, k, population = self.design.law.symmetry, self.design.k, self.question.population
         if alike is not None:
             total = float(alike.p + (k - 1) * alike.q)  # exactly 1 where counts sum to n
             squares = total**2 / k  # of the uniform population, which is the worst
             if population is not None:
                 squares = float(np.square(alike.base + alike.gain * population).sum())
-            asked = n * self.design.counted_fraction * float(alike.asked)
+            asked = n * self.design.law.counted_fraction * float(alike.asked)
             return math.sqrt(max(total - squares, 0) / (k * asked)) / abs(alike.gain)
         errors = _unbiased_errors(self.design, self._populations, n)
         return float(np.sqrt(np.square(errors).mean(axis=-1)).max())
@@ -436,7 +436,7 @@ class Precision(PlannedSample):
         for case in np.flatnonzero(~self.cases.exact).tolist():
             assert self.cases.reported is not None
             counts, place = n * self.cases.reported[[case]], int(self.cases.places[case])
-            widths[case] = anytime_half_width(self.design.readout(counts, np.full((1, 1), n), [[place]]), alpha)
+            widths[case] = anytime_half_width(self.design.law.readout(counts, np.full((1, 1), n), [[place]]), alpha)
         return widths
 
     def _standard_errors(self, n: float) -> Array:
@@ -450,7 +450,7 @@ class Precision(PlannedSample):
             linear = ~self.cases.exact
             sets = [[place] for place in self.cases.places[linear].tolist()]
             counts = n * probabilities[linear]
-            readout = self.design.readout(counts, np.full((len(sets), 1), n), sets)
+            readout = self.design.law.readout(counts, np.full((len(sets), 1), n), sets)
             assert readout.error is not None
             errors[linear] = np.diagonal(readout.error)  # each at its own counts
         return errors
@@ -514,8 +514,8 @@ class Vertices(NamedTuple):
 
 def _vertices(design: Design) -> Vertices:
     k = design.k
-    reported = design.probabilities(np.eye(k))
-    readout = design.readout(BOUNDLESS_PEOPLE * reported, np.full((k, 1), BOUNDLESS_PEOPLE))
+    reported = design.law.probabilities(np.eye(k))
+    readout = design.law.readout(BOUNDLESS_PEOPLE * reported, np.full((k, 1), BOUNDLESS_PEOPLE))
     base, gain, exact = (np.broadcast_to(part, k) for part in (readout.base, readout.gain, readout.exact))
     error = np.zeros((k, k)) if readout.error is None else np.broadcast_to(readout.error, (k, k))
     identified = exact | np.isfinite(error).all(axis=0)
@@ -557,8 +557,8 @@ def _binomial_errors(base: Numbers, gain: Numbers, shares: Array, n: Numbers) ->
 
 def _unbiased_errors(design: Design, populations: Array, n: float) -> Array:
     """Give the standard errors of all unbiased shares, of shape (populations, k), at expected counts."""
-    reported = design.probabilities(populations)
-    readout = design.readout(n * reported, np.full((len(populations), 1), n))
+    reported = design.law.probabilities(populations)
+    readout = design.law.readout(n * reported, np.full((len(populations), 1), n))
     binomial = _binomial_errors(readout.base, readout.gain, populations, readout.trials)
     return binomial if readout.error is None else np.where(readout.exact, binomial, readout.error)
 
@@ -680,7 +680,7 @@ def pilot_effect(pilot: Pilot, shares: Array, question: PlanningQuestion) -> Des
     counts, histogram = np.reshape(reports.counts, (1, -1)) * worth, reports.histogram
     histogram = None if histogram is None else np.reshape(histogram, (1, -1)) * worth
     simple, device = (
-        reports.design.readout(counts, n, sets, target=target, histogram=histogram).squared_errors(target)
+        reports.design.law.readout(counts, n, sets, target=target, histogram=histogram).squared_errors(target)
         for target in ("population", "realised")
     )
     known = np.isfinite(simple) & (simple > 0)
@@ -715,7 +715,7 @@ def _sets_asked(design: Design, shares: Array, question: PlanningQuestion) -> Se
 def _variances(design: Design, shares: Array, sets: Sets | None) -> Array:
     """Variances of unbiased shares of sets of answers, for one report of a simple random sample."""
     n = np.full((1, 1), float(LARGEST_TOTAL))
-    squared = design.readout(n * design.probabilities(shares)[np.newaxis], n, sets).squared_errors()
+    squared = design.law.readout(n * design.law.probabilities(shares)[np.newaxis], n, sets).squared_errors()
     return float(LARGEST_TOTAL) * np.ravel(squared)
 
 

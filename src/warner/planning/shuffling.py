@@ -100,8 +100,8 @@ def shufflable(design: Design, delta: float) -> Symmetry:
     """Give the probabilities that the proof needs; a design without them, or a wrong delta, is an error."""
     if not 0 < delta < 1:
         raise ValueError(f"delta must be between 0 and 1, such as 1e-9, but got {delta!r}")
-    symmetry = full_symmetry(design)
-    if symmetry is None or not design.exclusive:
+    symmetry = full_symmetry(design.law)
+    if symmetry is None or not design.law.exclusive:
         raise ValueError(
             "what a shuffler adds is known for designs whose reports name one answer each, with the same probabilities "
             f"for all answers, such as a randomized response, but got a {design.mechanism}; leave out delta"

@@ -142,7 +142,7 @@ class Tradeoff(SurveyPlan):
         None where it is made for repeated questions, where epsilon is infinite, or where a plan is for shares and the
         design's answers are not alike, as those of a channel.
         """
-        alike = self.design.symmetry is not None or self.question.numbers is not None
+        alike = self.design.law.symmetry is not None or self.question.numbers is not None
         comparable = alike and not self.design.repeatable and math.isfinite(self.epsilon)
         people = self.people if self.goal is None else None
         if comparable:

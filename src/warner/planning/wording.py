@@ -77,8 +77,8 @@ def _usual(plan: Plan) -> Iterator[str]:
 def design_sentence(design: Design) -> str:
     """Say which design a plan is for."""
     happens = ""
-    if (symmetry := full_symmetry(design)) is not None:
-        truth = "the truth is reported" if design.exclusive else "a report names the true answer"
+    if (symmetry := full_symmetry(design.law)) is not None:
+        truth = "the truth is reported" if design.law.exclusive else "a report names the true answer"
         happens = f"; {truth} with probability {float(symmetry.p):.4g}, each other answer with {symmetry.base:.4g}"
     return (
         f"Design: {design.name or design.mechanism}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
@@ -114,7 +114,7 @@ def _smallest_share(plan: Plan) -> str:
     if plan.smallest_share > 1:
         return f"Smallest share: no answer, however common, stands out from the noise with probability {power}."
     about = "an answer"
-    if plan.answer is not None and plan.design.symmetry is None:
+    if plan.answer is not None and plan.design.law.symmetry is None:
         about = f"the answer {quoted(plan.answer)}"
     return (
         f"Smallest share: {about} stands out from the noise with probability {power} if "

@@ -130,7 +130,7 @@ class Cells(NamedTuple):
 
 
 def _cells(part: Tally, values: Array | None) -> Cells:
-    told = {"counts": part.counts, "histogram": part.histogram, None: None}[part.design.sufficient]
+    told = {"counts": part.counts, "histogram": part.histogram, None: None}[part.design.law.sufficient]
     if told is not None:
         table = np.atleast_2d(told)
         group, column = np.nonzero(table)

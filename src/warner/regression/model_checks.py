@@ -297,7 +297,7 @@ def _calibration(
         np.bincount(group, cells.people * predicted) / people,
         observed,
         expected,
-        tuple(rows.designs[0].columns),
+        tuple(rows.designs[0].law.columns),
         statistic,
         freedom,
         float(chdtrc(freedom, statistic)),

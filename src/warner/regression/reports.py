@@ -104,20 +104,20 @@ def numbered_reports(design: Design, reports: Counts, values: Array | None = Non
     """Give reports, which are in codes, a number and a likelihood each: the column of the design's table, if any."""
     if values is not None:
         return _scored_reports(design, reports, values)
-    matrix = None if design.sufficient is None else design.likelihood().matrix
+    matrix = None if design.law.sufficient is None else design.law.likelihood().matrix
     if not len(reports):
         nothing = np.zeros((0, design.k))
         return Numbered(np.zeros(0, dtype=np.int64), nothing, None if matrix is None else matrix())
     distinct, place = np.unique(reports, axis=0, return_inverse=True)
     place = place.ravel()
     if matrix is None:
-        operator = design.likelihood(distinct)
+        operator = design.law.likelihood(distinct)
         rows = operator.forward(np.eye(design.k)) if operator.matrix is None else operator.matrix()
         return Numbered(place, rows.T, None)
     columns = distinct
-    if design.sufficient == "counts":  # each report is counted in one column, which need not have its number
+    if design.law.sufficient == "counts":  # each report is counted in one column, which need not have its number
         every = np.arange(len(distinct))
-        columns = design.count(distinct, group=every, groups=len(every)).counts.argmax(axis=1)
+        columns = design.law.count(distinct, group=every, groups=len(every)).counts.argmax(axis=1)
     table = matrix()
     return Numbered(columns[place], table.T, table)
 
@@ -126,7 +126,7 @@ def _scored_reports(design: Design, reports: Counts, values: Array) -> Numbered:
     if not len(reports):
         return Numbered(np.zeros(0, dtype=np.int64), np.zeros((0, 1)), None, np.zeros(0))
     distinct, place = np.unique(reports, axis=0, return_inverse=True)
-    likelihood = design.likelihood(distinct).forward(np.full(design.k, 1 / design.k))
+    likelihood = design.law.likelihood(distinct).forward(np.full(design.k, 1 / design.k))
     return Numbered(place.ravel(), likelihood[:, np.newaxis], None, report_scores(design, distinct, values))
 
 
@@ -134,10 +134,10 @@ def numbered_columns(design: Design, columns: Integers, values: Array | None = N
     """Give the same for reports of a tally, which are numbered by the columns of the design's table already."""
     if values is not None:
         distinct, place = np.unique(columns, return_inverse=True)
-        likelihood = design.likelihood().forward(np.full(design.k, 1 / design.k))[distinct]
+        likelihood = design.law.likelihood().forward(np.full(design.k, 1 / design.k))[distinct]
         return Numbered(place, likelihood[:, np.newaxis], None, column_scores(design, distinct, values))
-    matrix = design.likelihood().matrix
-    table = design.likelihood().forward(np.eye(design.k)) if matrix is None else matrix()
+    matrix = design.law.likelihood().matrix
+    table = design.law.likelihood().forward(np.eye(design.k)) if matrix is None else matrix()
     return Numbered(columns, table.T, table)
 
 
@@ -211,7 +211,7 @@ def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tupl
                 f"by names the design of each row, but there is one design for all; leave by={by!r} out, or give "
                 'designs by name: {"dice": ..., "direct": ...}'
             )
-        refuse_uninformative(design)
+        refuse_uninformative(design.law)
         _refuse_incomplete(design)
         return (design,), ("",)
     several = list(design.values()) if isinstance(design, Mapping) else []
@@ -235,7 +235,7 @@ def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tupl
 
 def _refuse_incomplete(design: Design) -> None:
     """Refuse a list that need not hold everybody's answer: its likelihood is not that of the reports."""
-    if not design.exhaustive:
+    if not design.law.exhaustive:
         raise TypeError(f"design must hold every answer that people can have, but a {design.mechanism} need not")
 
 

@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.designs.contract import INVERSE_TOLERANCE
 from warner.designs.facts import LinearCombination, full_symmetry
+from warner.designs.law import INVERSE_TOLERANCE
 from warner.designs.matrices import inverse
 from warner.inference.means import sets_of
 
@@ -63,20 +63,20 @@ def report_scores(design: Design, reports: Counts, values: Array) -> Array:
     """
     if not len(reports):
         return np.zeros(0)
-    step = max(1, NUMBERS_AT_ONCE // len(design.columns))
+    step = max(1, NUMBERS_AT_ONCE // len(design.law.columns))
     parts = []
     for start in range(0, len(reports), step):
         block = reports[start : start + step]
         each = np.arange(len(block))
-        parts.append(_scores(design, design.count(block, group=each, groups=len(block)).counts, values))
+        parts.append(_scores(design, design.law.count(block, group=each, groups=len(block)).counts, values))
     return np.concatenate(parts)
 
 
 def column_scores(design: Design, columns: Integers, values: Array) -> Array:
     """Give the scores of reports that are numbered as the columns of the design's operator are."""
-    if design.sufficient != "counts":
+    if design.law.sufficient != "counts":
         return report_scores(design, columns, values)
-    width = len(design.columns)
+    width = len(design.law.columns)
     step = max(1, NUMBERS_AT_ONCE // width)
     blocks = (columns[start : start + step] for start in range(0, len(columns), step))
     parts = [_scores(design, (block[:, np.newaxis] == np.arange(width)).astype(np.int64), values) for block in blocks]
@@ -89,9 +89,9 @@ def _scores(design: Design, counts: Counts, values: Array) -> Array:
     if width == 0:
         return np.full(len(counts), least)
     one, memberships = np.ones((len(counts), 1)), (values - least) / width
-    readout = design.readout(counts, one, sets_of(memberships))
+    readout = design.law.readout(counts, one, sets_of(memberships))
     if (np.asarray(readout.trials) != 1).any():  # a share among those who were asked is no mean over all reports
-        readout = design.readout(counts, one, LinearCombination(memberships[np.newaxis]))
+        readout = design.law.readout(counts, one, LinearCombination(memberships[np.newaxis]))
     if readout.error is not None and not np.isfinite(readout.error).all():
         raise ValueError(
             "values must be such that reports identify their mean, and these do not: the design gives some answers "
@@ -118,9 +118,9 @@ def least_variance(design: Design, values: Array) -> LeastVariance | None:
     >>> least_variance(RandomizedResponse(["no", "yes"], truth="3/4"), np.array([0.0, 10.0])).variances
     array([75., 75.])
     """
-    if design.sufficient is None:
+    if design.law.sufficient is None:
         return None
-    operator = design.likelihood()
+    operator = design.law.likelihood()
     scores = column_scores(design, np.arange(operator.shape[1]), values)
     spread = np.maximum(operator.adjoint(scores**2) - values**2, 0.0)
     return lower_envelope(values, spread)
@@ -225,7 +225,7 @@ def debiased(rows: Observations, shares: Array) -> Array | None:
             matrix = debiasing(table, shares)
             part = None if matrix is None else matrix[rows.report[of_design]]
         else:
-            part = _of_support(rows.likelihood[of_design], full_symmetry(design))
+            part = _of_support(rows.likelihood[of_design], full_symmetry(design.law))
         if part is None:
             return None
         indicators[of_design] = part

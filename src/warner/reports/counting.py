@@ -244,7 +244,7 @@ class Asked(NamedTuple):
         refuse_design(design, "tally(reports, design)")
         if self.wrote.missing:
             self.wrote.refuse_reports(design.report_form)
-        return self._replace(keep=self.keep and design.sufficient is None)
+        return self._replace(keep=self.keep and design.law.sufficient is None)
 
 
 NOTHING_ASKED = Asked()
@@ -390,7 +390,7 @@ def _tally_survey(reports: Any, design: Design | None, asked: Asked) -> Tally:
     from warner.service.exports import published_tally
 
     result = published_tally(_survey_place(reports, asked), asked.question, by=asked.groups, design=design)
-    if asked.keep and result.design.sufficient is None:
+    if asked.keep and result.design.law.sufficient is None:
         raise TypeError(
             "keep must be left out for the database of a survey, which has counts and no reports; use an estimator "
             "that needs counts alone (inv_p)"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 from unicodedata import normalize
 
 import numpy as np
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from warner.arrays import Array, Counts, Integers, Mask
-    from warner.designs.facts import ChannelOperator, ProbabilityBounds, Symmetry
+    from warner.designs.contract import Design
+    from warner.designs.facts import ChannelOperator
     from warner.designs.labels import Labels
+    from warner.designs.law import Law
     from warner.designs.report_forms import Form
     from warner.reports.subtotals import StoredReports
 
@@ -48,40 +50,6 @@ SMALL_TABLE = 2**12  # cells that stay in the processor's cache
 CACHED_COUNTS = 2**16  # counts worked on at a time
 RARE = 16  # at most one count in so many is looked up apart from the table, if a longer table avoids that
 REPORTS_LISTED = 5  # impossible reports named in an error
-
-
-class CountLaw(Protocol):
-    """What counts are counts of: a design, or a bare channel operator."""
-
-    @property
-    def columns(self) -> Sequence[Any]:
-        """What is counted."""
-
-    @property
-    def exclusive(self) -> bool:
-        """Whether each report is counted exactly once."""
-
-    @property
-    def support_size(self) -> int | None:
-        """How many columns each report is counted for; None where that varies."""
-
-    @property
-    def symmetry(self) -> Symmetry | None:
-        """Response probabilities that all answers share."""
-
-    @property
-    def k(self) -> int:
-        """Number of possible answers."""
-
-    def bounds(self) -> ProbabilityBounds:
-        """Return the range of the probability of each column over all answers."""
-
-    @property
-    def sufficient(self) -> Literal["counts", "histogram"] | None:
-        """Which numbers the likelihood follows from; None if only from the reports themselves."""
-
-    def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the likelihood of each answer under these reports, or under all that there are."""
 
 
 class Block(NamedTuple):
@@ -194,83 +162,83 @@ class Histograms:
         effective = self.effective[..., np.newaxis]
         return np.minimum(self.counts * (effective / self.n[..., np.newaxis]), effective), self.effective
 
-    def has_likelihood(self, design: CountLaw) -> bool:
+    def has_likelihood(self, law: Law) -> bool:
         """Whether the likelihood can be had: from counts, from the histogram, or from reports that were kept."""
-        told = {"counts": self.counts, "histogram": self.histogram, None: None}[design.sufficient]
+        told = {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
         return told is not None or self.kept is not None
 
-    def streamed(self, design: CountLaw) -> bool:
+    def streamed(self, law: Law) -> bool:
         """Whether the likelihood needs reports that must be read again at every pass."""
-        return design.sufficient is None and self.kept is not None and self.kept.streamed
+        return law.sufficient is None and self.kept is not None and self.kept.streamed
 
-    def blocks(self, design: CountLaw) -> Iterator[Block]:
+    def blocks(self, law: Law) -> Iterator[Block]:
         """Go through the whole reports of one histogram: their likelihood, and how often each was made."""
-        told = {"counts": self.counts, "histogram": self.histogram, None: None}[design.sufficient]
+        told = {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
         if told is not None:
-            yield Block(design.likelihood(), told)
+            yield Block(law.likelihood(), told)
             return
         assert self.kept is not None
         group = None if self.groups is None else int(self.groups)
         for reports, amounts, _ in self.kept.blocks(group):
-            yield Block(design.likelihood(reports), np.ones(len(reports)) if amounts is None else amounts)
+            yield Block(law.likelihood(reports), np.ones(len(reports)) if amounts is None else amounts)
 
     @cached_property
     def _rows(self) -> dict[int, Histograms]:
         return {}
 
 
-def checked(counts: ArrayLike, design: CountLaw, n: ArrayLike | None = None) -> Histograms:
+def checked(counts: ArrayLike, design: Design | ChannelOperator, n: ArrayLike | None = None) -> Histograms:
     """Check counts of reports under a design, and that these can say anything.
 
     `n` is the number of reports, where that is not the sum of the counts.
     """
-    histograms = as_histograms(counts, len(design.columns))
-    if n is not None or not design.exclusive:
-        number = number_of_reports(n, histograms.counts, design)
+    histograms = as_histograms(counts, len(design.law.columns))
+    if n is not None or not design.law.exclusive:
+        number = number_of_reports(n, histograms.counts, design.law)
         histograms = Histograms(histograms.counts, number, histograms.largest)
     refuse_empty(histograms.n)
-    refuse_uninformative(design)
-    refuse_impossible(histograms.counts, design)
+    refuse_uninformative(design.law)
+    refuse_impossible(histograms.counts, design.law)
     return histograms
 
 
-def multinomial(counts: ArrayLike, design: CountLaw) -> Histograms:
+def multinomial(counts: ArrayLike, design: Design | ChannelOperator) -> Histograms:
     """Check counts whose likelihood is known: those of reports that are counted once each."""
-    if not design.exclusive:
+    if not design.law.exclusive:
         raise TypeError(
             "a report of this design supports several answers, so that counts have no likelihood of their own; give "
-            "the reports: design.likelihood(reports) instead of the design"
+            "the reports: design.law.likelihood(reports) instead of the design"
         )
     return checked(counts, design)
 
 
-def refuse_uninformative(design: CountLaw) -> None:
+def refuse_uninformative(law: Law) -> None:
     """Refuse a design of which reports say nothing."""
-    if getattr(design, "epsilon", 1.0) == 0:
+    if law.design is not None and law.design.epsilon == 0:
         raise ValueError(
             "the design must have an epsilon above 0: with p = q, rows that do not differ, reports carry no "
             "information on the answers"
         )
 
 
-def refuse_impossible(counts: Counts, design: CountLaw) -> None:
+def refuse_impossible(counts: Counts, law: Law) -> None:
     """Refuse reports that no answer leads to: which, and how often."""
-    possible = _possible(design)
+    possible = _possible(law)
     if possible is None or possible.all():
         return
     amounts = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
     where = np.flatnonzero(~possible & (amounts > 0))
     if where.size:
-        shown = ", ".join(f"{design.columns[j]!r} {amounts[j]:,} times" for j in where[:REPORTS_LISTED].tolist())
+        shown = ", ".join(f"{law.columns[j]!r} {amounts[j]:,} times" for j in where[:REPORTS_LISTED].tolist())
         more = f" and {where.size - REPORTS_LISTED} more" if where.size > REPORTS_LISTED else ""
         raise ValueError(
             f"counts must be of reports that the design can give, but some are impossible under it: {shown}{more}"
         )
 
 
-def _possible(design: CountLaw) -> Mask | None:
+def _possible(law: Law) -> Mask | None:
     """Return True for each column that some answer can lead to; None if all can."""
-    most = design.bounds().most
+    most = law.bounds().most
     return None if most is None or np.ndim(most) == 0 else np.asarray(most) > 0
 
 
@@ -340,14 +308,14 @@ def _bad_counts(rule: str, wrong: Mask, array: Counts) -> NoReturn:
     raise ValueError(f"{rule}, but got {array[where].item()!r} at position {where[0] if len(where) == 1 else where}")
 
 
-def number_of_reports(n: ArrayLike | None, counts: Counts, design: CountLaw) -> Counts:
+def number_of_reports(n: ArrayLike | None, counts: Counts, law: Law) -> Counts:
     """Take the number of reports as given, and check that it is one that the counts can come from.
 
     Each report is counted for as many columns as the design says: counts sum to so many times the number of reports.
     """
     total = counts.sum(axis=-1)
     if n is None:
-        if design.exclusive:
+        if law.exclusive:
             return np.asarray(total)
         raise TypeError(
             "n must be given, the number of reports: under this design a report may support several answers, so that "
@@ -363,9 +331,9 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, design: CountLaw) -> 
         raise ValueError(f"n must be a whole number of reports of at most 2^53, as the counts are, but got {n!r}")
     number = number.astype(counts.dtype)
     close = 1e-9 * np.maximum(total, 1) if weighted else 0  # sums of weights are rounded
-    if design.support_size is not None and (np.abs(total - design.support_size * number) > close).any():
-        rule = "the sum of the counts" if design.exclusive else f"their sum divided by {design.support_size:,}"
-        times = "once" if design.exclusive else f"{design.support_size:,} times"
+    if law.support_size is not None and (np.abs(total - law.support_size * number) > close).any():
+        rule = "the sum of the counts" if law.exclusive else f"their sum divided by {law.support_size:,}"
+        times = "once" if law.exclusive else f"{law.support_size:,} times"
         raise ValueError(
             f"n must be {rule}, because each report is counted {times}, but the counts sum to {total.tolist()} and n "
             f"is {number.tolist()}"
@@ -373,7 +341,7 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, design: CountLaw) -> 
     if counts.size and (counts.max(axis=-1) > number + close).any():
         raise ValueError("n must be at least every count: no answer is supported by more reports than there are")
     # Under a symmetry, an answer has one column, or one for ones and one for zeros: then a report is in one at most.
-    each = 1 if design.symmetry is None else len(design.columns) // design.k
+    each = 1 if law.symmetry is None else len(law.columns) // law.k
     together = counts.reshape(*total.shape, each, counts.shape[-1] // each).sum(axis=-2)
     if each > 1 and (together > (number + close)[..., np.newaxis]).any():
         raise ValueError(

@@ -103,7 +103,7 @@ def _of_randomization(
     question: LinearScores, counts: Counts, n: Array, histogram: Counts | None, shape: tuple[int, ...]
 ) -> Array:
     """Return the variance of the randomization given the true answers, 0 where reports do not determine a share."""
-    if not counts_everyone(question.design):
+    if not counts_everyone(question.design.law):
         return np.zeros(shape)
     given = question.readout(counts, n, histogram, target="realised")
     return np.nan_to_num(np.broadcast_to(given.squared_errors("realised"), shape), posinf=0.0)
@@ -195,7 +195,7 @@ class LinearScores(NamedTuple):
         self, counts: Counts, n: Array, histogram: Counts | None = None, target: str = "population"
     ) -> SamplingModel:
         """Return how the shares show in counts of shape (rows, columns)."""
-        return self.design.readout(counts, n, self.sets, minus=self.minus, target=target, histogram=histogram)
+        return self.design.law.readout(counts, n, self.sets, minus=self.minus, target=target, histogram=histogram)
 
     def sums(self, counts: Counts, n: Array) -> Array:
         """Give the sums of scores, of shape (rows, sets), which are linear in the counts."""
@@ -211,14 +211,14 @@ class LinearScores(NamedTuple):
         """Give the part of all people that each share is read from, of shape (sets,): those who were asked about it."""
         found = self.readout(counts, n)
         asked = np.broadcast_to(found.trials, found.count.shape).sum(axis=0) / max(float(np.sum(n)), 1e-300)
-        return np.asarray(self.design.counted_fraction * np.minimum(asked, 1.0))
+        return np.asarray(self.design.law.counted_fraction * np.minimum(asked, 1.0))
 
     def squared_sums(self, counts: Counts, sums: Array, exact: Any) -> Array:
         """Give the sums of squared scores: scores of 0 and 1 are their own squares; NaN where counts do not tell."""
         exact = np.broadcast_to(exact, sums.shape[1:])
         if exact.all():
             return sums
-        if not self.design.exclusive:
+        if not self.design.law.exclusive:
             return np.where(exact, sums, np.nan)
         result, width = np.zeros_like(sums), counts.shape[1]
         step = max(1, SCORES_AT_ONCE // max(width, sums.shape[1]))
@@ -245,7 +245,7 @@ class LinearScores(NamedTuple):
         for one in asked:
             found = one.readout(counts, n)
             held = (found.count - found.base * found.trials) / found.gain
-            part = one.counted_parts(counts, n) / self.design.counted_fraction if self.minus is not None else 1.0
+            part = one.counted_parts(counts, n) / self.design.law.counted_fraction if self.minus is not None else 1.0
             total = total + held / np.where(part > 0, part, 1.0)
         return np.asarray(total)
 

@@ -482,7 +482,10 @@ class ComplexSample(ABC):
             return result if by else result[0]
 
         sums = {name: total(np.asarray(value)) for name in SUMMED if (value := getattr(cells, name)) is not None}
-        for follows, name in ((cells.design.sufficient == "histogram", "counts"), (cells.design.exclusive, "n")):
+        for follows, name in (
+            (cells.design.law.sufficient == "histogram", "counts"),
+            (cells.design.law.exclusive, "n"),
+        ):
             if follows:
                 sums.pop(name, None)
         kept = None if cells.kept is None else cells.kept.renumbered(place)

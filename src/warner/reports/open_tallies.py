@@ -153,10 +153,10 @@ class OpenTally:
             raise ValueError(f"design must be a closed list of {self.design!r}, but got {design!r}")
         rows, place = self.rows
         left: dict[str, Any] = {name: getattr(self, name) for name in LEFT_OUT}
-        sums = [design.count(rows[place == number]) for number in range(self._width)]
+        sums = [design.law.count(rows[place == number]) for number in range(self._width)]
         if not self.by:
             return Tally(design, sums[0].counts, n=int(sums[0].n), **left)
-        counts = np.array([part.counts for part in sums], dtype=np.int64).reshape(-1, len(design.columns))
+        counts = np.array([part.counts for part in sums], dtype=np.int64).reshape(-1, len(design.law.columns))
         n = np.array([int(part.n) for part in sums], dtype=np.int64)
         return Tally(design, counts, n=n, by=self.by, groups=self.groups, **left)
 

@@ -160,7 +160,7 @@ class SampleAsked(NamedTuple):
         }
         for name in ("n", "squares"):
             arrays[name] = np.concatenate([np.atleast_1d(getattr(part, name)) for part in aligned])
-        if whole.design.sufficient == "histogram":
+        if whole.design.law.sufficient == "histogram":
             del arrays["counts"]
         cells = Tally(whole.design, by=(*whole.by, REPLICATE), groups=keys, **arrays)
         people = np.tile(numbers, len(aligned))

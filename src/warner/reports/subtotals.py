@@ -242,7 +242,7 @@ class Subtotal(NamedTuple):
         arrays: dict[str, Any] = {
             name: values if by else values[0] for name, values in _arrays(self).items() if name in SUMMED
         }
-        if design.sufficient == "histogram":
+        if design.law.sufficient == "histogram":
             del arrays["counts"]  # which follow: a tally would derive them once more, to compare
         return Tally(design, by=by, groups=self.groups if by else (), dropped=self.strange, **arrays, **more)
 
@@ -251,7 +251,7 @@ def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
     """Count the reports of some rows; with weights also their number and their squares `by_kind`, if asked for."""
     _refuse_too_many(len(rows.groups), design)
     known = rows.known()
-    sums = design.count(known.reports, known.amounts, group=known.place, groups=len(rows.groups))
+    sums = design.law.count(known.reports, known.amounts, group=known.place, groups=len(rows.groups))
     if known.place is None:
         sums = Counted(*(None if values is None else np.asarray(values)[np.newaxis] for values in sums))  # type: ignore[arg-type]
 
@@ -277,7 +277,7 @@ def _by_kind(design: Design, known: Rows, squares: Array) -> dict[str, Any]:
     """Count respondents with a weight above 0, those without, and squared weights for each kind of report."""
     assert known.weight is not None
     positive = (known.weight > 0).astype(np.int64) if known.positive is None else known.positive
-    counts = design.count(known.reports, squares, group=known.place, groups=len(known.groups)).counts
+    counts = design.law.count(known.reports, squares, group=known.place, groups=len(known.groups)).counts
     by_kind = counts[np.newaxis] if known.place is None else counts
     people = known.per_group(positive)
     return {"people": people, "by_kind": by_kind, "without_weight": known.per_group(known.number) - people}
@@ -323,11 +323,11 @@ def _grown(values: Counts, size: int) -> Counts:
 
 
 def _refuse_too_many(groups: int, design: Design) -> None:
-    types = design.types
-    width = max(len(design.columns), 0 if types is None else len(types))
+    types = design.law.types
+    width = max(len(design.law.columns), 0 if types is None else len(types))
     if groups * width < CELLS_ALWAYS:
         return
-    what = "answers" if types is None or width == len(design.columns) else types.name
+    what = "answers" if types is None or width == len(design.law.columns) else types.name
     if groups == 1:
         remedy = "take a design with fewer, or one whose reports are counted in fewer columns"
         refuse_beyond_memory(width, TALLY_BYTES, f"{width:,} {what}", remedy)

@@ -146,7 +146,7 @@ class Tally:
         leading = (len(self.groups),) if self.by else ()
         self._take_histogram(leading)
         array = np.asarray(self.counts)
-        width = len(self.design.columns)
+        width = len(self.design.law.columns)
         shape = (*leading, width)
         if array.shape != shape:
             raise ValueError(
@@ -165,11 +165,15 @@ class Tally:
             value = np.asarray(0 if name == "squares" and self.squares is None else getattr(self, name))
             if value.dtype.kind not in "iuf" or not (value >= 0).all() or value.shape not in {(), shape[:-1]}:
                 raise ValueError(f"{name} must be a number of at least 0, for each group if there are groups")
-        refuse_impossible(histograms.counts, self.design)
+        refuse_impossible(histograms.counts, self.design.law)
         array = np.array(histograms.counts)  # a copy: nobody else can change it
         array.flags.writeable = False
         object.__setattr__(self, "counts", array)
-        n = histograms.n if self.n is None and self.design.exclusive else number_of_reports(self.n, array, self.design)
+        n = (
+            histograms.n
+            if self.n is None and self.design.law.exclusive
+            else number_of_reports(self.n, array, self.design.law)
+        )
         refuse_other_total(self.histogram, n)
         refuse_squares(self.squares, n)
         object.__setattr__(self, "n", n[()])
@@ -185,7 +189,7 @@ class Tally:
 
     def _take_histogram(self, leading: tuple[int, ...]) -> None:
         """Check the histogram of the types of reports, and take from it what was not given."""
-        types = self.design.types
+        types = self.design.law.types
         if self.histogram is None:
             if self.counts is None:
                 raise TypeError("a tally needs counts" + (", or the histogram of its reports" if types else ""))
@@ -285,7 +289,7 @@ class Tally:
     @property
     def counts_answers(self) -> bool:
         """Whether there is one count for each answer, and not for reports of other kinds."""
-        return self.design.columns == self.domain
+        return self.design.law.columns == self.domain
 
     def rows(self) -> tuple[Counts, Counts]:
         """Give counts of shape (groups, columns) and numbers of reports of shape (groups,), weighted as they are."""
@@ -294,11 +298,11 @@ class Tally:
     @property
     def has_likelihood(self) -> bool:
         """Whether the likelihood can be had: from counts, from the histogram, or from reports that were kept."""
-        return self._histograms.has_likelihood(self.design)
+        return self._histograms.has_likelihood(self.design.law)
 
     def blocks(self, group: int = 0) -> Iterator[Block]:
         """Go through the whole reports of a group: their likelihood, and how often each was made."""
-        return self._histograms.row(group).blocks(self.design)
+        return self._histograms.row(group).blocks(self.design.law)
 
     def histograms(self, groups: Sequence[int] | Integers | None) -> Histograms:
         """Give the counts of these groups, as they were checked."""
@@ -329,7 +333,7 @@ class Tally:
         if groups is not None:
             counts, n = counts[groups], n[groups]
             histogram = None if histogram is None else histogram[groups]
-        found = self.design.readout(counts, n, sets, minus=minus, target=target, histogram=histogram)
+        found = self.design.law.readout(counts, n, sets, minus=minus, target=target, histogram=histogram)
         return replace(found, fuzzy=True) if isinstance(sets, LinearCombination) else found
 
     def scaled(self) -> tuple[Counts, Array]:
@@ -439,7 +443,7 @@ class Tally:
             "version": VERSION,
             "design": self.design.to_dict(),
             "counts": self.counts.tolist(),
-            **({} if self.design.exclusive else {"n": np.asarray(self.n).tolist()}),
+            **({} if self.design.law.exclusive else {"n": np.asarray(self.n).tolist()}),
             **({} if self.histogram is None else {"histogram": self.histogram.tolist()}),
             "missing": np.asarray(self.missing).tolist(),
             "unknown": np.asarray(self.unknown).tolist(),
@@ -487,7 +491,7 @@ class Tally:
         groups = counted(len(self.groups), "group", "groups")
         grouped = f" in {groups} by {printable(', '.join(self.by))}" if self.by else ""
         totals = self.counts.sum(axis=0) if self.by else self.counts
-        shown = zip(totals[:COUNTS_IN_REPR], self.design.columns[:COUNTS_IN_REPR], strict=True)
+        shown = zip(totals[:COUNTS_IN_REPR], self.design.law.columns[:COUNTS_IN_REPR], strict=True)
         listed = ", ".join(f"{amount(number)} {label!r}" for number, label in shown)
         listed += ", ..." if totals.size > COUNTS_IN_REPR else ""
         left_out = "".join(
@@ -712,7 +716,7 @@ Collected: TypeAlias = Tally | Pool
 
 def holds_every_answer(tally: Collected) -> bool:
     """Tell whether everybody's answer is in the domain, so that shares sum to one."""
-    return all(part.design.exhaustive for part in tally.parts)
+    return all(part.design.law.exhaustive for part in tally.parts)
 
 
 def refuse_uncounted(given: object, usage: str) -> None:

@@ -391,7 +391,7 @@ def _listed_question(collected: Collected, question: Question) -> Document:
         if of_numbers(design)
         else [_still_needed(collected, design, width, reports) for width in HALF_WIDTHS],
         "made": None if tally.counts_answers else _made(question, tally),
-        "supporting": tally.counts_answers and not design.exclusive,
+        "supporting": tally.counts_answers and not design.law.exclusive,
     }
     if not reports:
         return fields
@@ -418,7 +418,7 @@ def _made(question: Question, tally: Tally) -> list[Document]:
     counts = tally.counts.tolist()
     order = sorted(range(len(counts)), key=lambda place: -counts[place])[:ANSWERS_SHOWN]
     places = sorted(order) if len(counts) <= ANSWERS_SHOWN else order
-    columns, person = tally.design.columns, question.mode == "person"
+    columns, person = tally.design.law.columns, question.mode == "person"
     labels = [question.shown(columns[place]) if person else str(columns[place]) for place in places]
     return [{"label": legible(label), "reports": counts[place]} for label, place in zip(labels, places, strict=True)]
 

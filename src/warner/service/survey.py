@@ -72,19 +72,19 @@ class Layout:
 
     @cached_property
     def _types(self) -> int:
-        return 0 if self.design.types is None else len(self.design.types)
+        return 0 if self.design.law.types is None else len(self.design.law.types)
 
     @cached_property
     def _columns(self) -> int:
         """Counters of the columns: none where they follow from those of the types of reports."""
-        types = self.design.types
+        types = self.design.law.types
         follows = types is not None and types.support(np.zeros(len(types), dtype=np.int64)) is not None
-        return 0 if follows else len(self.design.columns)
+        return 0 if follows else len(self.design.law.columns)
 
     @cached_property
     def _number(self) -> int:
         """The counter of the reports themselves, where no others add up to it."""
-        return int(not self.design.exclusive and not self._types)
+        return int(not self.design.law.exclusive and not self._types)
 
     @cached_property
     def width(self) -> int:
@@ -104,7 +104,7 @@ class Layout:
         return {}
 
     def _asked(self, report: Counts) -> tuple[int, ...]:
-        sums = self.design.count(report[np.newaxis])
+        sums = self.design.law.count(report[np.newaxis])
         places: list[int] = np.flatnonzero(sums.counts).tolist() if self._columns else []
         if sums.histogram is not None:
             places += (self._columns + np.flatnonzero(sums.histogram)).tolist()
@@ -113,7 +113,7 @@ class Layout:
     def responses(self, cells: Counts) -> Integers:
         """Return the number of respondents behind counters of shape (..., width), skipped questions included."""
         skipped = cells[..., -1] if self.optional else 0
-        if self.design.exclusive:
+        if self.design.law.exclusive:
             reports = cells[..., : self._columns].sum(axis=-1)
         else:
             counted = cells[..., self._columns : self._columns + self._types + self._number]
@@ -127,7 +127,7 @@ class Layout:
         return Tally(
             self.design,
             cells[..., : self._columns] if self._columns else None,
-            n=None if self.design.exclusive or self._types else cells[..., end],
+            n=None if self.design.law.exclusive or self._types else cells[..., end],
             histogram=cells[..., self._columns : end] if self._types else None,
             missing=missing if by else int(missing),
             by=by,
@@ -249,7 +249,7 @@ class Question:
     @property
     def choices(self) -> Labels:
         """Choices that the respondent sees: the answers or, if the respondent randomizes, the reports."""
-        return self.listed.domain if self.mode == "device" else self.listed.columns
+        return self.listed.domain if self.mode == "device" else self.listed.law.columns
 
     def shown(self, choice: Label) -> str:
         """Return the text on the button of a choice."""
@@ -558,7 +558,7 @@ def _refuse_choices(question: Question, where: str) -> None:
             raise ValueError(f"labels of {where} must be left out: people answer it in their own words")
         return
     design = question.listed
-    labels = (*design.domain, *design.columns) if design.k <= MOST_COUNTERS else ()
+    labels = (*design.domain, *design.law.columns) if design.k <= MOST_COUNTERS else ()
     if any(isinstance(label, int) and abs(label) > LARGEST_JSON_INTEGER for label in labels):
         raise ValueError(f"labels of {where} must be whole numbers below 2^53, or strings: JavaScript rounds others")
     if any(isinstance(label, str) and not _encodable(label) for label in labels):

@@ -30,15 +30,15 @@ from warner import RandomizedResponse, SquareWave, smooth
 def test_em_with_smoothing_by_hand() -> None:
     # Direct answers, all the middle one: a step gives 0, 1, 0, and the filter 1/4 : 1/2 : 1/4 over the weights 3/4, 1,
     # 3/4 there are gives 1/3, 1/2, 1/3, which sum to 7/6.
-    direct = RandomizedResponse(3, odds=(1, 0)).likelihood()
+    direct = RandomizedResponse(3, odds=(1, 0)).law.likelihood()
     assert_allclose(em_smoothed(np.array([0, 100, 0]), direct), [2 / 7, 3 / 7, 2 / 7], rtol=1e-12)
 
 
 def test_em_with_smoothing_finds_a_smooth_shape() -> None:
     design, shares = SquareWave(64, epsilon=3), np.sin(np.linspace(0.05, 3.1, 64))
     shares /= shares.sum()
-    counts = (1e6 * design.likelihood().forward(shares)).round()
-    found = em_smoothed(counts, design.likelihood())
+    counts = (1e6 * design.law.likelihood().forward(shares)).round()
+    found = em_smoothed(counts, design.law.likelihood())
     assert np.abs((found - shares).cumsum()).max() < 0.01
     assert np.abs((smooth(counts, design) - shares).cumsum()).max() < 0.01
 
