@@ -58,7 +58,7 @@ def grouped(design: Any, counts: Any, n: Any = None) -> Tally:
 def whole(design: Any, reports: Any, group: Any = None, **options: Any) -> Tally:
     """Tally reports in codes, and keep them."""
     groups = 1 if group is None else int(group.max()) + 1
-    counts, n, histogram = design.count(reports, group=group, groups=groups)
+    counts, n, histogram = design.law.count(reports, group=group, groups=groups)
     named: dict[str, Any] = (
         {} if group is None else {"by": ("g",), "groups": tuple((place,) for place in range(groups))}
     )

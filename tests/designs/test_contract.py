@@ -447,7 +447,7 @@ def test_what_is_ancillary_has_one_law_whatever_the_answer(design: Design) -> No
 def test_a_report_counts_for_so_many_answers_and_no_more(design: Design) -> None:
     sizes = supports(design).sum(axis=1)
     if design.law.symmetry is not None:
-        assert design.law.linear.reach() == sizes.max()
+        assert design.law.linear.largest_support() == sizes.max()
     assert design.law.support_size in {None, sizes.min()}
 
 
@@ -544,7 +544,7 @@ def test_a_design_survives_its_file_and_a_pickle(design: Design, tmp_path: Any) 
         design_from_dict(damaged)
     for name in design.fields():
         missing = {key: value for key, value in design.to_dict().items() if key != name}
-        if name not in design.optional_fields:
+        if name not in design._optional_fields:
             with pytest.raises(ValueError, match="damaged"):
                 design_from_dict(missing)
 

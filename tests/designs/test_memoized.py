@@ -291,7 +291,7 @@ def test_every_fact_of_the_contract_is_told_by_the_chain_or_by_the_design_itself
     }
     for_all = {
         *("k", "epsilon", "shown_epsilon", "coarsened", "restricted", "in_words", "fingerprint", "save", "load"),
-        *("to_dict", "to_json", "from_dict", "from_json", "parameters", "optional_fields", "readout"),
+        *("to_dict", "to_json", "from_dict", "from_json", "parameters", "_optional_fields", "readout"),
         *("with_epsilon", "variants", "best_for_share"),  # which it does not follow from
         *("simulate", "simulate_people"),  # by the draws of the chain
     }

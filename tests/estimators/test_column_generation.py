@@ -25,7 +25,7 @@ def some_counts(design: Any, n: int, seed: int) -> Any:
 @pytest.mark.parametrize("mechanism", [SquareWave, CutoffResponse])
 @pytest.mark.parametrize("answers", [[0, 5, 17, 39], [0], [39], [3, 4, 5], list(range(40))])
 def test_merged_reports_are_sums_of_the_table(mechanism: Any, answers: list[int]) -> None:
-    operator = mechanism(40, epsilon=1).likelihood()
+    operator = mechanism(40, epsilon=1).law.likelihood()
     table, stretch = operator.merged(np.array(answers))
     rows = operator.matrix()[answers]
     assert_allclose(table, [np.bincount(stretch, weights=row, minlength=table.shape[1]) for row in rows], atol=1e-15)
@@ -41,7 +41,7 @@ def test_it_finds_the_maximum_of_newtons_method(mechanism: Any, seed: int) -> No
     design = mechanism([150, 300][seed % 2], epsilon=[0.5, 1, 2, 3][seed])
     counts = some_counts(design, 10 ** (3 + seed % 3), seed)
     fit = channel_mle(counts, design)
-    matrix, seen = design.likelihood().matrix(), counts > 0
+    matrix, seen = design.law.likelihood().matrix(), counts > 0
     n = float(counts.sum())
     other = newton(np.ascontiguousarray(matrix[:, seen]), counts[seen] / n, n)
     assert_allclose(fit.log_likelihood, other.log_likelihood, rtol=0, atol=1e-6)

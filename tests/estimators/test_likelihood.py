@@ -147,7 +147,7 @@ def test_designs_that_are_joined_are_one_channel_with_all_their_columns(
     response = RandomizedResponse(first.k, odds=odds)
     designs: list[Any] = [first, response, second]
     rng = np.random.default_rng(seed)
-    rows = [rng.integers(0, 9, (2, len(design.columns))) + 1 for design in designs]
+    rows = [rng.integers(0, 9, (2, len(design.law.columns))) + 1 for design in designs]
     parts = [(design, as_histograms(row, row.shape[1])) for design, row in zip(designs, rows, strict=True)]
     operator, counts, n = joined(parts)
     matrix = np.hstack([design.channel() for design in designs])
@@ -164,7 +164,7 @@ def test_designs_that_are_joined_are_one_channel_with_all_their_columns(
 def test_the_evidence_of_several_designs_is_that_of_their_joint_channel() -> None:
     rng = np.random.default_rng(8)
     designs: list[Any] = [random_channel(rng, 4, 6), RandomizedResponse(4, odds=(5, 1)), random_channel(rng, 4, 3)]
-    rows = [rng.integers(1, 50, (3, len(design.columns))) for design in designs]
+    rows = [rng.integers(1, 50, (3, len(design.law.columns))) for design in designs]
     parts = [(design, as_histograms(row, row.shape[1])) for design, row in zip(designs, rows, strict=True)]
     shares = rng.dirichlet(np.ones(4), 3)
     found = evidence(shares, parts, valid=True)

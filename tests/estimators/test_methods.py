@@ -190,15 +190,16 @@ def test_the_methods_that_others_ask_for_by_what_they_are() -> None:
 @pytest.mark.parametrize("design", [SURVEY, TURNED, FORCED, KUK])
 def test_no_fake_report_moves_a_share_beyond_the_bound_of_its_method(name: str, design: Any) -> None:
     """Every way to replace one of five reports by another."""
-    tally = Tally(design, [1] * len(design.columns))
+    tally = Tally(design, [1] * len(design.law.columns))
     method = METHODS[name]
-    if method.symmetric and full_symmetry(design) is None:
+    if method.symmetric and full_symmetry(design.law) is None:
         assert method.fake_bound(tally) is None
         return
     if (times := method.fake_bound(tally)) is None:
         return
     shares = {
-        tuple(counts): fitted(Tally(design, counts), name).shares[0] for counts in histograms(5, len(design.columns))
+        tuple(counts): fitted(Tally(design, counts), name).shares[0]
+        for counts in histograms(5, len(design.law.columns))
     }
     moved = [
         np.abs(before - after).max()
@@ -206,7 +207,7 @@ def test_no_fake_report_moves_a_share_beyond_the_bound_of_its_method(name: str, 
         for other, after in shares.items()
         if np.abs(np.subtract(one, other)).sum() == 2
     ]
-    assert max(moved) <= times * design.linear.influence() / 5 * (1 + 1e-9)
+    assert max(moved) <= times * design.law.linear.influence() / 5 * (1 + 1e-9)
 
 
 def test_which_methods_have_a_bound_on_fakes() -> None:

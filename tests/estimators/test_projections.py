@@ -111,7 +111,7 @@ def test_the_variance_of_one_report_is_that_of_simulated_ones(design: Any) -> No
     counts = simulate.reports_of_population(
         simulate.uniform(design.k), n, design, rng=np.random.default_rng(3), size=surveys
     )
-    shares = inv(counts, design, **({} if design.exclusive else {"n": np.full(surveys, n)}))
+    shares = inv(counts, design, **({} if design.law.exclusive else {"n": np.full(surveys, n)}))
     # A sum of k variances, each within five standard errors, sqrt(2.2/R) relative, if they erred together.
     assert variance_of_one_report(design) == pytest.approx(n * shares.var(axis=0).sum(), rel=5 * np.sqrt(2.2 / surveys))
 

@@ -378,7 +378,7 @@ def test_no_histogram_depends_on_the_others(design: Any, target: str) -> None:
     """Of one report or a million, in any order, more than are worked on at a time: each as if it were alone."""
     numbers = [1, 2, 7, 40, 300, 300, 300, 1000, 5000, 10**6] * 2
     rows = rows_of(design, numbers, 1)
-    n = None if design.exclusive else np.array(numbers)
+    n = None if design.law.exclusive else np.array(numbers)
     together = shrink(rows, design, n=n, target=target)
     for place, row in enumerate(rows):
         alone = shrink(row, design, n=None if n is None else n[place], target=target)
@@ -386,7 +386,7 @@ def test_no_histogram_depends_on_the_others(design: Any, target: str) -> None:
     order = np.random.default_rng(2).permutation(len(rows))[:13]
     fewer = shrink(rows[order], design, n=None if n is None else n[order], target=target)
     assert_alike(fewer, together[order])
-    if design.exclusive:  # weights, not whole numbers
+    if design.law.exclusive:  # weights, not whole numbers
         weighted = shrink(0.3 * rows, design, target=target)
         assert_alike(weighted[3], shrink(0.3 * rows[3], design, target=target))
 

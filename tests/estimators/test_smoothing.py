@@ -52,10 +52,10 @@ def test_reversing_the_answers_reverses_the_shares(k: int) -> None:
 def test_it_is_closer_than_estimators_that_do_not_know_the_order(design: Any) -> None:
     truth, n, times = shape(60), 20_000, 6
     counts = design.simulate(truth, n, rng=np.random.default_rng(2), size=times)
-    number = {} if design.exclusive else {"n": np.full(times, n)}
+    number = {} if design.law.exclusive else {"n": np.full(times, n)}
     shares = smooth(counts, design, **number)
     other = np.array(
-        [estimated(Tally(design, row, n=n), method="mle" if design.exclusive else "inv_p").shares for row in counts]
+        [estimated(Tally(design, row, n=n), method="mle" if design.law.exclusive else "inv_p").shares for row in counts]
     )
     errors = [((found - truth) ** 2).sum(axis=1).mean() for found in (shares, other)]
     # About a twentieth of the squared error; a third of it would be out of the question by chance.

@@ -51,7 +51,7 @@ def survey(n: int, seed: int, *questions: Any) -> dict[str, Any]:
     for place, design in enumerate(questions):
         held = rng.integers(design.k, size=n)
         eta = eta + np.linspace(1.5, -1, design.k)[held]
-        data[f"q{place}"] = np.array(design.columns)[design.draw(held, rng.bytes)]
+        data[f"q{place}"] = np.array(design.law.columns)[design.draw(held, rng.bytes)]
     return data | {
         "age": age,
         "region": region,

@@ -32,7 +32,7 @@ def crosswise(survey: dict[str, Any]) -> Any:
 
 
 def probability_of_yes(design: Any, share: float) -> float:
-    return float(design.probabilities([share, 1 - share])[0])
+    return float(design.law.probabilities([share, 1 - share])[0])
 
 
 @pytest.mark.parametrize("name", SURVEYS)

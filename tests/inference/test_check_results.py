@@ -119,7 +119,7 @@ def test_fakes_that_are_sets_move_many_shares_at_once(design: Any) -> None:
         reports = design.draw(answers, rng.bytes)
         for estimator in farthest:
             before, after = (
-                estimator(design.count(part).counts, design, n=n) for part in (reports[:n], reports[fakes:])
+                estimator(design.law.count(part).counts, design, n=n) for part in (reports[:n], reports[fakes:])
             )
             moved = np.abs(after - before)
             farthest[estimator] = max(farthest[estimator], float(moved.max()))
@@ -268,7 +268,7 @@ def test_every_door_says_the_same(design: Any) -> None:
         for place, group in enumerate(told["groups"]):
             assert group["fits"] == table["fits"][place]
             assert group["p_value"] == table["p_value"][place]
-            columns = design.columns
+            columns = design.law.columns
             assert group["collections"][0]["misfits"] == [columns[i] for i in np.flatnonzero(found.misfits[place])]
         verdict = found.text().splitlines()[0]
         said = "Nothing can be tested" if not found.tests else "fit the design in all" if found.fits else "do not fit"
@@ -305,8 +305,10 @@ def test_a_test_says_its_sentence() -> None:
 def test_the_bound_on_fakes_is_that_of_the_shares_that_are_shown(
     design: Any, method: str, points: float, known: bool
 ) -> None:
-    counts = np.full(len(design.columns), 100 // len(design.columns))
-    reports = Tally(design, counts + (np.arange(len(counts)) < 100 - counts.sum()), n=None if design.exclusive else 100)
+    counts = np.full(len(design.law.columns), 100 // len(design.law.columns))
+    reports = Tally(
+        design, counts + (np.arange(len(counts)) < 100 - counts.sum()), n=None if design.law.exclusive else 100
+    )
     text = influence_text(reports, 1, method)
     assert ("none is known for the shares that are shown" in text) != known
     if known:

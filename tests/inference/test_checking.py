@@ -585,7 +585,7 @@ def test_the_range_of_each_count_is_a_sum_of_binomials(design: Any) -> None:
         simulate.reports_of_people(np.eye(design.k, dtype=int)[0] * 60, design, rng=np.random.default_rng(2)),
     )
     found = check(Tally(design, counts, n=n), simulations=1)
-    bounds, width = design.bounds(), len(design.columns)
+    bounds, width = design.law.bounds(), len(design.law.columns)
     if np.all(np.equal(0.0 if bounds.least is None else bounds.least, 0)) and np.all(
         np.equal(1.0 if bounds.most is None else bounds.most, 1)
     ):
@@ -600,7 +600,7 @@ def test_the_range_of_each_count_is_a_sum_of_binomials(design: Any) -> None:
     ends = {0.0: bounds.least, 1.0: bounds.most}
     possible = sum(np.count_nonzero(np.broadcast_to(b, width) != end) for end, b in ends.items() if b is not None)
     expected = min(1.0, possible * float(np.min(tails)))
-    if not design.exclusive or width > 2:  # of two, one count says it all
+    if not design.law.exclusive or width > 2:  # of two, one count says it all
         assert found.tests[0].p_value == pytest.approx([expected], rel=1e-9)
     names = {(True, True): "possible range", (True, False): "rarest answer", (False, True): "commonest answer"}
     assert found.tests[0].name == names[bounds.least is not None, bounds.most is not None]

@@ -186,17 +186,17 @@ def test_equality_is_mcnemars_test_on_reports_that_support_one_of_two(
     monkeypatch.setattr("warner.inference.comparisons.MOST_REPORTS", 0)  # as if they were many: normal intervals
     rng = np.random.default_rng(7)
     reports = design.draw(rng.integers(2, size=300), rng.bytes)
-    support = design.count(reports, group=np.arange(300), groups=300).counts > 0
+    support = design.law.count(reports, group=np.arange(300), groups=300).counts > 0
     first, second = ((support[:, i] & ~support[:, 1 - i]).sum() for i in (0, 1))
     found = compare(whole(design, reports), design.domain[0], design.domain[1], Confidence())
     assert found.test == "exact"
     assert_allclose(found.p_value, min(1, binomtest(first, first + second).pvalue), rtol=1e-9)
-    (a, b), n = design.symmetry.whole[:2], {} if design.exclusive else {"n": 300}
+    (a, b), n = design.law.symmetry.whole[:2], {} if design.law.exclusive else {"n": 300}
     assert_allclose(found.unbiased, np.subtract(*inv(support.sum(axis=0), design, **n)[:2]), atol=1e-12)
-    if design.k == 2 and design.exclusive:  # one binomial count tells everything
+    if design.k == 2 and design.law.exclusive:  # one binomial count tells everything
         assert not found.approximate
     elif min(first, second) >= 10:
-        error = np.sqrt(first + second - (first - second) ** 2 / 300) / 300 * design.symmetry.whole[2] / abs(a - b)
+        error = np.sqrt(first + second - (first - second) ** 2 / 300) / 300 * design.law.symmetry.whole[2] / abs(a - b)
         ends = found.unbiased + 1.959963984540054 * np.array([-error, error])
         if (found.p_value < 0.05) == (ends[0] > 0 or ends[1] < 0):
             assert_allclose([found.low, found.high], np.clip(ends, -1, 1), atol=1e-12)
@@ -352,7 +352,7 @@ DESIGNS = [
 @given(st.sampled_from(DESIGNS), st.integers(1, 300), st.integers(0, 10**6), st.sampled_from([0.5, 0.8, 0.95, 0.99]))
 def test_intervals_and_test_agree(design: Any, n: int, seed: int, level: float) -> None:
     rng = np.random.default_rng(seed)
-    rows = rng.multinomial(n, rng.dirichlet(np.ones(len(design.columns))), size=2)
+    rows = rng.multinomial(n, rng.dirichlet(np.ones(len(design.law.columns))), size=2)
     found = estimate(Tally(design, rows, by=("g",), groups=((1,), (2,))), method="inv")
     first, second = design.domain[:2]
     agree(found.compare(first, between=(1, 2), level=level, test="fisher" if n > 60 else "barnard"))
@@ -628,7 +628,7 @@ def test_two_rare_answers_are_compared_at_about_their_level_in_pools() -> None:
 def test_single_people_are_not_called_different_because_their_scores_are(design: Any) -> None:
     # All pairs of reports of two groups of one person each, whose true shares are equal: enumerated exactly. The test
     # is approximate, and may err a little more often than in 5 % of cases, but not in half of them.
-    columns = len(design.columns)
+    columns = len(design.law.columns)
     one = np.eye(columns, dtype=int)
     p_values = np.array(
         [
@@ -645,7 +645,7 @@ def test_single_people_are_not_called_different_because_their_scores_are(design:
         ]
     )
     for shares in (np.eye(design.k)[0], np.eye(design.k)[1], np.full(design.k, 1 / design.k)):
-        law = design.probabilities(shares)
+        law = design.law.probabilities(shares)
         errors = np.einsum("i,ijk,j->k", law, p_values < 0.05, law)
         assert errors.max() < 0.07
 

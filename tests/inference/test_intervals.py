@@ -353,7 +353,7 @@ def test_intervals_from_sets_cover(members: list[int], target: str) -> None:
 def test_a_set_and_the_other_answers_say_the_same(design: Any, target: str) -> None:
     rng = np.random.default_rng(2)
     reports = whole(design, design.draw(rng.integers(design.k, size=500), rng.bytes))
-    for size in range(1, design.k) if design.k > 2 or design.exclusive else ():  # two counts, and both are exact
+    for size in range(1, design.k) if design.k > 2 or design.law.exclusive else ():  # two counts, and both are exact
         members = rng.permutation(design.k).tolist()
         one, rest = (
             limits(reports, Confidence(target=target), sets=[part]) for part in (members[:size], members[size:])
@@ -361,7 +361,7 @@ def test_a_set_and_the_other_answers_say_the_same(design: Any, target: str) -> N
         assert_allclose([one.low, one.high], [1 - rest.high, 1 - rest.low], atol=1e-9)
         assert_allclose(one.error, rest.error)
         assert one.methods == rest.methods
-        assert ("linear" in one.methods) == (not design.exclusive and 1 < size < design.k - 1)
+        assert ("linear" in one.methods) == (not design.law.exclusive and 1 < size < design.k - 1)
 
 
 def test_mixed_methods_are_all_named() -> None:

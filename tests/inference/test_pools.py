@@ -289,7 +289,7 @@ def test_all_say_the_same_if_they_have_very_many_reports(name: str) -> None:
     for design in designs:
         law = (
             design.likelihood().forward(np.eye(4))
-            if full_symmetry(design) is None
+            if full_symmetry(design.law) is None
             else design.q + design.symmetry.gain * np.eye(4)
         )
         rows.append(np.rint(n * np.array(TRUTHS[0]) @ law).astype(np.int64))

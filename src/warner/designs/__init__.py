@@ -6,7 +6,8 @@ plan's advice, simulations and the tests that every mechanism must pass. One's o
 Its files::
 
     registry     the mechanisms there are: of this package, of others, and registered ones
-    contract           Design: what the rest of the program may ask of a device for a list of answers
+    contract     Design: what happens to an answer, and how a design is written, read and explained
+    law          Law: the distribution of counts of reports, which estimators and intervals ask
     facts        what a design states: Symmetry, SamplingModel, ProbabilityBounds, ChannelOperator
     symmetric          designs whose reports support sets of answers: counts, likelihood and readouts for all of them
     ordered            what designs for numbers and other ordered answers share: unbiased scores, the nearest answer

@@ -252,8 +252,6 @@ class BitFlips(FromOdds):
         np.put_along_axis(ones, self.places(asked) if places is None else places, bits, axis=1)
         return np.hstack([asked, np.packbits(ones, axis=1)])
 
-    # How shares show
-
     # In words
 
     def summary(self) -> str:
@@ -317,7 +315,7 @@ class BitFlipsLaw(Law):
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
-        """Count ones and zeros of each answer, and the reports; see `Design.counted`."""
+        """Count ones and zeros of each answer, and the reports; see `Law.count`."""
         sums, n = bit_sums(reports, amounts, group, groups)
         half = sums.shape[-1] // 2
         asked, ones = sums[:, : self.k], sums[:, half : half + self.k]
@@ -359,8 +357,8 @@ class BitFlipsLaw(Law):
         """Give the law of the columns, where each report is counted in one of them."""
         if not self.exclusive:
             raise ValueError(
-                f"a {self.design.mechanism} design counts several bits of a report, of which the likelihood is not known; "
-                "give the reports themselves"
+                f"a {self.design.mechanism} design counts several bits of a report, of which the likelihood is not "
+                "known; give the reports themselves"
             )
         k, q, gain = self.k, self.design.q, self.symmetry.gain
 

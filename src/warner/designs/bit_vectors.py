@@ -55,7 +55,7 @@ class PackedLaw(SymmetricLaw):
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
-        """Count how often each answer was supported, the reports, and those of each type; see `Design.counted`."""
+        """Count how often each answer was supported, the reports, and those of each type; see `Law.count`."""
         if group is None and amounts is None:
             return self._counted_at_once(reports)
         sums, n = bit_sums(reports, amounts, group, groups)

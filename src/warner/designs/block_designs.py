@@ -154,7 +154,7 @@ class BlockDesign(OddsDesign):
         return (self.blocks.total(*self.odds),)
 
     @property
-    def support_size(self) -> int | None:
+    def _support_size(self) -> int | None:
         """The size of the blocks; None where it varies: among blocks, or because some points are no answers."""
         points, number, with_one = self.blocks[:3]
         return points * with_one // number if points == self.k else None
@@ -208,41 +208,6 @@ class BlockDesign(OddsDesign):
         weights = np.where(self.supports(np.arange(len(reports))).T, a, b)
         return Channel.of_weights(self.domain, reports, weights, self.blocks.total(a, b))
 
-    # Sets of answers
-
-    # Simulation
-
-    def simulate_reports(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of the reports of a sample of a population: they are multinomial."""
-        a, b = self._levels
-        theta = checked_shares(shares, self.k)
-        probabilities = np.maximum(b + (a - b) * self._within(theta / theta.sum()), 0)
-        return rng.multinomial(n, probabilities / probabilities.sum(), size=size)
-
-    def simulate_reports_of_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of the reports of these very people.
-
-        A report is drawn from all R with probability R b / M, and else from the r whose block holds the answer: the
-        same law, read as *redraw or keep*. Those who redraw are one uniform histogram. Those who keep are drawn one by
-        one, or together where more of them hold an answer than there are blocks with it.
-        """
-        shape = () if size is None else size if isinstance(size, tuple) else (size,)
-        (a, b), number, with_one = self.odds, self.blocks.number, self.blocks.with_one
-        keep = (a - b) * with_one / self.blocks.total(a, b)
-        numbers = checked_people(people, self.k)
-        kept = rng.binomial(numbers, keep, size=(math.prod(shape), self.k))
-        rows = uniform_histograms(numbers.sum() - kept.sum(axis=-1), number, rng)
-        for answer in np.flatnonzero(kept.max(axis=0, initial=0) > with_one):
-            blocks = self.block_with(np.full(with_one, answer), np.arange(with_one))
-            rows[:, blocks] += uniform_histograms(kept[:, answer], with_one, rng)
-            kept[:, answer] = 0
-        ends = kept.cumsum()  # of everybody who is left, answer by answer and row by row
-        for start in range(0, int(kept.sum()), PEOPLE_AT_ONCE):
-            who = np.arange(start, min(start + PEOPLE_AT_ONCE, int(ends[-1])))
-            row, answers = np.divmod(ends.searchsorted(who, side="right"), self.k)
-            np.add.at(rows, (row, self.block_with(answers, rng.integers(with_one, size=who.size))), 1)
-        return rows.reshape(*shape, number)
-
     # Words
 
     def _happens(self) -> str:
@@ -253,7 +218,7 @@ class BlockDesign(OddsDesign):
 
     def _deniable(self) -> str:
         members = self.k * self.blocks.with_one / self.blocks.number
-        return deniability(self, members, constant=bool(self.support_size))
+        return deniability(self, members, constant=bool(self._support_size))
 
     @abstractmethod
     def _stands_for(self) -> str:
@@ -283,7 +248,7 @@ class BlockLaw(SymmetricLaw):
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
-        """Count the reports of each kind, and how often each answer is supported by them; see `Design.counted`."""
+        """Count the reports of each kind, and how often each answer is supported by them; see `Law.count`."""
         number = self.design.blocks.number
         place = reports if group is None else reports + group * number
         if amounts is None:
@@ -365,13 +330,44 @@ class BlockLaw(SymmetricLaw):
             weights = weights - weights.mean(axis=-1, keepdims=True)
             yield places, weights, self.design._within(weights)
 
+    def simulate_reports(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of the reports of a sample of a population: they are multinomial."""
+        a, b = self.design._levels
+        theta = checked_shares(shares, self.k)
+        probabilities = np.maximum(b + (a - b) * self.design._within(theta / theta.sum()), 0)
+        return rng.multinomial(n, probabilities / probabilities.sum(), size=size)
+
+    def simulate_reports_of_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw histograms of the reports of these very people.
+
+        A report is drawn from all R with probability R b / M, and else from the r whose block holds the answer: the
+        same law, read as *redraw or keep*. Those who redraw are one uniform histogram. Those who keep are drawn one by
+        one, or together where more of them hold an answer than there are blocks with it.
+        """
+        shape = () if size is None else size if isinstance(size, tuple) else (size,)
+        (a, b), number, with_one = self.design.odds, self.design.blocks.number, self.design.blocks.with_one
+        keep = (a - b) * with_one / self.design.blocks.total(a, b)
+        numbers = checked_people(people, self.k)
+        kept = rng.binomial(numbers, keep, size=(math.prod(shape), self.k))
+        rows = uniform_histograms(numbers.sum() - kept.sum(axis=-1), number, rng)
+        for answer in np.flatnonzero(kept.max(axis=0, initial=0) > with_one):
+            blocks = self.design.block_with(np.full(with_one, answer), np.arange(with_one))
+            rows[:, blocks] += uniform_histograms(kept[:, answer], with_one, rng)
+            kept[:, answer] = 0
+        ends = kept.cumsum()  # of everybody who is left, answer by answer and row by row
+        for start in range(0, int(kept.sum()), PEOPLE_AT_ONCE):
+            who = np.arange(start, min(start + PEOPLE_AT_ONCE, int(ends[-1])))
+            row, answers = np.divmod(ends.searchsorted(who, side="right"), self.k)
+            np.add.at(rows, (row, self.design.block_with(answers, rng.integers(with_one, size=who.size))), 1)
+        return rows.reshape(*shape, number)
+
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of n people who are a sample of a population: in O(V log V), whatever n."""
-        return self.design._support(self.design.simulate_reports(shares, n, rng=rng, size=size))
+        return self.design._support(self.simulate_reports(shares, n, rng=rng, size=size))
 
     def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
         """Draw counts of these very people, so many with each answer; see `simulate_reports_of_people`."""
-        return self.design._support(self.design.simulate_reports_of_people(people, rng=rng, size=size))
+        return self.design._support(self.simulate_reports_of_people(people, rng=rng, size=size))
 
 
 class BlockEstimator(SymmetricEstimator):
@@ -379,7 +375,7 @@ class BlockEstimator(SymmetricEstimator):
 
     law: BlockLaw
 
-    def reach(self) -> int:
+    def largest_support(self) -> int:
         """Return the number of answers in the largest block."""
         return int(self.law.design._sizes.max())
 
@@ -438,8 +434,8 @@ class PrimeFieldDesign(BlockDesign):
     dimension: int
 
     parameters = ("epsilon", "odds", "field", "dimension")
-    needs = "either epsilon or odds (field and dimension may be left out)"
-    least_dimension: ClassVar[int]
+    _needs = "either epsilon or odds (field and dimension may be left out)"
+    _least_dimension: ClassVar[int]
 
     def __init__(
         self,
@@ -456,7 +452,7 @@ class PrimeFieldDesign(BlockDesign):
     def _numbers(cls, k: int, number: NumberReader) -> dict[str, Any]:
         return {
             "field": number("field", 2, LARGEST_FIELD),
-            "dimension": number("dimension", cls.least_dimension, LARGEST_DIMENSION),
+            "dimension": number("dimension", cls._least_dimension, LARGEST_DIMENSION),
         }
 
     def _check(self) -> None:
@@ -495,7 +491,7 @@ class PrimeFieldDesign(BlockDesign):
         a, b = budget.odds_within(k, lambda a, b: a + b)
         refuse_even(a, b)
         if field is not None and dimension is None:
-            dimension = cls.least_dimension
+            dimension = cls._least_dimension
             while cls._counts(field, dimension)[0] < k:
                 dimension += 1
         if field is None or dimension is None:
@@ -516,7 +512,7 @@ class PrimeFieldDesign(BlockDesign):
             enough = cls._smallest_field(k, dimension)
             largest = max(min(4 * a // b + 4, LARGEST_FIELD_SEARCHED), enough) if b else enough
         fields = primes_up_to(largest).astype(np.float64)
-        dimensions = np.full(fields.size, dimension or cls.least_dimension)
+        dimensions = np.full(fields.size, dimension or cls._least_dimension)
         while dimension is None and (short := cls._counts(fields, dimensions)[0] < k).any():
             dimensions += short
         points, number, with_one, with_two = cls._counts(fields, dimensions)
@@ -532,7 +528,7 @@ class PrimeFieldDesign(BlockDesign):
     @classmethod
     def _smallest_field(cls, k: int, dimension: int) -> int:
         """Give a prime that has a point for each answer in this dimension, and is hardly larger than need be."""
-        root = k ** (1 / (dimension + 1 - cls.least_dimension))
+        root = k ** (1 / (dimension + 1 - cls._least_dimension))
         if root > LARGEST_FIELD_SEARCHED:
             raise ValueError(f"dimension must be larger for {k:,} answers, but got {dimension}; leave it out")
         field = next_prime(max(2, int(root)))

@@ -110,7 +110,7 @@ class Channel(Design):
 
     mechanism = "channel"
     field_names = frozenset({"domain", "outputs", "weights"})
-    optional_fields = frozenset({"procedure", "name"})
+    _optional_fields = frozenset({"procedure", "name"})
 
     @cached_property
     def law(self) -> TableLaw:
@@ -194,8 +194,6 @@ class Channel(Design):
             drawn = uniform(truth.size, self.total, random_bytes)
             reports[start : start + REPORTS_AT_ONCE] = _column(truth, drawn, running)
         return reports
-
-    # How shares show
 
     # Algebra
 

@@ -358,7 +358,7 @@ class ClosedList(Symmetric):
     # Facts
 
     @property
-    def support_size(self) -> int | None:
+    def _support_size(self) -> int | None:
         """A report supports any number of answers."""
         return None
 

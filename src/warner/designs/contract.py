@@ -1,12 +1,7 @@
-r"""Design, the contract of all mechanisms: facts that others may ask for. No statistic is computed here.
+"""Design, the contract of all mechanisms: what happens to an answer before it is reported.
 
-A report adds a vector of zeros and ones to a tally: a single 1 for a table of reports (randomized response, a channel),
-several for a report that supports a set of answers. A design tells facts about that vector: how it is drawn, how likely
-it is after each answer, in which count a share shows.
-
-What makes closed forms possible is a `Symmetry`: every answer has a count of its own,
-:math:`c_i \sim \mathrm{Bin}(n, q + (p-q)\theta_i)`, with the same p and q for all. Randomized response has it with sets
-of one member.
+A design draws reports, and is written, read and explained. What counts of its reports show about the true shares is the
+business of its `Law`.
 
 Randomizing devices: what an answer goes through before it is reported, with its privacy, its file and its words.
 
@@ -64,13 +59,13 @@ class Device(ABC):
     ----------
     mechanism : str
         Its name in files and on the command line.
-    field_names, optional_fields : frozenset of str
+    field_names, _optional_fields : frozenset of str
         What its JSON document must hold besides format, version and mechanism, and what it may hold.
     """
 
     mechanism: ClassVar[str]
     field_names: ClassVar[frozenset[str]]
-    optional_fields: ClassVar[frozenset[str]] = frozenset()
+    _optional_fields: ClassVar[frozenset[str]] = frozenset()
 
     # Facts that every mechanism must tell
 
@@ -160,7 +155,7 @@ class Device(ABC):
     @classmethod
     def from_dict(cls, fields: Document) -> Self:
         """Read what `to_dict` gave; anything else is an error that says what is wrong with it."""
-        checked(fields, FORMAT, VERSION, {"mechanism", *cls.field_names}, cls.optional_fields)
+        checked(fields, FORMAT, VERSION, {"mechanism", *cls.field_names}, cls._optional_fields)
         if fields["mechanism"] != cls.mechanism:
             raise ValueError(f"mechanism must be {cls.mechanism!r}, but this design says {fields['mechanism']!r}")
         try:
@@ -239,7 +234,6 @@ class Design(Device):
 
     parameters: ClassVar[tuple[str, ...]] = ()
     ordered: ClassVar[bool] = False  # whether answers are numbers, or in another order that estimates may use
-    name: str = ""  # of a survey design
     repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
     domain: Labels
 

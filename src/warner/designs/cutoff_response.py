@@ -91,7 +91,7 @@ class CutoffResponse(OrderedDesign):
     --------
     >>> CutoffResponse([0, 1, 5, 20], odds=(3, 1))
     <CutoffResponse among 4 answers (0, 1, 5, 20): truth 0.75, epsilon 1.099>
-    >>> CutoffResponse([0, 1, 5, 20], odds=(3, 1)).columns
+    >>> CutoffResponse([0, 1, 5, 20], odds=(3, 1)).law.columns
     ('< 1', '>= 1', '< 5', '>= 5', '< 20', '>= 20')
     """
 
@@ -102,7 +102,7 @@ class CutoffResponse(OrderedDesign):
     mechanism = "cutoff response"
     parameters = ("epsilon", "odds")
     field_names = frozenset({"domain", "odds", "gaps"})
-    certain = "on which side of its cut-off the answer lies"
+    _certain = "on which side of its cut-off the answer lies"
 
     @cached_property
     def law(self) -> CutoffLaw:
@@ -189,8 +189,6 @@ class CutoffResponse(OrderedDesign):
         above = np.arange(self.k)[:, np.newaxis] > np.arange(self.k - 1)
         weights = np.stack([np.where(above, b, a) * gaps, np.where(above, a, b) * gaps], axis=-1)
         return weights.reshape(self.k, -1)
-
-    # How sums of shares show
 
     # Words and files
 

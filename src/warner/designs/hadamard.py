@@ -87,7 +87,7 @@ class HadamardResponse(BlockDesign):
     mechanism = "Hadamard response"
     parameters = ("epsilon", "odds", "bits")
     field_names = frozenset({"domain", "odds", "bits"})
-    needs = "either epsilon or odds (bits may be left out)"
+    _needs = "either epsilon or odds (bits may be left out)"
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class HadamardResponse(BlockDesign):
         return BlockParameters(points, 2 * half, half, half // 2, third)
 
     @property
-    def support_size(self) -> None:
+    def _support_size(self) -> None:
         """Report 0 stands for all answers, the others do not."""
 
     @property

@@ -115,9 +115,9 @@ class AffineHashing(OddsDesign):
 
     mechanism = "local hashing"
     field_names = frozenset({"domain", "odds", "hash", "prime", "values"})
-    fixed_fields: ClassVar = {"hash": "affine"}
-    needs = "either epsilon or odds (values and prime may be left out)"
-    certain = "that every answer with another hash is not the truth"
+    _fixed_fields: ClassVar = {"hash": "affine"}
+    _needs = "either epsilon or odds (values and prime may be left out)"
+    _certain = "that every answer with another hash is not the truth"
 
     @cached_property
     def law(self) -> AffineLaw:
@@ -172,7 +172,7 @@ class AffineHashing(OddsDesign):
         return _symmetry(self.prime, self.values, *self.odds)
 
     @property
-    def support_size(self) -> None:
+    def _support_size(self) -> None:
         """Classes of numbers with the same hash differ in size."""
 
     @property
@@ -251,7 +251,7 @@ class AffineEstimator(SymmetricEstimator):
 
     law: AffineLaw
 
-    def reach(self) -> int:
+    def largest_support(self) -> int:
         """Return the size of the largest class of answers: with alpha = g, it begins with neighbors."""
         return min(self.law.k, -(-self.law.design.prime // self.law.design.values))
 
@@ -334,9 +334,9 @@ class LocalHashing(PrimeFieldDesign):
 
     mechanism = "local hashing"
     field_names = frozenset({"domain", "odds", "hash"})
-    optional_fields = frozenset({"field", "dimension", "prime", "values"})
-    fixed_fields: ClassVar = {"hash": "linear"}
-    least_dimension = 1
+    _optional_fields = frozenset({"field", "dimension", "prime", "values"})
+    _fixed_fields: ClassVar = {"hash": "linear"}
+    _least_dimension = 1
 
     @cached_property
     def law(self) -> HashLaw:
@@ -461,7 +461,7 @@ class LocalHashing(PrimeFieldDesign):
         kind = fields["hash"]
         if not isinstance(kind, str) or kind not in needed:
             raise ValueError('this design is damaged: hash must be "linear" or "affine"')
-        given = fields.keys() & cls.optional_fields
+        given = fields.keys() & cls._optional_fields
         if given != needed[kind]:
             raise ValueError(
                 f'this design is damaged: with hash "{kind}" it must have {" and ".join(sorted(needed[kind]))}, but '
@@ -477,7 +477,7 @@ class LocalHashing(PrimeFieldDesign):
         size = self.k / self.field
         return (
             f"one of {self.blocks.with_one:,} hash functions and one of its {self.field:,} values, and so for the set "
-            f"of the {'' if self.support_size else 'about '}{size:,.4g} answers with that hash"
+            f"of the {'' if self._support_size else 'about '}{size:,.4g} answers with that hash"
         )
 
 

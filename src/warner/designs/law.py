@@ -1,9 +1,12 @@
-"""Laws: the distribution of counts of reports, given the shares of the answers.
+r"""Laws: the distribution of counts of reports, given the shares of the answers.
 
 A report adds a vector of zeros and ones to a tally: a single 1 for a table of reports (randomized response, a channel),
 several for a report that supports a set of answers. A law is the distribution of that vector given the answer:
 likelihood, sampling model of the shares, bounds. Estimators and intervals ask the law of a design, and never what kind
 of design it is. No statistic is computed here.
+
+Closed forms need a `Symmetry`: each answer has one count, :math:`c_i \sim \mathrm{Bin}(n, q + (p-q)\theta_i)`, with
+the same p and q for all answers. Randomized response has it with sets of one answer.
 """
 
 from __future__ import annotations
@@ -263,7 +266,7 @@ class LinearEstimator:
         """Return the most that one share moves if all reports are exchanged."""
         return float(np.ptp(self.weights(), axis=0).max())
 
-    def reach(self) -> int:
+    def largest_support(self) -> int:
         """Return the largest number of answers that one report supports, whose shares it moves at once."""
         return int(self.law.k if self.law.support_size is None else self.law.support_size)
 

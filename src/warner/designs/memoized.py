@@ -115,7 +115,6 @@ class Memoized(Design):
     # Of one report, the chain of both rounds tells everything.
     domain = of_one_round("domain")
     law = of_one_round("law")
-    name = of_one_round("name")
     ordered = of_one_round("ordered")
     ratio = of_one_round("ratio")
     report_form = of_one_round("report_form")

@@ -101,7 +101,7 @@ class Product(Design):
     <Product of 2 questions (cheated, copied): 4 joint answers, epsilon 2.198>
     >>> both.domain
     ('yes & yes', 'yes & no', 'no & yes', 'no & no')
-    >>> both.likelihood().forward(np.array([1.0, 0, 0, 0]))
+    >>> both.law.likelihood().forward(np.array([1.0, 0, 0, 0]))
     array([0.5625, 0.1875, 0.1875, 0.0625])
     """
 
@@ -161,8 +161,6 @@ class Product(Design):
     def k(self) -> int:
         return math.prod(self.sizes)
 
-    # Probabilities
-
     @cached_property
     def ratio(self) -> tuple[int, int]:
         """The products of the two whole numbers of each question."""
@@ -200,16 +198,14 @@ class Product(Design):
         """
         return np.asarray(np.ravel_multi_index(tuple(reports), self.widths))
 
-    # How shares show
-
     # Algebra, words and files
 
     def as_channel(self) -> Channel:
         """Write the joint table out, in whole numbers."""
         if self.k * len(self.law.columns) > JOINT_TABLE_CELLS:
             raise ValueError(
-                f"a table of {self.k:,} joint answers and {len(self.law.columns):,} joint reports would fill the memory; "
-                "ask for fewer questions at a time"
+                f"a table of {self.k:,} joint answers and {len(self.law.columns):,} joint reports would fill the "
+                "memory; ask for fewer questions at a time"
             )
         parts = [design.as_channel() for design in self.designs]
         total = math.prod(part.total for part in parts)

@@ -99,7 +99,7 @@ class ProjectiveGeometry(PrimeFieldDesign):
 
     mechanism = "projective geometry response"
     field_names = frozenset({"domain", "odds", "field", "dimension"})
-    least_dimension = 2
+    _least_dimension = 2
 
     @classmethod
     def _counts(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:
@@ -186,5 +186,5 @@ class ProjectiveGeometry(PrimeFieldDesign):
 
     def _stands_for(self) -> str:
         line = "hyperplane" if self.dimension > 3 else "line" if self.dimension == 3 else "point"
-        members = "" if self.support_size is None else f" of {counted(self.support_size, 'answer', 'answers')}"
+        members = "" if self._support_size is None else f" of {counted(self._support_size, 'answer', 'answers')}"
         return f"a set{members}, a {line} of a finite geometry whose points are the answers"

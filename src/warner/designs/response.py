@@ -101,7 +101,7 @@ class RandomizedResponse(OddsDesign):
     mechanism = "randomized response"
     parameters = ("epsilon", "truth", "redraw", "odds")
     field_names = frozenset({"domain", "odds"})
-    each_other = "each lie"
+    _each_other = "each lie"
 
     @cached_property
     def law(self) -> ResponseLaw:

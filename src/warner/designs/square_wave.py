@@ -121,8 +121,8 @@ class SquareWave(OrderedDesign):
     mechanism = "square wave"
     parameters = ("epsilon", "odds", "width", "quantity")
     field_names = frozenset({"domain", "odds", "width"})
-    needs = "either epsilon or odds (and takes width or quantity)"
-    certain = "that every answer further away is not the truth"
+    _needs = "either epsilon or odds (and takes width or quantity)"
+    _certain = "that every answer further away is not the truth"
 
     @cached_property
     def law(self) -> SquareWaveLaw:
@@ -204,8 +204,6 @@ class SquareWave(OrderedDesign):
         (a, b), w = self.odds, self.width
         apart = np.arange(len(self.law.columns)) - np.arange(self.k)[:, np.newaxis]
         return np.where((apart >= 0) & (apart <= 2 * w), a, b).astype(np.int64)
-
-    # How sums of shares show
 
     # Words
 

@@ -90,7 +90,7 @@ class SubsetSelection(OddsDesign, PackedSupport):
     mechanism = "subset selection"
     parameters = ("epsilon", "odds", "size")
     field_names = frozenset({"domain", "odds", "size"})
-    certain = "that every answer outside the set is not the truth"
+    _certain = "that every answer outside the set is not the truth"
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class SubsetSelection(OddsDesign, PackedSupport):
         return self._of(domain=self.domain, odds=odds, size=size)
 
     @property
-    def support_size(self) -> int:
+    def _support_size(self) -> int:
         """Each report supports `size` answers."""
         return self.size
 

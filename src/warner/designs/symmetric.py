@@ -74,7 +74,7 @@ class Symmetric(Design):
         """The probabilities that a report supports the true answer, and another one."""
 
     @property
-    def support_size(self) -> int | None:
+    def _support_size(self) -> int | None:
         """Number of answers that a report supports; None if it varies."""
         return 1
 
@@ -112,7 +112,7 @@ class SymmetricLaw(Law):
     @property
     def support_size(self) -> int | None:
         """Number of answers that a report supports; None if it varies."""
-        return self.design.support_size
+        return self.design._support_size
 
     def probabilities(self, shares: Array) -> Array:
         """Give q + (p - q) share for each answer."""
@@ -121,7 +121,7 @@ class SymmetricLaw(Law):
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
-        """Count how often each answer was supported, and the reports; see `Design.counted`."""
+        """Count how often each answer was supported, and the reports; see `Law.count`."""
         if self.exclusive:  # then a report is the answer that it supports
             return super().count(reports, amounts, group=group, groups=groups)
         kind = np.int64 if amounts is None else amounts.dtype
@@ -176,7 +176,8 @@ class SymmetricLaw(Law):
             )
         if reports is None:
             raise ValueError(
-                f"a {self.design.mechanism} counts support, of which the likelihood is not known; give the reports themselves"
+                f"a {self.design.mechanism} counts support, of which the likelihood is not known; give the reports "
+                "themselves"
             )
         a, b = (float(part) / max(self.design.odds) for part in self.design.odds)
         support = self.design.supports(reports)
@@ -391,16 +392,16 @@ class FromOdds(Design):
     domain: Labels
     odds: tuple[int, int]
 
-    needs: ClassVar[str] = "either epsilon or odds"
-    fixed_fields: ClassVar[Mapping[str, str]] = {}  # what the file of every such design says
-    certain: ClassVar[str] = "that every answer outside its set is not the truth"  # what a report tells if b is 0
+    _needs: ClassVar[str] = "either epsilon or odds"
+    _fixed_fields: ClassVar[Mapping[str, str]] = {}  # what the file of every such design says
+    _certain: ClassVar[str] = "that every answer outside its set is not the truth"  # what a report tells if b is 0
 
     def __init__(
         self, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None, **numbers: Any
     ) -> None:
         if (epsilon is None) == (odds is None):
             got = "none of them" if epsilon is None else "both"
-            raise TypeError(f"a {self.mechanism} needs {self.needs}, but got {got}")
+            raise TypeError(f"a {self.mechanism} needs {self._needs}, but got {got}")
 
         def given(name: str, low: int, high: int, highest: str = "") -> int | None:
             value = numbers[name]
@@ -467,13 +468,13 @@ class FromOdds(Design):
         return {
             "domain": labels_to_json(self.domain),
             "odds": [str(part) for part in self.odds],
-            **self.fixed_fields,
+            **self._fixed_fields,
             **self._numbers(self.k, lambda name, *_: getattr(self, name)),
         }
 
     @classmethod
     def from_fields(cls, fields: Document) -> Self:
-        for name, value in cls.fixed_fields.items():
+        for name, value in cls._fixed_fields.items():
             if fields[name] != value:
                 raise ValueError(f'this design is damaged: {name} must be "{value}"')
         labels = canonical(labels_from_json("domain", fields["domain"]))
@@ -489,13 +490,13 @@ class FromOdds(Design):
         )
 
     def _reveals(self) -> str:
-        return revealed(self) if self.odds[1] else f"What a report reveals: {self.certain} (epsilon inf)."
+        return revealed(self) if self.odds[1] else f"What a report reveals: {self._certain} (epsilon inf)."
 
 
 class OddsDesign(FromOdds, Symmetric):
     """A design made from odds whose reports support sets of answers."""
 
-    each_other: ClassVar[str] = "each other"  # what an answer that is not held is called in the summary
+    _each_other: ClassVar[str] = "each other"  # what an answer that is not held is called in the summary
 
     @abstractmethod
     def _opening(self) -> str:
@@ -504,7 +505,7 @@ class OddsDesign(FromOdds, Symmetric):
     def summary(self) -> str:
         return (
             f"{self._opening()} {self.k} answers ({first_and_last(self.domain)}): truth {self.p:.4g}, "
-            f"{self.each_other} {self.q:.4g}, epsilon {self.shown_epsilon()}"
+            f"{self._each_other} {self.q:.4g}, epsilon {self.shown_epsilon()}"
         )
 
 

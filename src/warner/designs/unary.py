@@ -108,7 +108,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     mechanism = "unary encoding"
     parameters = ("epsilon", "odds", "kind", "p", "q")
     field_names = frozenset({"domain", "one", "zero"})
-    certain = "that no answer whose bit is 0 is the truth"
+    _certain = "that no answer whose bit is 0 is the truth"
 
     @cached_property
     def law(self) -> UnaryLaw:
@@ -198,7 +198,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
         return Symmetry(p, q, both=p * q, neither=q * q)
 
     @property
-    def support_size(self) -> None:
+    def _support_size(self) -> None:
         """Each report supports as many answers as it has bits that are 1, which varies."""
 
     def types_of(self, reports: Counts) -> Integers:

@@ -235,7 +235,7 @@ class Blocks:
 
     >>> from warner import RandomizedResponse
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
-    >>> Blocks([(survey.likelihood(), np.array([40, 60]))]).at(np.array([0.5, 0.5])).growth.round(12)
+    >>> Blocks([(survey.law.likelihood(), np.array([40, 60]))]).at(np.array([0.5, 0.5])).growth.round(12)
     array([0.9, 1.1])
     """
 
@@ -283,7 +283,7 @@ def projected_gradients(likelihood: LikelihoodOfShares, start: Array, *, gap: fl
     --------
     >>> from warner import RandomizedResponse
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
-    >>> fit = projected_gradients(Blocks([(survey.likelihood(), np.array([40, 60]))]), np.array([0.5, 0.5]))
+    >>> fit = projected_gradients(Blocks([(survey.law.likelihood(), np.array([40, 60]))]), np.array([0.5, 0.5]))
     >>> fit.shares.round(6), fit.steps <= 5
     (array([0.3, 0.7]), True)
     """

@@ -102,7 +102,7 @@ def smooth(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> 
 
     >>> from warner import SquareWave
     >>> survey = SquareWave(10, odds=(3, 1), width=2)
-    >>> expected = 10_000 * survey.likelihood().forward(np.full(10, 0.1))
+    >>> expected = 10_000 * survey.law.likelihood().forward(np.full(10, 0.1))
     >>> smooth(expected.round(), survey).round(3)
     array([0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
     """

@@ -124,7 +124,7 @@ def _of_method(tally: Collected, method: str) -> tuple[int, str]:
 def _at_once(tally: Collected) -> str:
     """Say how many answers one fake report can move at once, where that is more than one."""
     designs = [part.design for part in tally.parts if full_symmetry(part.design.law) is not None]
-    most = max((design.law.linear.reach() for design in designs), default=1)
+    most = max((design.law.linear.largest_support() for design in designs), default=1)
     if most == 1:
         return ""
     exactly = all(design.law.support_size == most for design in designs)

@@ -75,14 +75,13 @@ def _usual(plan: Plan) -> Iterator[str]:
 
 
 def design_sentence(design: Design) -> str:
-    """Say which design a plan is for."""
+    """Sentence that names the design of a plan."""
     happens = ""
     if (symmetry := full_symmetry(design.law)) is not None:
         truth = "the truth is reported" if design.law.exclusive else "a report names the true answer"
         happens = f"; {truth} with probability {float(symmetry.p):.4g}, each other answer with {symmetry.base:.4g}"
-    return (
-        f"Design: {design.name or design.mechanism}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
-    )
+    name = getattr(design, "name", "") or design.mechanism  # a survey design has a name
+    return f"Design: {name}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
 
 
 def _interval(plan: Plan) -> str:

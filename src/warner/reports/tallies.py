@@ -97,7 +97,7 @@ class Tally:
         Number of reports, or the sum of their weights. It is the sum of the counts, and need not be given, where each
         report is counted once.
     histogram : ndarray of shape (types,), or (groups, types), or None
-        Number of reports of each type (``design.types``), where a design has types: of each value of a report
+        Number of reports of each type (``design.law.types``), where a design has types: of each value of a report
         that is a whole number, or of each size of a set. Counts and n need not be given where they follow from it.
     missing, unknown : int, or ndarray of shape (groups,)
         Number of rows left out because the value was missing, or was not in the domain.
