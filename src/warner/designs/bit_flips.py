@@ -63,7 +63,7 @@ from warner.designs.facts import (
     summed,
 )
 from warner.designs.labels import first_and_last
-from warner.designs.law import Law, LinearEstimator
+from warner.designs.law import Law, LinearEstimator, kept
 from warner.designs.report_forms import AskedBitForm
 from warner.designs.symmetric import Budget, FromOdds, NumberReader
 
@@ -126,7 +126,7 @@ class BitFlips(FromOdds):
     parameters = ("epsilon", "odds", "size")
     field_names = frozenset({"domain", "odds", "size"})
 
-    @cached_property
+    @property
     def law(self) -> BitFlipsLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return BitFlipsLaw(self)
@@ -290,7 +290,7 @@ class BitFlipsLaw(Law):
         """Each report is counted for each answer that it asks about: as a one or as a zero."""
         return self.design.size
 
-    @cached_property
+    @kept
     def columns(self) -> tuple[str, ...]:
         """Bits that are 1 for each answer, then those that are 0."""
         return tuple(f"{answer}: {bit}" for bit in (1, 0) for answer in self.design.domain)
@@ -307,7 +307,7 @@ class BitFlipsLaw(Law):
         least, most = ((low, 1 - high) for low, high in ((q, p), (p, q)))
         return ProbabilityBounds(*(np.repeat([float(asked * part) for part in side], self.k) for side in (least, most)))
 
-    @cached_property
+    @property
     def linear(self) -> BitEstimator:
         """Unbiased linear estimator of the shares."""
         return BitEstimator(self)

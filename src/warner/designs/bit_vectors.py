@@ -10,7 +10,6 @@ bits only) support no set, and implement `Design` directly; sums of their bits (
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 class PackedSupport(Symmetric):
     """A design whose reports are rows of packed bits, one for each answer."""
 
-    @cached_property
+    @property
     def law(self) -> PackedLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return PackedLaw(self)

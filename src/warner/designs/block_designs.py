@@ -118,7 +118,7 @@ class BlockParameters(NamedTuple):
 class BlockDesign(OddsDesign):
     """A design whose reports are the whole numbers from 0 on, each of which stands for a block of points."""
 
-    @cached_property
+    @property
     def law(self) -> BlockLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return BlockLaw(self)
@@ -230,7 +230,7 @@ class BlockLaw(SymmetricLaw):
 
     design: BlockDesign
 
-    @cached_property
+    @property
     def linear(self) -> BlockEstimator:
         """Unbiased linear estimator of the shares."""
         return BlockEstimator(self)

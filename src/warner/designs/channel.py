@@ -36,7 +36,7 @@ from warner.designs.facts import (
     memberships,
 )
 from warner.designs.labels import LABELS_LISTED, canonical, first_and_last, labels_from_json, labels_to_json, listed
-from warner.designs.law import INVERSE_TOLERANCE, Law
+from warner.designs.law import INVERSE_TOLERANCE, Law, kept
 from warner.designs.matrices import whole_rows
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Channel(Design):
     field_names = frozenset({"domain", "outputs", "weights"})
     _optional_fields = frozenset({"procedure", "name"})
 
-    @cached_property
+    @property
     def law(self) -> TableLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return TableLaw(self)
@@ -419,7 +419,7 @@ class TableLaw(Law):
         wanted = memberships(sets, self.k).T
         return np.asarray(np.abs(self._matrix @ weights - wanted).max(axis=0) <= INVERSE_TOLERANCE)
 
-    @cached_property
+    @kept
     def _of_answers(self) -> list[BinomialReports | None]:
         """For each answer the reports whose number is binomial in its share; all at once what `_binomial` does."""
         weights, k = self.design.weights, self.k

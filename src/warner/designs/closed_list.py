@@ -51,7 +51,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -315,7 +314,7 @@ class ClosedList(Symmetric):
     mechanism = "closed list"
     field_names = frozenset({"domain", "source", "other"})
 
-    @cached_property
+    @property
     def law(self) -> ClosedListLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return ClosedListLaw(self)

@@ -42,6 +42,7 @@ from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.exact import is_decimal, odds_as_given, odds_from_json
 from warner.designs.facts import NOBODY, BinomialReports, ChannelOperator, ProbabilityBounds
 from warner.designs.labels import canonical, first_and_last, labels_from_json
+from warner.designs.law import kept
 from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, is_numeric, numbers_of
 from warner.words import counted, enumerated
 
@@ -104,7 +105,7 @@ class CutoffResponse(OrderedDesign):
     field_names = frozenset({"domain", "odds", "gaps"})
     _certain = "on which side of its cut-off the answer lies"
 
-    @cached_property
+    @property
     def law(self) -> CutoffLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return CutoffLaw(self)
@@ -267,7 +268,7 @@ class CutoffLaw(ScoreLaw):
 
     design: CutoffResponse
 
-    @cached_property
+    @kept
     def columns(self) -> tuple[str, ...]:
         """The reports, a no and a yes for each cut-off: ``< 5`` and ``>= 5``."""
         return tuple(f"{sign} {label}" for label in self.design.domain[1:] for sign in ("<", ">="))

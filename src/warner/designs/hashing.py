@@ -119,7 +119,7 @@ class AffineHashing(OddsDesign):
     _needs = "either epsilon or odds (values and prime may be left out)"
     _certain = "that every answer with another hash is not the truth"
 
-    @cached_property
+    @property
     def law(self) -> AffineLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return AffineLaw(self)
@@ -240,7 +240,7 @@ class AffineLaw(SymmetricLaw):
 
     design: AffineHashing
 
-    @cached_property
+    @property
     def linear(self) -> AffineEstimator:
         """Unbiased linear estimator of the shares."""
         return AffineEstimator(self)
@@ -338,7 +338,7 @@ class LocalHashing(PrimeFieldDesign):
     _fixed_fields: ClassVar = {"hash": "linear"}
     _least_dimension = 1
 
-    @cached_property
+    @property
     def law(self) -> HashLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return HashLaw(self)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import reprlib
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -33,6 +32,9 @@ from warner.designs.facts import (
 from warner.designs.matrices import inverse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from functools import cached_property
+
     from numpy.typing import ArrayLike
 
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
@@ -45,8 +47,28 @@ SUM_TOLERANCE = 1e-6  # of shares, which may be single-precision numbers
 PEOPLE_AT_ONCE = 2**16  # people drawn at a time in a simulation
 
 
+if TYPE_CHECKING:
+    kept = cached_property
+else:
+
+    def kept(compute: Callable[[Any], Any]) -> property:
+        """Property of a law that is computed once for its design, which keeps the value."""
+        name = f"law.{compute.__qualname__}"
+
+        def value(law: Any) -> Any:
+            values = vars(law if law.design is None else law.design)
+            if name not in values:
+                values[name] = compute(law)
+            return values[name]
+
+        return property(value, doc=compute.__doc__)
+
+
 class Law(ABC):
     """Distribution of counts of reports, given the shares of the answers.
+
+    A law is a view of its design, made anew whenever it is asked for. What is computed once is kept by the design
+    (`kept`), so that the two do not refer to each other, and large tables are freed with the design.
 
     Attributes
     ----------
@@ -118,7 +140,7 @@ class Law(ABC):
         """Which numbers of a tally the likelihood follows from; None if only from the reports themselves."""
         return "counts" if self.exclusive else None
 
-    @cached_property
+    @property
     def linear(self) -> LinearEstimator:
         """Unbiased linear estimator of the shares."""
         return LinearEstimator(self)
@@ -196,7 +218,7 @@ class Law(ABC):
                 rows[place] += self.count(self.design.draw(ends.searchsorted(who, side="right"), rng.bytes)).counts
         return rows.reshape(*shape, len(self.columns))
 
-    @cached_property
+    @kept
     def _matrix(self) -> Array:
         matrix = self.likelihood().matrix
         if matrix is None:
@@ -204,6 +226,17 @@ class Law(ABC):
         table = matrix()
         table.flags.writeable = False
         return table
+
+    @kept
+    def _inverse(self) -> Array:
+        weights = inverse(self._matrix)
+        weights.flags.writeable = False
+        return weights
+
+    @kept
+    def _identifiable(self) -> Mask:
+        undone = self._matrix @ self._inverse
+        return np.asarray(np.abs(undone - np.eye(self.k)).max(axis=0) <= INVERSE_TOLERANCE)
 
 
 class OperatorLaw(Law):
@@ -252,7 +285,8 @@ class LinearEstimator:
 
         Where answers are not distinguishable, their shares are the nearest that observed shares can lead to.
         """
-        return self._weights
+        weights: Array = self.law._inverse
+        return weights
 
     def apply(self, observed: Array) -> Array:
         """Return unbiased shares from observed shares of the columns, of shape (..., columns)."""
@@ -260,7 +294,8 @@ class LinearEstimator:
 
     def identifiable(self) -> Mask:
         """Return True for each answer whose share is identified."""
-        return self._identifiable
+        identifiable: Mask = self.law._identifiable
+        return identifiable
 
     def influence(self) -> float:
         """Return the most that one share moves if all reports are exchanged."""
@@ -280,17 +315,6 @@ class LinearEstimator:
         n = np.full((law.k, 1), boundless)
         readout = law.readout(boundless * probabilities, n, LinearCombination(memberships[np.newaxis]))
         return np.asarray(boundless * readout.squared_errors()[:, 0] + memberships**2)
-
-    @cached_property
-    def _weights(self) -> Array:
-        weights = inverse(self.law._matrix)
-        weights.flags.writeable = False
-        return weights
-
-    @cached_property
-    def _identifiable(self) -> Mask:
-        undone = self.law._matrix @ self._weights
-        return np.asarray(np.abs(undone - np.eye(self.law.k)).max(axis=0) <= INVERSE_TOLERANCE)
 
 
 def checked_shares(shares: ArrayLike, k: int, *, name: str = "shares", complete: bool = True) -> Array:

@@ -26,7 +26,6 @@ import re
 from abc import abstractmethod
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -37,7 +36,7 @@ from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import exact
 from warner.designs.facts import NOBODY, CumulativeSets, LinearCombination, Nested, SamplingModel, memberships
 from warner.designs.labels import canonical, grid_to_json, is_missing, step_of
-from warner.designs.law import Law, LinearEstimator
+from warner.designs.law import Law, LinearEstimator, kept
 from warner.designs.symmetric import FromOdds, refuse_odds
 from warner.searching import first_true
 
@@ -384,7 +383,7 @@ class ScoreLaw(Law):
             total += rng.multinomial(people[answer], row / row.sum(), size=size)
         return total
 
-    @cached_property
+    @property
     def linear(self) -> ScoreEstimator:
         """Unbiased linear estimator of the shares."""
         return ScoreEstimator(self)
@@ -506,6 +505,12 @@ class ScoreLaw(Law):
             return found
         return self._binomial_among_some(membership)
 
+    @kept
+    def _inverse(self) -> Array:
+        weights = self._scores(np.eye(self.k)).T
+        weights.flags.writeable = False
+        return weights
+
 
 class ScoreEstimator(LinearEstimator):
     """Unbiased shares as means of scores, which sums of step scores have in O(K)."""
@@ -538,12 +543,6 @@ class ScoreEstimator(LinearEstimator):
             return np.asarray(self.law.likelihood().adjoint(np.square(scores)))
         counted = binomial.base + binomial.gain * memberships
         return np.asarray(counted * (1 - counted) / binomial.gain**2 + memberships**2)
-
-    @cached_property
-    def _weights(self) -> Array:
-        weights = self.law._scores(np.eye(self.law.k)).T
-        weights.flags.writeable = False
-        return weights
 
 
 def _squares_held(mean_square: Array, mean: Array, least: Array | float, most: Array | float) -> Array:

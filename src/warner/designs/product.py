@@ -36,7 +36,7 @@ from warner.designs.contract import LARGEST_CHANNEL, Design, listed_design, reve
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import ChannelOperator, ProbabilityBounds, SamplingModel, memberships, nearer_ends
 from warner.designs.labels import LABELS_LISTED, canonical, listed
-from warner.designs.law import INVERSE_TOLERANCE, Law, LinearEstimator
+from warner.designs.law import INVERSE_TOLERANCE, Law, LinearEstimator, kept
 from warner.designs.report_forms import LabelForm
 from warner.words import enumerated, percent, quoted
 
@@ -111,7 +111,7 @@ class Product(Design):
     mechanism = "product"
     field_names = frozenset({"questions", "designs"})
 
-    @cached_property
+    @property
     def law(self) -> ProductLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return ProductLaw(self)
@@ -309,23 +309,23 @@ class ProductLaw(Law):
 
     design: Product
 
-    @cached_property
+    @kept
     def columns(self) -> Labels:
         """The joint reports."""
         return _joint([design.law.columns for design in self.design.designs], "reports")
 
-    @cached_property
+    @kept
     def _merged(self) -> tuple[Array, ...]:
         return merged(self.design.tables)
 
-    @cached_property
+    @kept
     def _ranges(self) -> tuple[Array, Array, Array]:
         """Least, most and average of each column of the joint table: products of those of the questions."""
         facts = (np.min, np.max, np.mean)
         least, most, average = (kronecker([fact(table, axis=0) for table in self.design.tables]) for fact in facts)
         return least, most, average
 
-    @cached_property
+    @kept
     def _inverses(self) -> tuple[Array, ...]:
         return merged([design.law.linear.weights() for design in self.design.designs])
 
@@ -356,7 +356,7 @@ class ProductLaw(Law):
         least, most, _ = self._ranges
         return ProbabilityBounds(least, most)
 
-    @cached_property
+    @property
     def linear(self) -> ProductEstimator:
         """Unbiased linear estimator of the joint shares."""
         return ProductEstimator(self)

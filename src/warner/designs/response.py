@@ -103,7 +103,7 @@ class RandomizedResponse(OddsDesign):
     field_names = frozenset({"domain", "odds"})
     _each_other = "each lie"
 
-    @cached_property
+    @property
     def law(self) -> ResponseLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return ResponseLaw(self)

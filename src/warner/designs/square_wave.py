@@ -51,7 +51,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -60,6 +59,7 @@ from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.exact import epsilon_asked, log_ratio
 from warner.designs.facts import BinomialReports, ChannelOperator, ProbabilityBounds
 from warner.designs.labels import canonical, first_and_last
+from warner.designs.law import kept
 from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, continued
 from warner.designs.symmetric import Budget, NumberReader, refuse_even
 
@@ -124,7 +124,7 @@ class SquareWave(OrderedDesign):
     _needs = "either epsilon or odds (and takes width or quantity)"
     _certain = "that every answer further away is not the truth"
 
-    @cached_property
+    @property
     def law(self) -> SquareWaveLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return SquareWaveLaw(self)
@@ -241,7 +241,7 @@ class SquareWaveLaw(ScoreLaw):
 
     design: SquareWave
 
-    @cached_property
+    @kept
     def columns(self) -> Labels:
         """The reports: the grid and `width` steps beyond either end; places where answers are no grid of integers."""
         return canonical(continued(self.design.domain, self.design.width), "reports")
@@ -346,7 +346,7 @@ class SquareWaveLaw(ScoreLaw):
         table.reshape(len(rows), -1)[:, : rows.shape[1]] = rows
         return table
 
-    @cached_property
+    @kept
     def _expected(self) -> Array:
         """How likely a report is at most t, for each t, if it is of its class and all answers are equally common."""
         (a, b), w, columns = self.design.odds, self.design.width, len(self.columns)

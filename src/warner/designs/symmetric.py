@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -63,7 +63,7 @@ class Symmetric(Design):
 
     odds: tuple[int, int]
 
-    @cached_property
+    @property
     def law(self) -> SymmetricLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return SymmetricLaw(self)
@@ -148,7 +148,7 @@ class SymmetricLaw(Law):
         reported = self.design.q + self.symmetry.gain * shares
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
-    @cached_property
+    @property
     def linear(self) -> SymmetricEstimator:
         """Unbiased linear estimator of the shares."""
         return SymmetricEstimator(self)

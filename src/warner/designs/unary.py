@@ -110,7 +110,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     field_names = frozenset({"domain", "one", "zero"})
     _certain = "that no answer whose bit is 0 is the truth"
 
-    @cached_property
+    @property
     def law(self) -> UnaryLaw:
         """Distribution of counts of reports, given the shares of the answers."""
         return UnaryLaw(self)
