@@ -288,14 +288,14 @@ def test_all_say_the_same_if_they_have_very_many_reports(name: str) -> None:
     rows = []
     for design in designs:
         law = (
-            design.likelihood().forward(np.eye(4))
+            design.law.likelihood().forward(np.eye(4))
             if full_symmetry(design.law) is None
             else design.q + design.symmetry.gain * np.eye(4)
         )
         rows.append(np.rint(n * np.array(TRUTHS[0]) @ law).astype(np.int64))
-    sizes = [n if design.exclusive else int(row.sum()) // 2 for design, row in zip(designs, rows, strict=True)]
+    sizes = [n if design.law.exclusive else int(row.sum()) // 2 for design, row in zip(designs, rows, strict=True)]
     for row, design, size in zip(rows, designs, sizes, strict=True):  # counts must sum to what they are counted for
-        row[0] += (size if design.exclusive else 2 * size) - row.sum()
+        row[0] += (size if design.law.exclusive else 2 * size) - row.sum()
     pooled = [name for name, method in METHODS.items() if method.takes_pools]
     for method in pooled if PAIRS not in designs else ("inv", "inv_p", "inv_n"):
         found = estimate(tallied(designs, rows, sizes), method=method)

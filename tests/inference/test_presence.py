@@ -52,7 +52,7 @@ def design_of(case: dict[str, Any]) -> RandomizedResponse:
 def absent(counts: Any, n: float, design: Any) -> Any:
     """Return the p-values of "nobody holds it"."""
     rows = np.atleast_2d(counts)
-    return absence_p_values(design.readout(rows, np.full((len(rows), 1), n))).reshape(np.shape(counts))
+    return absence_p_values(design.law.readout(rows, np.full((len(rows), 1), n))).reshape(np.shape(counts))
 
 
 def some_surveys(design: Any, truth: Any, n: int, times: int, seed: int = 3) -> Tally:
@@ -144,7 +144,7 @@ def evidence(*given: Any) -> list[Any]:
 
 def found_with(design: Any, n: int, share: float, place: int, alpha: float) -> float:
     """Enumerate: the probability that an answer with this share is found, if all others hold the one other answer."""
-    histograms = np.array([c for c in itertools.product(range(n + 1), repeat=len(design.columns)) if sum(c) == n])
+    histograms = np.array([c for c in itertools.product(range(n + 1), repeat=len(design.law.columns)) if sum(c) == n])
     tally = grouped(design, histograms)
     truth = np.full(2, 1 - share)
     truth[place] = share

@@ -166,12 +166,12 @@ def test_a_realised_interval_of_a_set_holds_a_possible_share(epsilon: float) -> 
 @pytest.mark.parametrize("design", [RandomizedResponse(list("abcd"), epsilon=9), LocalHashing(list("abcd"), epsilon=9)])
 def test_a_realised_comparison_agrees_with_the_realised_shares(design: Any) -> None:
     people = np.repeat(np.arange(4), [60, 30, 9, 1])
-    if design.exclusive:
+    if design.law.exclusive:
         tally = Tally(design, np.bincount(people))
     else:
         table = design.as_channel().channel()
         histogram = np.bincount(table.argmax(axis=1)[people], minlength=table.shape[1])  # as if nobody were unlucky
-        tally = Tally(design, design.types.support(histogram), n=100, histogram=histogram)
+        tally = Tally(design, design.law.types.support(histogram), n=100, histogram=histogram)
     found = estimate(tally).compare("a", "b", target="realised")
     # One lie more or less at the most; the population's interval would be +7 to +51 points.
     assert 0.29 - 1e-9 <= found.low <= 0.3 + 1e-9 <= found.high + 2e-9 <= 0.31 + 1e-8

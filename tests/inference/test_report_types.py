@@ -110,17 +110,19 @@ def test_impossible_sums_and_numbers() -> None:
 )
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_reports_that_fit_fail_as_rarely_as_the_level_says(design: Any, share: float) -> None:
-    n, kinds = 12, len(design.types)
+    n, kinds = 12, len(design.law.types)
     assert kinds == 3
     shares = np.array([share, 1 - share])
-    law = np.array(design.types.bounds().most)
-    if design.sufficient == "histogram":
-        law = shares @ np.array([design.likelihood().forward(vertex) for vertex in np.eye(2)])
+    law = np.array(design.law.types.bounds().most)
+    if design.law.sufficient == "histogram":
+        law = shares @ np.array([design.law.likelihood().forward(vertex) for vertex in np.eye(2)])
     found, chances = [], []
     for histogram in histograms(n, kinds):
         chances.append(factorial(n) / prod(map(factorial, histogram)) * prod(law**histogram))
         total = histogram[1] + 2 * histogram[2]
-        counts = [total // 2, total - total // 2] if design.sufficient is None else None  # which has tests of its own
+        counts = (
+            [total // 2, total - total // 2] if design.law.sufficient is None else None
+        )  # which has tests of its own
         tests = check(Tally(design, counts, histogram=histogram, n=n), simulations=1).tests
         found.append(next(float(test.p_value[0]) for test in tests if test.name == "kinds of reports"))
     law_of_p, p = np.array(chances), np.array(found)
