@@ -358,7 +358,7 @@ def test_weights_of_few_people_leave_no_zeros_where_all_bits_are_ones() -> None:
 
 
 def test_columns_name_ones_and_zeros() -> None:
-    assert BitFlips(["a", "b"], odds=(3, 1), size=1).columns == ("a: 1", "b: 1", "a: 0", "b: 0")
+    assert BitFlips(["a", "b"], odds=(3, 1), size=1).law.columns == ("a: 1", "b: 1", "a: 0", "b: 0")
 
 
 @pytest.mark.parametrize(("k", "size"), [(4, 2), (5, 3), (6, 2)])
@@ -371,6 +371,6 @@ def test_scores_of_sets_lie_within_their_bounds_and_reach_them(k: int, size: int
     ]
     design = BitFlips(k, odds=(3, 1), size=size)
     for members in range(2, k - 1):
-        readout = design.readout(np.array(reports), np.ones((len(reports), 1)), [list(range(members))])
+        readout = design.law.readout(np.array(reports), np.ones((len(reports), 1)), [list(range(members))])
         assert readout.scores is not None
         assert_allclose([readout.share().min(), readout.share().max()], np.ravel(readout.scores))

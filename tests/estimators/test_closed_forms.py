@@ -151,13 +151,13 @@ def test_a_share_too_small_for_the_arithmetic_of_a_batch_is_still_not_zero() -> 
 
 def test_batches_of_few_histograms_with_many_answers_know_that_products_are_rounded() -> None:
     # The largest product is n K total, with total = 1,001 + 999 * 1,000: 1.7e16 for 2^24 reports, beyond 2^53 = 9e15.
-    symmetry = RandomizedResponse(1000, odds=(1001, 1000)).symmetry
-    assert symmetry.total == 1_000_001
+    symmetry = RandomizedResponse(1000, odds=(1001, 1000)).law.symmetry
+    assert symmetry.whole[2] == 1_000_001
     for n, rounded in ((2**24, True), (2**20, False)):
         counts = np.zeros((2, 1000), dtype=np.int64)
         counts[:, 0] = n
         batch = closed_forms._batch(counts, counts.sum(axis=1), symmetry, closed_forms.nearest, exclusive=True)
-        assert (n * 1000 * symmetry.total >= 2**53) == rounded
+        assert (n * 1000 * symmetry.whole[2] >= 2**53) == rounded
         assert (batch.rounding > 0) == rounded
 
 

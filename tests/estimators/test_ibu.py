@@ -220,7 +220,7 @@ def test_ibu_takes_one_histogram() -> None:
 
 def test_a_step_towards_an_answer_goes_to_the_largest_likelihood_on_the_line() -> None:
     design, observed = RandomizedResponse(3, odds=(4, 1)), np.array([50.0, 30.0, 20.0])
-    operator, start = design.operator(), np.array([0.7, 0.3, 0.0])
+    operator, start = design.law.likelihood(), np.array([0.7, 0.3, 0.0])
     found = _towards(2, start, operator.forward(start), observed, operator)
     parts = np.linspace(0, 0.9, 901)[:, np.newaxis]
     tried = (1 - parts) * start + parts * np.array([0.0, 0.0, 1.0])

@@ -81,7 +81,7 @@ def name_columns(tally: Collected, table: Table, rows: Rows) -> list[Column]:
 
 def count_heading(tally: Collected) -> str:
     """Return the heading of counts: reports of an answer, or reports that support it."""
-    return "reports" if all(part.design.exclusive for part in tally.parts) else "support"
+    return "reports" if all(part.design.law.exclusive for part in tally.parts) else "support"
 
 
 def collected(tally: Collected) -> str:
