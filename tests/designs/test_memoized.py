@@ -278,7 +278,6 @@ def test_the_table_ends_where_reports_tell_all() -> None:
 
 def test_every_fact_of_the_contract_is_told_by_the_chain_or_by_the_design_itself() -> None:
     own = {
-        "repeatable",
         "draw",
         "draws",
         "examples",
@@ -291,9 +290,9 @@ def test_every_fact_of_the_contract_is_told_by_the_chain_or_by_the_design_itself
     }
     for_all = {
         *("k", "epsilon", "shown_epsilon", "coarsened", "restricted", "in_words", "fingerprint", "save", "load"),
-        *("to_dict", "to_json", "from_dict", "from_json", "parameters", "_optional_fields", "readout"),
+        *("to_dict", "to_json", "from_dict", "from_json", "parameters"),
         *("with_epsilon", "variants", "best_for_share"),  # which it does not follow from
-        *("simulate", "simulate_people"),  # by the draws of the chain
+        "simulate",  # by the law of the chain
     }
     for name in vars(Design):
         if not name.startswith("_") and name not in for_all:

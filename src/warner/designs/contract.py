@@ -194,8 +194,8 @@ class Device(ABC):
         return "\n".join(textwrap.fill(paragraph, 120, break_long_words=False) for paragraph in paragraphs)
 
     def repetition(self) -> str:
-        """Say what somebody spends who reports again on the same question."""
-        return "A person who reports again on the same question spends it again."
+        """Return a sentence on what reports of one person spend together; empty if each spends epsilon anew."""
+        return ""
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
@@ -234,7 +234,6 @@ class Design(Device):
 
     parameters: ClassVar[tuple[str, ...]] = ()
     ordered: ClassVar[bool] = False  # whether answers are numbers, or in another order that estimates may use
-    repeatable: ClassVar[bool] = False  # whether people can report again without spending epsilon again
     domain: Labels
 
     # What a mechanism writes

@@ -109,7 +109,6 @@ class Memoized(Design):
     rounds: Rounds = field(compare=False)
 
     mechanism = "memoized"
-    repeatable = True
     field_names = frozenset({"first", "second"})
 
     # Of one report, the chain of both rounds tells everything.

@@ -273,7 +273,7 @@ class Product(Design):
             *happens,
             revealed(self),
             "Who answers all questions spends the sum of their epsilons.",
-            *([again] if any(part.repeatable for part in self.designs) else []),
+            *([again] if any(part.repetition() for part in self.designs) else []),
             deniable,
         )
 

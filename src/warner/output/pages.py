@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     Table = dict[str, Counts]
 
+SPENT_AGAIN = "A person who reports again on the same question spends it again."
 TABLE_ROWS = 2000  # more would make browsers slow
 
 INTERVAL_METHODS = {
@@ -241,7 +242,7 @@ def design_section(tally: Collected | OpenTally) -> str:
     if math.isinf(max(part.design.epsilon for part in parts)):
         privacy = "<strong>Epsilon is infinite</strong>: a report can rule out an answer with certainty."
     else:
-        again = " ".join(dict.fromkeys(part.design.repetition() for part in parts))
+        again = " ".join(dict.fromkeys(part.design.repetition() or SPENT_AGAIN for part in parts))
         privacy = f"In terms of local differential privacy, one report spends {spent}. {again}"
     return "".join([*lines, f"<p>{privacy}</p>"])
 

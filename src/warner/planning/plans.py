@@ -206,7 +206,7 @@ def number_plan(
 
 def _advice(design: Design, question: PlanningQuestion, numbers: AskedNumber) -> Iterator[str]:
     """Name a mechanism that tells the mean, or the distribution, with clearly fewer people."""
-    if design.repeatable or not np.isfinite(design.epsilon):
+    if design.repetition() or not np.isfinite(design.epsilon):
         return
     if question.quantity == "mean":
         variance = noise_of_mean(design, numbers.memberships)

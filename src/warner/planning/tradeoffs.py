@@ -143,7 +143,7 @@ class Tradeoff(SurveyPlan):
         design's answers are not alike, as those of a channel.
         """
         alike = self.design.law.symmetry is not None or self.question.numbers is not None
-        comparable = alike and not self.design.repeatable and math.isfinite(self.epsilon)
+        comparable = alike and not self.design.repetition() and math.isfinite(self.epsilon)
         people = self.people if self.goal is None else None
         if comparable:
             with suppress(ValueError):  # no mechanism can be made for this epsilon

@@ -3,7 +3,7 @@ r"""Scores of reports: numbers that are right on average, whatever the answer is
 Where answers stand for numbers x, a report j has a score :math:`s_j` with :math:`\sum_j C_{ij} s_j = x_i` for each
 answer i: the unbiased estimate of a mean (`warner.Estimate.mean`) from this report alone. So the mean of the scores is
 the mean that an estimate gives, and scores can stand for the numbers wherever these enter linearly: in least squares,
-in covariances. They come from `Design.readout`, in closed form where a design has one: no table of answers and reports
+in covariances. They come from `Law.readout`, in closed form where a design has one: no table of answers and reports
 is made.
 
 After the answer i scores vary by :math:`v_i = \sum_j C_{ij} s_j^2 - x_i^2`, which the design knows. People whose mean

@@ -324,7 +324,7 @@ class Tally:
         minus: Sets | None = None,
         target: str = "population",
     ) -> SamplingModel:
-        """Say how shares show in the reports of these groups, of all if None; see `Design.readout`."""
+        """Say how shares show in the reports of these groups, of all if None; see `Law.readout`."""
         if self.sample is not None:
             found = design_based(self, LinearScores(self.design, sets, minus), groups, target)
             return replace(found, fuzzy=isinstance(sets, LinearCombination))

@@ -168,7 +168,7 @@ def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
 
 def unkept(design: Design) -> str:
     """Return the warning for a memoized design on a page without permanent responses; empty for other designs."""
-    if not design.repeatable:
+    if not design.repetition():
         return ""
     return (
         "the page keeps no permanent responses: somebody who responds again spends epsilon "
@@ -181,7 +181,7 @@ def doubts(survey: Survey, invited: int, limit: int | None = None) -> list[str]:
     said = [
         f"{question.id} has a memoized design, but {unkept(question.listed)}"
         for question in survey.questions
-        if not question.open and question.listed.repeatable
+        if not question.open and question.listed.repetition()
     ]
     if survey.stop is not None and limit is not None and limit < survey.stop:
         said.append(
