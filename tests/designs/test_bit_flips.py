@@ -340,7 +340,7 @@ def test_nobody_is_asked_about_an_answer_twice() -> None:
 def test_the_reason_for_the_estimator_does_not_speak_of_support() -> None:
     design = BitFlips(["a", "b", "c", "d"], odds=(3, 1), size=2)
     text = estimate(Tally(design, [15, 13, 11, 11, 17, 17, 18, 18], n=60)).text()
-    assert "inv_p is the default here: a report is counted for several answers" in text
+    assert "The default here is inv_p: a report is counted for several answers" in text
 
 
 def test_weights_of_few_people_leave_no_zeros_where_all_bits_are_ones() -> None:
