@@ -6,15 +6,14 @@ import atexit
 import codecs
 import gc
 import os
-import re
 import signal
 import sys
 
 TYPE_CHECKING = False  # as in `typing`, whose import would take as long as all the others
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from types import FrameType
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     Handler: TypeAlias = Callable[[int, FrameType | None], object] | signal.Handlers
 
@@ -23,6 +22,7 @@ TERMINATED = 143
 GARBAGE = 100_000  # new objects before those that nobody uses are looked for: an eighth of the time of loading modules
 MISTAKE = 70  # of ours: EX_SOFTWARE of sysexits.h. Python's own 1 would be the verdict of `warner check`
 STOPPED = "interrupted; no file is half-written"
+COMPLETE = "_WARNER_COMPLETE"  # set by the shell: how to complete, or which script to print
 ENDED = "terminated; no file is half-written"
 OUR_MISTAKE = "this is a mistake in warner, and says nothing about your data; please report it with the lines above"
 ASCII_SUBSTITUTES = {
@@ -37,11 +37,6 @@ ASCII_SUBSTITUTES = {
     "…": "...",
 }
 INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
-REMEDY = re.compile(r"; give (values)\b")  # arguments that are named as what to do
-KEYWORD = re.compile(r'\b([a-z_]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=;|$))')  # unknown="drop", odds=(1, 0), by=
-ARGUMENT = re.compile(r"^([a-z_]+)(?= (?:must|needs|is for)\b)|\bhalf_width\b")  # what an error is about
-OTHER_NAMES = {"count": "commonest", "upper": "to", "lower": "from"}  # of arguments whose option is called otherwise
-SHORT = {"-c": "--column", "-d": "--design", "-q": "--question", "-o": "--output"}
 
 
 class TerminatedError(BaseException):
@@ -58,10 +53,10 @@ def main() -> None:
             from warner.words import not_installed
 
             _fail(not_installed(f"the command line needs {error.name}", "cli"))
-        code = app(prog_name="warner", standalone_mode=False, obj=_listen)
-        if code == INTERRUPTED:  # Typer makes this of Ctrl-C
-            _fail(STOPPED, INTERRUPTED)
-        sys.exit(code if isinstance(code, int) else 0)
+        _complete(app)
+        with app.make_context("warner", sys.argv[1:], obj=_listen) as context:
+            app.invoke(context)
+        sys.exit(0)
     except KeyboardInterrupt:
         _fail(STOPPED, INTERRUPTED)
     except TerminatedError:
@@ -74,14 +69,14 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:
         named = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-        _fail(in_shell_words(str(named if error.strerror else error), sys.argv))
+        _fail(str(named if error.strerror else error))
     except (ValueError, TypeError, ImportError) as error:
-        _fail(in_shell_words(str(error), sys.argv))
+        _fail(str(error))
     except Exception as error:  # noqa: BLE001 - a mistake of ours, which is told as one
         if str(error) == INTERRUPTED_QUERY:
             _fail(STOPPED, INTERRUPTED)
-        if type(error).__module__.startswith(("click", "typer")):
-            _say(error)
+        if type(error).__module__.startswith("click"):
+            _end(error)
         import traceback
 
         traceback.print_exc()
@@ -156,41 +151,25 @@ def _terminated(number: int, frame: FrameType | None) -> None:
     raise TerminatedError
 
 
-def in_shell_words(message: str, words: Sequence[str] = ()) -> str:
-    """Write keywords and arguments of the library as options: what the library says is said in Python.
+def _complete(app: Any) -> None:
+    """Complete a command line, or print the script that lets a shell ask for it, if that is what is wanted."""
+    if wanted := os.environ.get(COMPLETE):
+        from click.shell_completion import shell_complete
 
-    An argument is written as an option if it is among the `words` of the command, or missing there.
-
-    >>> in_shell_words('level must be below 1; leave them out with unknown="drop"', ["estimate", "--level=2"])
-    '--level must be below 1; leave them out with --unknown drop'
-    """
-    given = {SHORT.get(word, word.partition("=")[0]) for word in words}
-
-    def option(found: re.Match[str]) -> str:
-        name, text, first, second = found.groups()
-        value, spelled = f"{first}:{second}" if first else text, name.replace("_", "-")
-        return f"--{spelled} {value}" if value else f"--{spelled}"
-
-    def argument(found: re.Match[str]) -> str:
-        name = found[0]
-        spelled = OTHER_NAMES.get(name, name).replace("_", "-")
-        if found.start() > 0:
-            return spelled
-        missing = message.startswith(f"{name} must be given")
-        return f"--{spelled}" if f"--{spelled}" in given or missing else name
-
-    return ARGUMENT.sub(argument, KEYWORD.sub(option, REMEDY.sub(r"; give --\1", message)))
+        sys.exit(shell_complete(app, {}, "warner", COMPLETE, wanted))
 
 
-def _say(error: Exception) -> None:
-    """Show a wrong option as Click words it; no command at all is a request for help, and an abort is Ctrl-C."""
-    if type(error).__name__ == "Abort":
+def _end(error: Any) -> None:
+    """End as Click asks for: with an exit code, with help, or with a line about a wrong option or value."""
+    kind = type(error).__name__
+    if kind == "Exit":
+        sys.exit(error.exit_code)
+    if kind == "Abort":
         _fail(STOPPED, INTERRUPTED)
-    message = getattr(error, "format_message", lambda: str(error))()
-    if type(error).__name__ == "NoArgsIsHelpError":
-        sys.stdout.write(f"{message}\n")
+    if kind == "NoArgsIsHelpError":
+        sys.stdout.write(f"{error.format_message()}\n")
         sys.exit(0)
-    _fail(message)
+    _fail(error.format_message())
 
 
 def _fail(message: str, code: int = 2) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytest.importorskip("typer", reason="the command line is an extra, and not installed")
+pytest.importorskip("click", reason="the command line is an extra, and not installed")
 
 SURVEY = RandomizedResponse(["never", "once", "often"], epsilon=1)
 COUNTS = {"never": 520, "once": 285, "often": 195}

@@ -14,15 +14,20 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import click
 import numpy as np
 import pytest
 
 from cli.shell import ESTIMATE, run, succeeds
 from warner import SubsetSelection, estimate, load_design, plan, tally
-from warner.__main__ import in_shell_words, main
-from warner.cli import COMMANDS
-from warner.cli.options import ColumnOptions, Reading
-from warner.cli.sources import DesignGiven
+from warner.__main__ import main
+from warner.cli import COMMANDS, command_named, commands, designing, options, texts
+from warner.cli.options import DesignGiven, in_shell_words
+from warner.designs import MECHANISMS, REPEATED_DESIGNS
+from warner.designs.survey_designs import SURVEYS
+from warner.estimators import METHODS
+from warner.reports.files import PIPED
+from warner.reports.options import Columns, Reading, Sample
 from warner.words import not_installed
 
 if TYPE_CHECKING:
@@ -97,10 +102,10 @@ def test_bad_input_is_one_clear_line(prompt: Prompt, arguments: tuple[str, ...],
 
 
 def test_a_missing_extra_is_one_line(folder: Path) -> None:
-    code = "import sys; sys.modules['typer'] = None; from warner.__main__ import main; main()"
+    code = "import sys; sys.modules['click'] = None; from warner.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == f"warner: {not_installed('the command line needs typer', 'cli')}\n"
+    assert done.stderr == f"warner: {not_installed('the command line needs click', 'cli')}\n"
 
 
 def test_help_has_an_example_in_every_command(folder: Path) -> None:
@@ -115,16 +120,91 @@ def test_help_has_an_example_in_every_command(folder: Path) -> None:
     assert nothing.stdout.startswith("Usage: warner ")
 
 
-def test_whatever_reads_reports_reads_them_in_the_same_ways(prompt: Prompt) -> None:
-    designs, columns = (
-        {f"--{field.replace('design_files', 'design')}" for field in group._fields}
-        for group in (DesignGiven, ColumnOptions)
-    )
-    reading = {f"--{field.removeprefix('input_')}" for field in Reading._fields}
-    for command in ("tally", "estimate", "check", "regress", "associate"):
-        offered = set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", prompt.prints(command, "--help"), re.MULTILINE))
+def options_of(command: str) -> dict[str, str]:
+    """Return the options of a command, by the names of their arguments."""
+    declared = command_named(command).params
+    return {str(one.name): max(one.opts, key=len) for one in declared if isinstance(one, click.Option)}
+
+
+def names_of(*kinds: type) -> set[str]:
+    return {field for kind in kinds for field in kind.__dataclass_fields__}
+
+
+def test_whatever_reads_reports_reads_them_in_the_same_ways() -> None:
+    reading = names_of(Reading) - {"codes", "keep"} | {"where", "weights", "counts", "table", "input_format"}
+    for command in ("tally", "estimate", "groups", "check", "regress", "associate"):
+        offered = set(options_of(command))
         assert reading <= offered
-        assert (designs | columns <= offered) == (command in {"tally", "estimate", "check"})
+        assert (names_of(DesignGiven, Columns, Sample) <= offered) == (command not in {"regress", "associate"})
+
+
+def test_every_text_is_of_an_option_and_every_field_has_one() -> None:
+    used = set()
+    for command in COMMANDS:
+        declared = getattr(commands, command.capitalize())
+        groups: dict[str, type] = {}
+        named = {field.name for field in options._options_of(declared, groups)}
+        assert {name for name in named if options.text_of(command, name) is None} <= {"codes", "keep"}
+        used |= named
+        assert set(texts.OTHERWISE.get(command, {})) <= named
+    listed = [name for heading, known in texts.TEXTS.items() for name in known if heading != texts.GENERAL]
+    assert len(listed) == len(set(listed))
+    assert set(listed) <= used
+
+
+def test_lists_of_names_in_the_help_are_those_of_the_registries() -> None:
+    assert texts.METHODS.split("|") == [*METHODS, "auto"]
+    assert texts.MECHANISMS.split("|") == [
+        name.replace(" ", "-") for name, mechanism in MECHANISMS.items() if mechanism.parameters
+    ]
+    assert texts.FORMATS.split("|") == [*PIPED]
+    names = [*MECHANISMS, *REPEATED_DESIGNS, *SURVEYS]
+    made = {name.replace(" ", "-"): designing.maker(name).usage() for name in names if designing._has_parameters(name)}
+    listed = commands.DESIGN_HELP.partition("may be left out):\n\n\b\n")[2].partition("\n\n")[0]
+    shown = dict(re.findall(r"^  (\S+) +(.*(?:\n {10}.*)?)$", listed, re.MULTILINE))
+    assert {name: " ".join(text.split()) for name, text in shown.items()} == {
+        name: usage.replace("=...", "=") for name, usage in made.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("estimate", "target"),
+        ("estimate", "unknown"),
+        ("estimate", "test"),
+        ("groups", "kind"),
+        ("regress", "model"),
+        ("regress", "link"),
+        ("regress", "errors"),
+        ("regress", "penalty"),
+        ("regress", "interval"),
+        ("regress", "effects"),
+        ("design", "quantity"),
+    ],
+)
+def test_choices_in_the_help_are_those_that_a_command_takes(prompt: Prompt, command: str, name: str) -> None:
+    words = {
+        "estimate": (*ESTIMATE, "--by", "region", "--compare", "once", "--between", "north,south"),
+        "groups": ("groups", *ESTIMATE[1:], "--by", "region"),
+        "regress": ("regress", "reports.csv", "answer ~ region", "-d", "survey.json", "--predict", "region=north"),
+        "design": ("design", "--best", "--size", "4", "--epsilon", "1"),
+    }
+    found = options.text_of(command, name)
+    assert found is not None
+    said = prompt.complains(*words[command], options_of(command)[name], "neither")
+    assert "'neither'" in said
+    missing = [choice for choice in found[1].choices.split("|") if choice not in said]
+    assert not missing, said
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits_into_80_columns_and_has_no_types_of_python(prompt: Prompt, command: str) -> None:
+    text = prompt.prints(*command.split(), "--help")
+    assert max(map(len, text.splitlines())) <= 80
+    assert not re.search(r"<(str|int|float|path|list)", text)
+    assert "..." not in text.partition("Commands:")[2]
+    assert "\x1b" not in text
 
 
 @pytest.mark.parametrize(
@@ -134,28 +214,30 @@ def test_whatever_reads_reports_reads_them_in_the_same_ways(prompt: Prompt) -> N
         ("for the truth itself give odds=(1, 0)", "for the truth itself give --odds 1:0"),
         ("give fewer digits, or use epsilon=", "give fewer digits, or use --epsilon"),
         ("crosswise takes p=..., but got q=1/4", "crosswise takes p=..., but got q=1/4"),
+        ("answers must be numbers; give values, the number", "answers must be numbers; give --values, the number"),
     ],
 )
 def test_keywords_of_the_library_are_options_in_the_shell(message: str, wanted: str) -> None:
-    assert in_shell_words(message) == wanted
+    assert in_shell_words(message, options_of("estimate")) == wanted
 
 
 @pytest.mark.parametrize(
-    ("message", "words", "wanted"),
+    ("message", "command", "given", "wanted"),
     [
-        ("half_width must be above 0", "plan --half-width 2", "--half-width must be above 0"),
-        ("between must name two groups", "estimate --between=a,b", "--between must name two groups"),
-        ("between needs groups", "estimate --between=a,b", "--between needs groups"),
-        ("memo is for memoized designs", "randomize --memo m.json", "--memo is for memoized designs"),
-        ("count must be a whole number", "estimate --commonest 9", "--commonest must be a whole number"),
-        ("column must hold answers", "randomize a.csv -c answer", "--column must hold answers"),
-        ("column must be given", "estimate r.csv", "--column must be given"),
-        ("counts must hold at least one report", "estimate r.csv", "counts must hold at least one report"),
-        ("give people, and half_width or error", "plan --size 5", "give people, and half-width or error"),
+        ("half_width must be above 0", "plan", "half_width", "--half-width must be above 0"),
+        ("between must name two groups", "estimate", "between", "--between must name two groups"),
+        ("between needs groups", "estimate", "between", "--between needs groups"),
+        ("memo is for memoized designs", "randomize", "memo", "--memo is for memoized designs"),
+        ("count must be a whole number", "estimate", "count", "--commonest must be a whole number"),
+        ("upper must be above", "plan", "upper", "--to must be above"),
+        ("column must be given", "estimate", "", "--column must be given"),
+        ("counts must hold at least one report", "estimate", "", "counts must hold at least one report"),
+        ("give people, and half_width or error", "plan", "size", "give people, and --half-width or error"),
+        ("values must not all be equal", "estimate", "mean", "values must not all be equal"),
     ],
 )
-def test_arguments_of_the_library_are_options_in_the_shell(message: str, words: str, wanted: str) -> None:
-    assert in_shell_words(message, words.split()) == wanted
+def test_arguments_of_the_library_are_options_in_the_shell(message: str, command: str, given: str, wanted: str) -> None:
+    assert in_shell_words(message, options_of(command), [given]) == wanted
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -205,18 +287,19 @@ def test_ctrl_c_is_one_line_wherever_it_strikes(
     raised: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # DuckDB makes a RuntimeError of it, in the middle of a query.
-    def stopped(**_: object) -> None:
+    def stopped(*_: object) -> None:
         raise raised
 
-    monkeypatch.setattr("warner.cli.app", stopped)
+    monkeypatch.setattr("warner.cli.app.invoke", stopped)
+    monkeypatch.setattr("sys.argv", ["warner", "show", "design.json"])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 130
     assert capsys.readouterr().err == "warner: interrupted; no file is half-written\n"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["estimat"]])
-def test_the_list_of_commands_loads_nothing_of_the_library(words: list[str]) -> None:
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["estimat"], ["estimate", "--help"], ["design", "-h"]])
+def test_lists_and_help_load_nothing_of_the_library(words: list[str]) -> None:
     code = (
         f"import sys; sys.argv = ['warner', *{words}]\nfrom warner.__main__ import main\n"
         "try: main()\nexcept SystemExit: pass\n"
@@ -238,18 +321,67 @@ def test_a_design_is_shown_without_scipy_and_without_data_frames(tmp_path: Path)
 
 
 def test_completion_of_a_command_loads_nothing_of_the_library(tmp_path: Path) -> None:
-    asked = {"_WARNER_COMPLETE": "complete_bash", "COMP_WORDS": "warner es", "COMP_CWORD": "1"}
+    asked = {"_WARNER_COMPLETE": "bash_complete", "COMP_WORDS": "warner es", "COMP_CWORD": "1"}
     code = (
         "import atexit, sys; sys.argv = ['warner']\n"
         "atexit.register(lambda: print('numpy' in sys.modules))\nfrom warner.__main__ import main; main()"
     )
     command, environment = [sys.executable, "-c", code], {**os.environ, **asked}
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, env=environment)
-    assert done.stdout.split() == ["estimate", "False"]
+    assert done.stdout.split() == ["plain,estimate", "False"]
+
+
+def completed(words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Return what Bash would offer in the place of the last word."""
+    for name, value in {
+        "_WARNER_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+    }.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    return capsys.readouterr().out.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("warner inv", ["plain,invite"]),
+        ("warner estimate --qua", ["plain,--quantile", "plain,--quantile-method"]),
+        ("warner estimate r.csv --target ", ["plain,population", "plain,realised"]),
+        ("warner estimate r.csv --method inv_", ["plain,inv_n", "plain,inv_p"]),
+        ("warner plan --mechanism sub", ["plain,subset-selection"]),
+        ("warner estimate r.csv --design sur", ["file,sur"]),
+        ("warner estimate re", ["file,re"]),
+        ("warner design --answers a b --si", ["plain,--size"]),
+    ],
+)
+def test_completion_offers_commands_options_choices_and_files(
+    words: str, offered: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert completed(words, monkeypatch, capsys) == offered
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_a_script_that_asks_for_completion(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if shell == "bash":  # whose version Click asks for
+        monkeypatch.setattr("click.shell_completion.BashComplete._check_version", lambda *_: None)
+    monkeypatch.setenv("_WARNER_COMPLETE", f"{shell}_source")
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    script = capsys.readouterr().out
+    assert f"_WARNER_COMPLETE={shell}_complete" in script
+    assert "warner" in script
 
 
 def test_the_list_of_commands_says_what_each_says_first() -> None:
     for name, listed in COMMANDS.items():
-        function = getattr(import_module(f"warner.cli.{listed.module}"), name)
-        assert (function.__doc__ or "").splitlines()[0] == listed.summary, name
+        assert callable(getattr(import_module(f"warner.cli.{listed.module}"), name))
+        declared = getattr(commands, name.capitalize())
+        assert (declared.__doc__ or "").splitlines()[0] == listed.summary, name
         assert listed.example.startswith(f"warner {name} ")

@@ -122,7 +122,7 @@ def test_what_cannot_be_is_one_clear_line(collected: Path) -> None:
     assert "needs the --design of an open domain" in fails(collected, "discover", "reports.csv", "--column", "word")
     assert "level:direction:value" in fails(collected, "discover", "answers.csv", *asked[1:])
     assert "needs --letters" in fails(collected, "design", "open-domain", "--epsilon", "1")
-    assert "No such option: --weights" in fails(collected, "discover", *asked, "--weights", "region")
+    assert "No such option '--weights'" in fails(collected, "discover", *asked, "--weights", "region")
     listed = ("design", "open-domain", "yes", "no", "--bits", "8", "--epsilon", "1")
     assert "an open domain has no list of answers; leave them out" in fails(collected, *listed)
     number = ("design", "open-domain", "--bits", "8", "--epsilon", "1")

@@ -86,8 +86,8 @@ def test_a_mistake_of_ours_does_not_look_like_a_verdict(
     def mistaken(*_: object, **__: object) -> None:
         raise error("something that nobody thought of")
 
-    monkeypatch.setattr("warner.cli.checking.checked", mistaken)
-    monkeypatch.setattr("warner.cli.auditing.audited", mistaken)
+    monkeypatch.setattr("warner.check", mistaken)
+    monkeypatch.setattr("warner.audit", mistaken)
     code, printed, said = prompt._run(command)
     assert (code, printed) == (70, "")  # 1 would say that the reports do not fit
     assert error.__name__ in said

@@ -129,7 +129,7 @@ SIGNALLED = """if True:
 
 
 @pytest.mark.parametrize(
-    "module", ["numpy", "scipy.special", "warner.estimation", "typer", "warner.cli.estimating", "duckdb"]
+    "module", ["numpy", "scipy.special", "warner.estimation", "click", "warner.cli.estimating", "duckdb"]
 )
 @pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
 def test_signals_while_libraries_are_loaded(folder: Path, module: str, number: signal.Signals, said: str) -> None:

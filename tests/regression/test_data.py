@@ -21,8 +21,9 @@ from cases import COIN, DIRECT
 from engines import ENGINES, in_engine
 from warner import Channel, RandomizedResponse, associate, pool, regress, tally
 from warner.designs import MECHANISMS
-from warner.regression.data import model_data
+from warner.regression import data as regression_data
 from warner.reports.loading import nearly_all_differ
+from warner.reports.options import grouped_keywords
 from warner.surveys import crosswise
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from warner.regression.data import ModelData
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+
+def model_data(formula: str, data: Any, design: Any = None, **keywords: Any) -> ModelData:
+    """Return the data of a model, from keywords as `regress` has them."""
+    return regression_data.model_data(formula, data, design, **grouped_keywords(keywords))
 
 
 def people_table(n: int = 300) -> dict[str, list[Any]]:

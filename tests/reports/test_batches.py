@@ -21,7 +21,7 @@ from numpy.testing import assert_array_equal
 from engines import ENGINES, Table, in_engine
 from warner import LocalHashing, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, memory, tally
 from warner.reports import batches, subtotals
-from warner.reports.queries import Columns
+from warner.reports.queries import Roles
 from warner.reports.randomizing_files import randomize_file
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -355,7 +355,7 @@ def test_the_rows_of_a_batch_follow_from_the_size_of_a_report(monkeypatch: pytes
 
 def test_no_rows_are_counted_as_weights_where_there_are_weights() -> None:
     for weights, kind in ((None, np.int64), ("w", np.float64)):
-        columns = Columns("v", (), weights, None)
+        columns = Roles("v", (), weights, None)
         nothing = batches.no_rows(columns, BITS.report_form).counted(BITS, columns)
         assert nothing.sums.counts.dtype == nothing.sums.n.dtype == kind
 

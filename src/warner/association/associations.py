@@ -45,9 +45,10 @@ from warner.inference.intervals import Confidence
 from warner.inference.means import numbers_by_question, values_of
 from warner.regression.formulas import refuse_infinite
 from warner.reports.counts import as_histograms, refuse_impossible, refuse_unknown, unknown_values
-from warner.reports.dialects import PLAIN
+from warner.reports.dialects import refuse_codes_of_reports
 from warner.reports.files import are_places
-from warner.reports.loading import Wanted, load, opened, refuse_rule, refuse_two_amounts
+from warner.reports.loading import Wanted, load, opened
+from warner.reports.options import Columns, Reading
 from warner.reports.samples import effective_number
 from warner.reports.tallies import Tally
 from warner.results import Column, Estimates, TableResult
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.reports.loading import Column as LoadedColumn
     from warner.reports.loading import Loaded
+    from warner.reports.options import Codes, Conditions
 
 
 # Crosstables
@@ -129,30 +131,25 @@ class Crosstable:
         return Tally(self.design, self.counts.ravel(), squares=squares, missing=self.missing, unknown=self.unknown)
 
 
-def crosstable(
-    data: Any,
-    design: Product,
-    *,
-    weights: Any,
-    counts: Any,
-    numeric: str | None,
-    unknown: str,
-    sheet: str | None = None,
-) -> Crosstable:
+def crosstable(data: Any, design: Product, columns: Columns, reading: Reading, numeric: str | None) -> Crosstable:
     """Count people by their reports to all questions; see `warner.associate`."""
-    refuse_rule(unknown)
-    refuse_two_amounts(weights, counts)
     if isinstance(data, list | tuple | np.ndarray) and not are_places(data):
-        if weights is not None or counts is not None or numeric is not None:
-            raise TypeError("weights, counts and numeric name columns, and must be left out for a table of counts")
+        if any(value is not None for value in (*vars(columns).values(), numeric)):
+            raise TypeError(
+                "weights, counts, numeric and where name columns, and must be left out for a table of counts"
+            )
+        if not reading.plain:
+            raise TypeError("missing, sheet, encoding and decimal must be left out for a table of counts")
         return _of_counts(data, design)
     if numeric in design.questions:
         raise ValueError(f"numeric must be a column of its own, but {numeric!r} holds reports")
     forms = {name: (part.report_form,) for name, part in zip(design.questions, design.designs, strict=True)}
-    wanted = Wanted(forms, () if numeric is None else (numeric,), weights, counts)
-    with opened(data, PLAIN._replace(sheet=sheet)) as source:
-        loaded = load(source, wanted, few=design.designs[0].report_form, drop=unknown == "drop")
-    return _joined(loaded, design, numeric, drop=unknown == "drop")
+    wanted = Wanted(forms, () if numeric is None else (numeric,), columns.weights, columns.counts, columns.rows)
+    for part in design.designs:
+        refuse_codes_of_reports(reading, part.report_form)
+    with opened(data, reading) as source:
+        loaded = load(source, wanted, few=design.designs[0].report_form, drop=reading.drop)
+    return _joined(loaded, design, numeric, drop=reading.drop)
 
 
 def _of_counts(data: Any, design: Product) -> Crosstable:
@@ -527,7 +524,11 @@ def associate(
     numeric: str | None = None,
     values: Mapping[str, Any] | None = None,
     unknown: str = "error",
+    missing: Codes = (),
     sheet: str | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    where: Conditions = None,
     level: float = 0.95,
     simulations: int = 1999,
     rng: np.random.Generator | None = None,
@@ -558,8 +559,16 @@ def associate(
         that are numbers, or the number that each answer stands for. Correlations are then with the true number.
     unknown : {"error", "drop"}
         What to do with values that no report can have: refuse them, or leave their rows out and count them.
+    missing : str, number, or list of these
+        Codes that stand for a missing value, such as ``[-99, "NA"]``, in all columns that are read.
     sheet : str, optional
         The sheet of an Excel file; may be left out where there is only one.
+    encoding : str, optional
+        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``.
+    decimal : {".", ","}
+        The decimal mark of the numbers in a text file.
+    where : mapping of str to value, optional
+        Read only the rows in which these columns have these values, such as ``{"wave": 2}``.
     level : float
         Confidence level of the intervals.
     simulations : int
@@ -594,7 +603,8 @@ def associate(
     numbers = {
         name: values_of(part.domain, of_questions[name]) for name, part in parts_of(asked) if name in of_questions
     }
-    table = crosstable(data, asked, weights=weights, counts=counts, numeric=numeric, unknown=unknown, sheet=sheet)
+    columns = Columns(where=where, weights=weights, counts=counts)
+    table = crosstable(data, asked, columns, Reading(unknown, missing, sheet, encoding, decimal), numeric)
     generator = seeded_by(table.counts.ravel()) if rng is None else rng
     pairs = tuple(
         pair_of(table.among(places), level, simulations, generator, numbers)

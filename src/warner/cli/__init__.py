@@ -1,47 +1,34 @@
-"""The command line: one file for each family of commands. They parse, call one function and print.
+"""The command line: declared as values, with options made of their fields. Commands call one function and print.
 
-No arithmetic lives here. The module of a command is imported when that command is called: `warner --help`, completion
-in the shell and a misspelled command need the table below, and nothing of the library.
+No arithmetic lives here. The help, and completion in the shell, need nothing of the library; the module of a command is
+imported when that command is run.
 
 Its files::
 
+    commands     the commands as they are declared: a dataclass each, with its help
+    texts        the words of the help, for each option
+    options      options from the fields of dataclasses; errors about arguments as errors about options
+    estimating   estimate, with the questions besides the shares, and groups
+    tallying     tally, discover, compare and check
+    relating     regress and associate
     designing    design
-    showing      show
-    mechanisms   a design from the words of a shell
-    randomizing  randomize
-    collecting   collect, invite, close, backup
-    tallying     tally
-    estimating   estimate
-    follow_ups   what estimate may be asked besides the shares
-    grouping     groups
-    discovering  discover
-    comparing    compare
-    regressing   regress
-    checking     check
-    associating  associate
     planning     plan
-    open_domains  the options of open domains
-    numbers      the options of answers that are numbers
-    auditing     audit
+    randomizing  show, randomize and audit
+    collecting   collect, invite, close, backup
     sources      where reports come from: files, pipes, tables of databases, surveys, saved tallies; and their design
-    options      options that several commands share
-    parsing      the words of a shell: groups of options, --quiet, lists of answers
+    values       words as values: labels of a file, grids of numbers, numbers of answers
     delivering   results printed as text, JSON or CSV, or written to a file
-    messages     what is told besides the result: progress, warnings, files
+    messages     messages besides the result: progress, warnings, files
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
+import click
 
-from warner.cli.messages import QUIET_HELP, set_quiet
-from warner.cli.parsing import AnswersCommand, convert_plain_words, with_options
-from warner.lazy import postpone_parts_of_numpy
+from warner.cli.messages import set_quiet
+from warner.cli.texts import GENERAL, TEXTS
 
 
 class Listed(NamedTuple):
@@ -53,7 +40,7 @@ class Listed(NamedTuple):
 
 
 # In the order of a survey
-COMMANDS = {
+COMMANDS: dict[str, Listed] = {
     "plan": Listed(
         "planning",
         "Plan a survey: find the number of people, epsilon or the half-width.",
@@ -64,7 +51,7 @@ COMMANDS = {
         "Write a design file, which says how every answer is randomized.",
         "warner design never once often --epsilon 1 -o design.json",
     ),
-    "show": Listed("showing", "Explain a design in plain words.", "warner show design.json"),
+    "show": Listed("randomizing", "Explain a design in plain words.", "warner show design.json"),
     "randomize": Listed(
         "randomizing",
         "Randomize true answers into reports.",
@@ -101,98 +88,91 @@ COMMANDS = {
         "warner estimate reports.csv --column answer --design design.json --by region",
     ),
     "discover": Listed(
-        "discovering",
+        "tallying",
         "Find the frequent values of an open domain.",
         "warner discover reports.csv --column word --design words.json --expected dictionary.txt",
     ),
     "groups": Listed(
-        "grouping",
+        "estimating",
         "Estimate the shares of many groups together.",
         "warner groups reports.csv --column answer --design design.json --by region --plot regions.png",
     ),
     "compare": Listed(
-        "comparing",
+        "tallying",
         "Compare the share of an answer between two samples of different people, each under its own design.",
         "warner compare direct.json dice.json --answer yes",
     ),
     "regress": Listed(
-        "regressing",
+        "relating",
         "Estimate how the answers depend on what else is known about people.",
         'warner regress reports.csv "answer ~ age + C(region)" --design design.json',
     ),
     "associate": Listed(
-        "associating",
+        "relating",
         "Test whether the answers to several questions are associated.",
         "warner associate reports.csv cheated=dice.json copied=dice.json --numeric age",
     ),
     "check": Listed(
-        "checking",
+        "tallying",
         "Check whether reports fit the design.",
         "warner check reports.csv --column answer --design design.json --fakes 100",
     ),
     "audit": Listed(
-        "auditing",
+        "randomizing",
         "Audit a client: find a lower bound on the epsilon that it really spends.",
         'warner audit "python client.py" --design design.json --answers never often',
     ),
 }
 
 
-class CommandsWhenCalled(TyperGroup):
-    """The list of commands; the module of a command is imported when it is called, or its options are completed."""
+class Commands(click.Group):
+    """The list of commands; a command is declared when it is called, or its options are completed."""
 
     def __init__(self, **options: Any) -> None:
-        listed = {name: TyperCommand(name, help=command.summary) for name, command in COMMANDS.items()}
-        super().__init__(**{**options, "commands": listed})
+        listed = {name: click.Command(name, help=command.summary) for name, command in COMMANDS.items()}
+        super().__init__(commands=listed, **options)
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options before the name of a command."""
-        convert_plain_words(self.get_params(ctx))
-        return super().parse_args(ctx, args)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Give the command itself in the place of the one in the list; signals interrupt it from now on."""
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Return the command itself in the place of the one in the list."""
         name, command, rest = super().resolve_command(ctx, args)
-        imported = command and _imported(str(name))
-        if ctx.obj is not None:  # not where options are completed
-            ctx.obj()
-        return name, imported, rest
+        return name, command and command_named(str(name)), rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their whole summaries."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
 
 
-def _imported(name: str) -> Any:
-    """Give the command of this name, with what every command has."""
-    postpone_parts_of_numpy()
-    function = getattr(import_module(f"warner.cli.{COMMANDS[name].module}"), name)
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name, cls=AnswersCommand, epilog=f"Example: {COMMANDS[name].example}")(with_options(function))
-    return get_command(alone)
+def command_named(name: str) -> click.Command:
+    """Return the command of this name, with its options."""
+    from warner.cli import commands
+    from warner.cli.options import Command
+
+    listed = COMMANDS[name]
+    return Command(name, getattr(commands, name.capitalize()), listed.module, listed.example)
 
 
-app = typer.Typer(
-    name="warner",
-    cls=CommandsWhenCalled,
-    help="Estimate what people would have answered, from answers that were randomized on their side.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
         from warner import __version__
 
-        typer.echo(f"warner {__version__}")
-        raise typer.Exit
+        click.echo(f"warner {__version__}")
+        ctx.exit()
 
 
-@app.callback()
-def _main(
-    *,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help=QUIET_HELP)] = False,
-) -> None:
+def _begin(*, version: bool, quiet: bool) -> None:
     set_quiet(quiet)
+
+
+def _flag(name: str, *spelled: str, **options: Any) -> click.Option:
+    return click.Option([name, f"--{name}", *spelled], is_flag=True, help=TEXTS[GENERAL][name].help, **options)
+
+
+app = Commands(
+    name="warner",
+    help="Estimate what people would have answered, from answers that were randomized on their side.",
+    callback=_begin,
+    params=[_flag("version", callback=_print_version, is_eager=True), _flag("quiet", "-q")],
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)

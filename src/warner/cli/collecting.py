@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import secrets
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from warner.cli.delivering import refuse_overwriting
 from warner.cli.messages import tell, warn
@@ -17,70 +16,17 @@ from warner.words import counted, not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from types import ModuleType
 
+    from warner.cli import commands
     from warner.service.stores.contract import Store
     from warner.service.survey import Survey
 
-SurveyFile = Annotated[Path, typer.Argument(help="The survey: a JSON file, whose format the documentation describes.")]
-Database = Annotated[
-    str | None,
-    typer.Option(help="Where counts are kept: a file, or postgresql://user@host/name. [default: ID.db next to SURVEY]"),
-]
-Place = Annotated[str, typer.Argument(help="The database of a survey: a file, or postgresql://user@host/name.")]
-PORT, DASHBOARD_PORT, DEFAULT_RATE = 8000, 8001, 300
-MOST_INVITED = 1_000_000  # in one go
-LOOPBACK = "127.0.0.1"
 
-
-def collect(
-    survey: SurveyFile,
-    *,
-    database: Database = None,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on; 0.0.0.0 for all addresses of this computer.")
-    ] = LOOPBACK,
-    port: Annotated[int, typer.Option(help="The port of the survey; 0 for any free one.", min=0, max=65535)] = PORT,
-    dashboard_host: Annotated[str, typer.Option(help="The address of the dashboard.")] = LOOPBACK,
-    dashboard_port: Annotated[
-        int, typer.Option(help="The port of the dashboard; 0 for any free one.", min=0, max=65535)
-    ] = DASHBOARD_PORT,
-    allow_origin: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A site whose pages may send responses, such as https://www.example.org; may be given more than once."
-        ),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="Accept at most this many responses.", min=1)] = None,
-    rate: Annotated[
-        int, typer.Option(help="Responses per minute from one address; 0 for no limit, as behind a proxy.", min=0)
-    ] = DEFAULT_RATE,
-    certificate: Annotated[
-        Path | None, typer.Option(help="A certificate (PEM), to serve HTTPS without a proxy.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option(help="The key of the certificate (PEM).")] = None,
-    key_file: Annotated[
-        Path | None,
-        typer.Option(
-            help="A file with a reusable key for the dashboard, for a service that starts by itself; it replaces the "
-            "link that works once."
-        ),
-    ] = None,
-    page: Annotated[
-        Path | None,
-        typer.Option(help="Write the page to this file, to be hosted elsewhere, without serving it. Needs --url."),
-    ] = None,
-    url: Annotated[
-        str | None, typer.Option(help="With --page: where responses are collected, such as https://survey.example.org.")
-    ] = None,
-) -> None:
-    """Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.
-
-    Prints the address of the survey, and a link to its dashboard that works once. Ctrl-C stops it with exit code 0; if
-    you start it again, it continues. The addresses of respondents are neither stored nor logged. What a proxy says
-    about them is ignored, so everybody who comes through a proxy shares its address: set a limit there, and --rate 0
-    here.
-    """
+def collect(options: commands.Collect) -> None:
+    """Serve a survey whose answers are randomized in the respondents' browsers."""
+    survey, page, url = options.survey, options.page, options.url
     from warner.service.survey import load_survey
 
     asked = load_survey(survey)
@@ -91,47 +37,28 @@ def collect(
         raise ValueError("--url is for --page: a server listens at --host and --port")
     server = _server()
     settings = server.Settings(
-        respondents=server.Address(host, port, "port"),
-        dashboard=server.Address(dashboard_host, dashboard_port, "dashboard-port"),
-        origins=tuple(server.origin(site) for site in allow_origin or ()),
-        limit=limit,
-        rate=rate,
-        certificate=certificate,
-        key=key,
-        key_file=key_file,
+        respondents=server.Address(options.host, options.port, "port"),
+        dashboard=server.Address(options.dashboard_host, options.dashboard_port, "dashboard-port"),
+        origins=tuple(server.origin(site) for site in options.allow_origin),
+        limit=options.limit,
+        rate=options.rate,
+        certificate=options.certificate,
+        key=options.key,
+        key_file=options.key_file,
     )
-    server.serve(asked, database or _beside(survey, asked), settings, _say)
+    server.serve(asked, options.database or _beside(survey, asked), settings, _say)
 
 
-def invite(
-    survey: SurveyFile,
-    number: Annotated[
-        int | None, typer.Argument(help="The number of people to invite.", min=1, max=MOST_INVITED)
-    ] = None,
-    *,
-    url: Annotated[str | None, typer.Option(help="Where the survey is, such as https://survey.example.org.")] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A new CSV file for the links, one per line.")
-    ] = None,
-    revoke: Annotated[
-        Path | None,
-        typer.Option(help="Revoke the invitations in this file, with one link or code per line, that nobody has used."),
-    ] = None,
-    database: Database = None,
-) -> None:
-    """Make links that are good for one response each, revoke them, or tell how many are left.
-
-    Only the file has the links, readable by its owner alone: the database keeps hashes. If the survey runs with an
-    SQLite file, stop it first and start it again afterwards. With neither a number nor --revoke, the command tells how
-    many invitations there are, and how many of them can still be used, as far as responses are published; the survey
-    may be running then.
-    """
+def invite(options: commands.Invite) -> None:
+    """Make links that are good for one response each, revoke them, or print how many are left."""
+    survey, number, revoke = options.survey, options.number, options.revoke
+    url, output = options.url, options.output
     from warner.service.survey import load_survey
 
     asked = load_survey(survey)
     if not asked.invited:
         raise ValueError(f'{survey} is open to everybody; for invitations its access must be "invited"')
-    place = database or _beside(survey, asked)
+    place = options.database or _beside(survey, asked)
     making = {"--url": url, "--output": output}
     if number is None:
         if given := [option for option, value in making.items() if value is not None]:
@@ -199,7 +126,7 @@ def _tell_left(asked: Survey, place: str) -> None:
     if found.state == "open":
         left = f"at most {counted(found.invited - found.responses, 'is', 'are')} left"
     revoked = f", besides {found.revoked:,} revoked" if found.revoked else ""
-    typer.echo(
+    click.echo(
         f"{_shown(place)}: {counted(found.invited, 'invitation', 'invitations')}{revoked}; "
         f"{counted(found.responses, 'response', 'responses')} published; {left}"
     )
@@ -215,13 +142,9 @@ def _tell_prospects(asked: Survey, invited: int) -> None:
         warn(doubt)
 
 
-def close(database: Place) -> None:
-    """Close a survey for good, and publish the responses that are still waiting.
-
-    If the survey is running with an SQLite file, close it on its dashboard instead. Unless the survey file fixes the
-    number of responses, and it is reached, the intervals remain those that hold however often one looks: whoever closes
-    a survey has seen what it shows.
-    """
+def close(options: commands.Close) -> None:
+    """Close a survey for good, and publish the responses that are still waiting."""
+    database = options.database
     from warner.service.stores import collected
     from warner.service.stores.contract import closing_words
 
@@ -231,18 +154,12 @@ def close(database: Place) -> None:
     with _opened_alone(database, before.survey, "close it on its dashboard, or stop it first") as store:
         store.close()
         after = store.collected()
-    typer.echo(f"{_shown(database)}: {closing_words(after)}")
+    click.echo(f"{_shown(database)}: {closing_words(after)}")
 
 
-def backup(
-    database: Place,
-    *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="A new file for the copy.")],
-) -> None:
-    """Copy the database of a survey to an SQLite file, even while the survey is running.
-
-    The copy is written in an order that reveals nothing; other ways of copying the file may show who responded when.
-    """
+def backup(options: commands.Backup) -> None:
+    """Copy the database of a survey to an SQLite file, even while the survey is running."""
+    database, output = options.database, options.output
     from warner.service.stores import backup as copied
 
     copied(database, str(output))
@@ -310,4 +227,4 @@ def _shown(database: str) -> str:
 
 
 def _say(line: str) -> None:
-    typer.echo(line)
+    click.echo(line)

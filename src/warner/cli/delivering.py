@@ -1,19 +1,19 @@
 """Delivering a result: printed as text, JSON or CSV, or written in the form that the ending of a file asks for.
 
-A command declares one of the groups of options below, refuses what cannot be done before anything is read, and hands
+A command has one of the groups of options below, refuses what cannot be done before anything is read, and hands
 its result over. No output replaces what is read, and a file is there whole or not at all.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import typer
+import click
 
 from warner.cli.messages import tell, working
-from warner.cli.options import Plot
 from warner.documents import format_of, resolved, save_text, written_whole
 from warner.words import conjoined
 
@@ -21,29 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from warner.results import Result
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print the result as CSV.")]
-VerdictFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or .html file.",
-    ),
-]
-TableFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or .html file.",
-    ),
-]
-
-HtmlReport = Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")]
-Title = Annotated[str | None, typer.Option(help="The headline of --report, and the title of --plot.")]
-Wording = Annotated[str | None, typer.Option(help="The question that people were asked, word for word, for --report.")]
 
 
 class Delivery(NamedTuple):
@@ -117,11 +94,12 @@ class Delivery(NamedTuple):
         return self.csv().removesuffix("\n")
 
 
-class Verdict(NamedTuple):
+@dataclass(frozen=True)
+class Verdict:
     """How a test, a comparison or another finding is delivered."""
 
-    as_json: AsJson = False
-    output: VerdictFile = None
+    as_json: bool = False
+    output: Path | None = None
 
     def refuse_other_ending(self) -> None:
         """Refuse a file that is neither JSON nor text nor a table for a paper."""
@@ -136,15 +114,16 @@ class Verdict(NamedTuple):
 
     def delivered(self, result: Result) -> None:
         """Write and print the finding."""
-        typer.echo(self.written(result))
+        click.echo(self.written(result))
 
 
-class TableForms(NamedTuple):
+@dataclass(frozen=True)
+class TableForms:
     """How a table of estimates is delivered."""
 
-    as_json: AsJson = False
-    as_csv: AsCsv = False
-    output: TableFile = None
+    as_json: bool = False
+    as_csv: bool = False
+    output: Path | None = None
 
     @property
     def forms(self) -> set[str]:
@@ -171,16 +150,17 @@ class TableForms(NamedTuple):
 
     def printed(self, text: str) -> None:
         """Print what `written` gave; CSV as it is, so that no name loses a character."""
-        typer.echo(text, nl=False, color=True if self.as_csv else None)
+        click.echo(text, nl=False, color=True if self.as_csv else None)
 
 
-class PictureForms(NamedTuple):
+@dataclass(frozen=True)
+class PictureForms:
     """How a result is drawn, and written as an HTML report."""
 
-    plot: Plot = None
-    report: HtmlReport = None
-    title: Title = None
-    wording: Wording = None
+    plot: Path | None = None
+    report: Path | None = None
+    title: str | None = None
+    wording: str | None = None
 
     @property
     def files(self) -> dict[str, Path | None]:
@@ -208,7 +188,7 @@ class Saved(Protocol):
 def deliver_document(document: Saved, output: Path | None) -> None:
     """Print a design or a tally as JSON; or save it, and say what it is."""
     if output is None:
-        typer.echo(document.to_json())
+        click.echo(document.to_json())
     else:
         document.save(output)
         tell(f"{output}: {document!r}")
@@ -217,7 +197,7 @@ def deliver_document(document: Saved, output: Path | None) -> None:
 def deliver_text(text: str, output: Path | None) -> None:
     """Print a text, or write it to a file."""
     if output is None:
-        typer.echo(text)
+        click.echo(text)
     else:
         save_text(output, text)
 

@@ -9,15 +9,14 @@ from contextvars import ContextVar
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from warner.progress import LOGGER
 from warner.words import bounded, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-QUIET_HELP = "Print only the result and errors: no progress, no warnings, no messages about written files."
 PATIENCE_SECONDS = 2.0  # before long work says that it goes on
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
@@ -36,7 +35,7 @@ def is_quiet() -> bool:
 def tell(line: str, *, err: bool = False) -> None:
     """Say what was done; names of files may hold control characters, which a terminal would obey."""
     if not is_quiet():
-        typer.echo("\n".join(bounded(printable(part)) for part in line.split("\n")), err=err)
+        click.echo("\n".join(bounded(printable(part)) for part in line.split("\n")), err=err)
 
 
 def warn(warning: str) -> None:
@@ -45,16 +44,13 @@ def warn(warning: str) -> None:
 
 
 @contextmanager
-def warnings_in_one_line(in_shell_words: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Say each warning once, as the shell would, with these words in the place of those of Python."""
+def warnings_in_one_line(python: str = "", shell: str = "") -> Iterator[None]:
+    """Print each warning once, in one line, with words of the shell in the place of words of Python."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
     for message in dict.fromkeys(str(warning.message) for warning in caught):
-        said = message
-        for words, others in (in_shell_words or {}).items():
-            said = said.replace(words, others)
-        warn(said)
+        warn(message.replace(python, shell) if python else message)
 
 
 @contextmanager

@@ -1,222 +1,287 @@
-"""Options that several commands share, each with its help in one place, and groups of those that belong together."""
+"""Options from fields: a command is a frozen dataclass, whose fields are options, or dataclasses of several options.
+
+A field ``str | None`` is an option with a word, ``bool`` a flag, ``tuple[...]`` an option that may be repeated; the
+default is that of the field. `texts` has what a type cannot say. Fields with texts under "Arguments" are arguments;
+fields without a text are for Python alone. Options are named as the arguments of Python that they are for, so that an
+error that begins with the name of an argument becomes one about an option.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, fields
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
+import click
+from click.shell_completion import CompletionItem
+
+from warner.cli.messages import set_quiet
+from warner.cli.texts import ARGUMENTS, GENERAL, OTHERWISE, TEXTS, Text
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from warner.reports.dialects import Dialect
-
-# What a report goes through
-DesignFile = Annotated[
-    Path | None, typer.Option("--design", "-d", help="The design: a file that `warner design` wrote.")
-]
-DesignFiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--design",
-        "-d",
-        help="The design: a file that `warner design` wrote. For several designs, NAME=FILE for each, and --by.",
-        metavar="FILE | NAME=FILE",
-    ),
-]
-Epsilon = Annotated[
-    str | None, typer.Option(help="The privacy parameter of one report, in nats; the design never spends more.")
-]
-Truth = Annotated[
-    str | None, typer.Option(help="The probability that a report is the true answer, such as 0.75 or 3/4.")
-]
-Redraw = Annotated[
-    str | None, typer.Option(help="The probability that the answer is replaced by a uniform draw from all answers.")
-]
-Odds = Annotated[str | None, typer.Option(help="The odds of the true answer against each other answer, as a:b.")]
-
-# The possible answers
-Size = Annotated[int | None, typer.Option(help="The number of possible answers, with the labels 0, 1, 2, ...")]
-DomainFile = Annotated[Path | None, typer.Option(help="Read the possible answers from a file, one per line.")]
-Domain = Annotated[str | None, typer.Option(help="The answers, separated by commas, if there is no design file.")]
-
-# Where reports are, and how they are read
-Reports = Annotated[
-    list[str],
-    typer.Argument(
-        help="Reports: CSV, Excel, Parquet, JSON, SPSS, Stata or SAS files, patterns or folders; or saved tallies, or "
-        "a database, or -.",
-        metavar="FILE...",
-    ),
-]
-Question = Annotated[
-    str | None, typer.Option("--question", "-q", help="The question, if FILE is the database of a survey.")
-]
-Column = Annotated[str | None, typer.Option("--column", "-c", help="The column that holds the reports.")]
-By = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Group by this column; may be given more than once. With several designs, the first column names the "
-        "design of each row, and all are estimated together."
-    ),
-]
-Where = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Take only the rows in which this column has this value; may be given more than once.",
-        metavar="COLUMN=VALUE",
-    ),
-]
-Weights = Annotated[str | None, typer.Option(help="The column of survey weights.")]
-Counts = Annotated[str | None, typer.Option(help="The column that says how often each value was reported.")]
-Strata = Annotated[str | None, typer.Option(help="The column that names strata, such as regions.")]
-Clusters = Annotated[str | None, typer.Option(help="The column that names clusters, such as schools or households.")]
-Sampled = Annotated[
-    str | None,
-    typer.Option(
-        help="The fraction of a stratum's clusters (without clusters: of its people) that was sampled: a number such "
-        "as 0.25, or a column.",
-        metavar="NUMBER | COLUMN",
-    ),
-]
-Whole = Annotated[bool, typer.Option("--whole", help="Say that all people in the sampled clusters were asked.")]
-Replicates = Annotated[
-    str | None,
-    typer.Option(
-        help="The columns of replicate weights, as a pattern such as rw*, with --weights and --scale; or jackknife, to "
-        "leave out one cluster at a time.",
-        metavar="PATTERN | jackknife",
-    ),
-]
-Scale = Annotated[
-    float | None, typer.Option(help="The scale factor of the replicate weights, from their documentation.")
-]
-ReplicateClusters = Annotated[
-    int | None, typer.Option(help="The number of clusters in the sample behind the replicate weights.", min=2)
-]
-Unknown = Annotated[str, typer.Option(help="What to do with values that no report can have: error, or drop.")]
-Table = Annotated[str | None, typer.Option(help="The table, if FILE is the URL of a database of reports.")]
-Format = Annotated[
-    str, typer.Option("--format", help="The format of standard input: csv, tsv, parquet, jsonl, xlsx, sav, dta or xpt.")
-]
-Sheet = Annotated[str | None, typer.Option(help="The sheet of an Excel file, if there are several.")]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        help="The encoding of a text file, such as cp1252 or utf-16; UTF-8 if not given. SPSS, Stata and SAS files "
-        "usually state theirs."
-    ),
-]
-Decimal = Annotated[str, typer.Option(help="The decimal mark of numbers in a text file: a point or a comma.")]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(help="Codes that stand for missing values, such as -99,NA; may be given more than once."),
-]
-
-# How sure, and what comes out
-Level = Annotated[float, typer.Option(help="The confidence level of the intervals.")]
-Seed = Annotated[
-    int | None, typer.Option(help="The seed of simulated surveys; if not given, it follows from the input.", min=0)
-]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write the result to this file, completely or not at all.")
-]
-Plot = Annotated[Path | None, typer.Option(help="Save a plot of the result to this PNG, SVG or PDF file.")]
+KEYWORD = re.compile(r'\b([a-z_]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=[;,]|$))')  # unknown="drop", odds=(1, 0), by=
+REMEDY = re.compile(r"; give ([a-z_]+)\b")
+ABOUT = ("must ", "needs ", "is for ")  # what follows the name of an argument that a message is about
+UNDERSCORED = re.compile(r"\b[a-z]+_[a-z_]+\b")
+LISTS = {"--answers", "--reports"}  # options that take all words up to the next option
+TERM_COLUMNS = 30  # of an option and its value in the help
 
 
-class ColumnOptions(NamedTuple):
-    """The columns that hold reports and what belongs to them."""
+# Groups of options
 
-    question: Question = None
-    column: Column = None
-    by: By = None
-    where: Where = None
-    weights: Weights = None
-    counts: Counts = None
+
+@dataclass(frozen=True)
+class DesignGiven:
+    """Design files, or the answers of a randomized response and one of its parameters."""
+
+    design: tuple[str, ...] = ()
+    epsilon: str | None = None
+    truth: str | None = None
+    redraw: str | None = None
+    odds: str | None = None
+    domain: str | None = None
 
     @property
-    def rows_wanted(self) -> dict[str, str]:
-        """The rows that are meant, as values by column."""
-        pairs = {}
-        for word in self.where or ():
-            name, equals, value = word.partition("=")
-            if not name or not equals:
-                raise ValueError(f"--where must be COLUMN=VALUE, such as version=dice, but got {word!r}")
-            if name in pairs:
-                raise ValueError(f"--where must name each column once, but {name!r} is there twice")
-            pairs[name] = value
-        return pairs
-
-
-class OpenColumns(NamedTuple):
-    """The columns that hold reports of an open domain, which have no weights and one design."""
-
-    question: Question = None
-    column: Column = None
-    by: Annotated[list[str] | None, typer.Option(help="Group by this column; may be given more than once.")] = None
-    where: Where = None
-    counts: Counts = None
-
-
-class SampleDesign(NamedTuple):
-    """How people were sampled, besides their weights."""
-
-    strata: Strata = None
-    clusters: Clusters = None
-    sampled: Sampled = None
-    whole: Whole = False
-    replicates: Replicates = None
-    scale: Scale = None
-    replicate_clusters: ReplicateClusters = None
+    def parts(self) -> tuple[str | None, ...]:
+        """The answers and the parameters, without files."""
+        return self.epsilon, self.truth, self.redraw, self.odds, self.domain
 
     @property
-    def part_sampled(self) -> float | str | None:
-        """The part sampled as a number, or the column that holds it."""
-        return number_or_column(self.sampled)
+    def is_given(self) -> bool:
+        """Whether there is any design."""
+        return bool(self.design) or any(part is not None for part in self.parts)
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The files by the names of their designs; a single one may have none."""
+        if len(self.design) == 1 and ("=" not in self.design[0] or Path(self.design[0]).exists()):
+            return {"": self.design[0]}
+        return named_files(self.design)
+
+    @property
+    def files(self) -> list[str]:
+        """The files themselves."""
+        return list(self.named.values())
 
 
-def number_or_column(text: str | None) -> float | str | None:
+@dataclass(frozen=True)
+class Origin:
+    """The part of a database, or of a pipe, that holds the reports."""
+
+    table: str | None = None
+    input_format: str = "csv"
+
+
+def named_files(given: Iterable[str], by: str | None = None) -> dict[str, str]:
+    """Read NAME=FILE for each design; NAME as in the column `by`, or in the first that --by names."""
+    where = "with several designs" if by is None else "with --by"
+    column = "first column of --by" if by is None else f"column {by!r}"
+    files: dict[str, str] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            raise ValueError(f"{where}, --design must be NAME=FILE, NAME as in the {column}, but got {text!r}")
+        if name in files:
+            raise ValueError(f"--design must name each design once, but {name!r} is there twice")
+        files[name] = path
+    return files
+
+
+# From words to values
+
+
+def number_or_column(text: str) -> float | str:
     """Read a number; anything else is the name of a column."""
     try:
-        return None if text is None else float(text)
+        return float(text)
     except ValueError:
         return text
 
 
-class Reading(NamedTuple):
-    """How reports are read."""
-
-    unknown: Unknown = "error"
-    missing: Missing = None
-    sheet: Sheet = None
-    encoding: Encoding = None
-    decimal: Decimal = "."
-    table: Table = None
-    input_format: Format = "csv"
-
-    @property
-    def dialect(self) -> Dialect:
-        """How a file was written; codes for missing values are separated by commas."""
-        from warner.reports.dialects import dialect
-
-        codes = [code.strip() for codes in self.missing or () for code in codes.split(",")]
-        return dialect(self.encoding, self.decimal, codes, self.sheet)
+def conditions(words: tuple[str, ...]) -> dict[str, str] | None:
+    """Read COLUMN=VALUE words as the values of columns."""
+    pairs: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise ValueError(f"--where must be COLUMN=VALUE, such as version=dice, but got {word!r}")
+        if name in pairs:
+            raise ValueError(f"--where must name each column once, but {name!r} is there twice")
+        pairs[name] = value
+    return pairs or None
 
 
-def labels_in(file: Path) -> list[str]:
-    """Read labels from a file, one per line; empty lines are left out."""
-    try:
-        lines = file.read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file} must be text in UTF-8, but has the byte 0x{error.object[error.start]:02x}") from None
-    return [line.rstrip("\r") for line in lines if line.strip()]
+def codes(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Read codes that are separated by commas."""
+    return tuple(code.strip() for word in words for code in word.split(","))
 
 
-def generator(seed: int | None) -> np.random.Generator | None:
-    """Give the randomness of a simulation; None lets the library seed it from its input."""
-    if seed is None:
-        return None
-    from numpy.random import default_rng
+class Kind(NamedTuple):
+    """The type of a word, whether the option may be repeated, and how a value is made of all words."""
 
-    return default_rng(seed)
+    word: Any
+    several: bool = False
+    value: Callable[[Any], Any] | None = None
+
+
+PATH = click.Path(path_type=Path)
+KINDS = {
+    "str": Kind(str),
+    "int": Kind(int),
+    "float": Kind(float),
+    "Path": Kind(PATH),
+    "tuple[str, ...]": Kind(str, several=True),
+    "tuple[float, ...]": Kind(float, several=True),
+    "Columnar": Kind(str),
+    "Columnars": Kind(str, several=True, value=lambda words: words or None),
+    "NumberOrColumn": Kind(number_or_column),
+    "Codes": Kind(str, several=True, value=codes),
+    "Conditions": Kind(str, several=True, value=conditions),
+}
+
+
+# From fields to options
+
+
+def text_of(command: str, name: str) -> tuple[str, Text] | None:
+    """Return the heading and the text of an option of a command; None if there is none."""
+    heading, text = next(((heading, texts[name]) for heading, texts in TEXTS.items() if name in texts), ("", None))
+    text = OTHERWISE.get(command, {}).get(name, text)
+    return None if text is None else (text.heading or heading, text)
+
+
+def parameter(field: Field[Any], heading: str, text: Text) -> click.Parameter:
+    """Return the option, or the argument, of one field of a dataclass."""
+    annotation = str(field.type).removesuffix(" | None")
+    required, default = field.default is MISSING, None if field.default is MISSING else field.default
+    names = text.names or (f"--{field.name.replace('_', '-')}",)
+    if annotation == "bool":
+        return click.Option([field.name, *names], is_flag=True, default=default, help=text.help)
+    kind = KINDS[annotation]
+    word = kind.word
+    if (text.least, text.most) != (None, None):
+        word = click.IntRange(text.least, text.most)
+    made: dict[str, Any] = {"type": word, "metavar": text.value, "help": text.help, "required": required}
+    made["shell_complete"] = _completion(text)
+    if kind.value is not None:
+        made["callback"] = lambda _, __, words, value=kind.value: value(words)
+    if heading == ARGUMENTS:
+        return click.Argument([field.name], nargs=-1 if kind.several else 1, **made)
+    several = {"multiple": True} if kind.several else {"default": default, "show_default": default is not None}
+    return click.Option([field.name, *names], **several, **made)
+
+
+def _completion(text: Text) -> Callable[[Any, Any, str], list[CompletionItem]] | None:
+    """Complete choices, or the names of files."""
+    if text.choices:
+        return lambda _, __, begun: [CompletionItem(name) for name in text.choices.split("|") if name.startswith(begun)]
+    if "FILE" in text.metavar:
+        return lambda _, __, begun: [CompletionItem(begun, type="file")]
+    return None
+
+
+class Command(click.Command):
+    """A command that is declared by a dataclass, and run by the function of its name in a module."""
+
+    def __init__(self, name: str, declared: type, module: str, example: str) -> None:
+        self.declared, self.module = declared, module
+        self.headings: dict[str, str] = {}
+        self.groups: dict[str, type] = {}
+        parameters: list[click.Parameter] = []
+        for field in _options_of(declared, self.groups):
+            found = text_of(name, field.name)
+            if found is not None:
+                self.headings[field.name] = found[0]
+                parameters.append(parameter(field, *found))
+        quiet = TEXTS[GENERAL]["quiet"]
+        parameters.append(click.Option(["quiet", "--quiet"], is_flag=True, help=quiet.help))
+        super().__init__(name, params=parameters, help=declared.__doc__, epilog=f"Example: {example}")
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the options that take all words up to the next option before each of these, as the parser wants it."""
+        spelled: list[str] = []
+        taking = ""
+        lists = LISTS.intersection(*[[name for option in self.params for name in option.opts]])
+        for word in args:
+            if word in lists:
+                taking = word
+                continue
+            if word.startswith("-") and not word[1:].isdecimal():  # -3 is an answer
+                taking = ""
+            spelled += [taking, word] if taking else [word]
+        return super().parse_args(ctx, spelled)
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Load the module of the command, make its values of the options and call it."""
+        from warner.lazy import postpone_parts_of_numpy
+
+        postpone_parts_of_numpy()
+        function = getattr(import_module(f"warner.cli.{self.module}"), str(self.name))
+        if ctx.obj is not None:
+            ctx.obj()  # signals interrupt the command from now on
+        values = dict(ctx.params)
+        if values.pop("quiet"):
+            set_quiet(True)
+        try:
+            for name, group in self.groups.items():
+                members = [field.name for field in fields(group) if field.name in values]
+                values[name] = group(**{member: values.pop(member) for member in members})
+            function(self.declared(**values))
+        except (ValueError, TypeError, ImportError) as error:
+            raise click.ClickException(in_shell_words(str(error), *self._spelled(ctx))) from error
+
+    def _spelled(self, ctx: click.Context) -> tuple[dict[str, str], set[str]]:
+        """Return the longest spelling of each option, and the names of the options that were given."""
+        spelled = {str(one.name): max(one.opts, key=len) for one in self.params if isinstance(one, click.Option)}
+        default = click.core.ParameterSource.DEFAULT
+        return spelled, {name for name in spelled if ctx.get_parameter_source(name) is not default}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings."""
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in TEXTS}
+        for one in self.get_params(ctx):
+            record = one.get_help_record(ctx)
+            if record is not None and isinstance(one, click.Option):
+                sections[self.headings.get(str(one.name), GENERAL)].append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records, col_max=TERM_COLUMNS)
+
+
+def _options_of(declared: type, groups: dict[str, type]) -> Iterator[Field[Any]]:
+    """Iterate over the fields of a command, with those of a group in its place; note the groups."""
+    for field in fields(declared):
+        kind = getattr(import_module(declared.__module__), str(field.type), None)
+        if isinstance(kind, type) and hasattr(kind, "__dataclass_fields__"):
+            groups[field.name] = kind
+            yield from fields(kind)
+        else:
+            yield field
+
+
+def in_shell_words(message: str, options: Mapping[str, str], given: Collection[str] = ()) -> str:
+    """Write arguments and keywords of the library as options of a command: the library is written for Python.
+
+    A message begins with the name of an argument; that is an option where the option was given, or must be.
+
+    >>> options = {"level": "--level", "unknown": "--unknown"}
+    >>> in_shell_words('level must be below 1; leave them out with unknown="drop"', options, ["level"])
+    '--level must be below 1; leave them out with --unknown drop'
+    """
+
+    def keyword(found: re.Match[str]) -> str:
+        name, text, first, second = found.groups()
+        value = f"{first}:{second}" if first else text or ""
+        return f"{options[name]} {value}".rstrip() if name in options else found[0]
+
+    name, _, rest = message.partition(" ")
+    if rest.startswith(ABOUT) and (name in given or rest.startswith("must be given")):
+        message = f"{options.get(name, name)} {rest}"
+    message = REMEDY.sub(lambda found: f"; give {options.get(found[1], found[1])}", KEYWORD.sub(keyword, message))
+    return UNDERSCORED.sub(lambda found: options.get(found[0], found[0]), message)

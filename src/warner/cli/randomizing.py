@@ -1,79 +1,47 @@
-"""`warner randomize` turns true answers into reports."""
+"""Designs at work: show, randomize and audit."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
+import warner
 from warner.cli.delivering import refuse_overwriting
 from warner.cli.messages import is_quiet, tell
-from warner.cli.options import Encoding, Sheet
-from warner.designs import Memo, load_design
+from warner.designs import Memo, OpenDomain, load_design
+from warner.designs.labels import from_text
 from warner.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
+    from warner.cli import commands
     from warner.designs import Design
 
-Survey = Annotated[Path, typer.Option("--design", "-d", help="The design: a file that `warner design` wrote.")]
+
+def show(options: commands.Show) -> None:
+    """Explain a design in plain words."""
+    loaded = load_design(options.design)
+    click.echo(loaded.in_words())
+    click.echo(f"Fingerprint, the same on both sides if the design is: {loaded.fingerprint()}")
 
 
-def randomize(
-    file: Annotated[
-        str,
-        typer.Argument(
-            help="True answers: a CSV, Excel, Parquet, JSON-lines, SPSS, Stata or SAS file, or - for CSV on standard "
-            "input."
-        ),
-    ],
-    *,
-    design: Survey,
-    column: Annotated[str | None, typer.Option("--column", "-c", help="The column that holds the answers.")] = None,
-    keep: Annotated[
-        list[str] | None, typer.Option(help="A column to copy to the output; may be given more than once.")
-    ] = None,
-    sheet: Sheet = None,
-    encoding: Encoding = None,
-    memo: Annotated[
-        Path | None,
-        typer.Option(
-            help="For a memoized design: the answers are all one person's, whose permanent responses are kept in this "
-            "file. It is made if there is none."
-        ),
-    ] = None,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Where to write the reports: a .csv, .parquet or .jsonl file, or - for standard output.",
-        ),
-    ] = "-",
-    nearest: Annotated[
-        bool,
-        typer.Option("--nearest", help="Round numbers to the nearest answer of the design before randomizing them."),
-    ] = False,
-    lines: Annotated[
-        bool, typer.Option("--lines", help="Read one answer per line, and write one report per line, without a header.")
-    ] = False,
-) -> None:
-    """Randomize true answers into reports.
-
-    The probabilities are exact, and the randomness comes from the operating system: there is no seed.
-    """
+def randomize(options: commands.Randomize) -> None:
+    """Randomize true answers into reports."""
     from warner.reports.randomizing_files import randomize_file, randomize_lines
 
-    if lines and (column is not None or keep or memo is not None or encoding is not None or sheet is not None):
+    file, design, memo, output = options.file, options.design, options.memo, options.output
+    columns = (options.column, options.keep or None, memo, options.encoding, options.sheet)
+    if options.lines and any(option is not None for option in columns):
         raise ValueError(
             "--lines has no columns, no sheets, no memo and no other encoding; leave --column, --keep, --sheet, --memo "
             "and --encoding out"
         )
-    if lines and nearest:
+    if options.lines and options.nearest:
         raise ValueError("--nearest is for columns of a file; round the numbers before they are given as lines")
     refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
     survey = load_design(design)
@@ -81,17 +49,17 @@ def randomize(
     with _progress() as progress:
         rows = (
             randomize_lines(file, survey, output, progress=progress)
-            if lines
+            if options.lines
             else randomize_file(
                 file,
                 survey,
                 output,
-                column=column,
-                keep=keep or (),
+                column=options.column,
+                keep=options.keep,
                 memo=kept,
-                nearest=nearest,
-                encoding=encoding,
-                sheet=sheet,
+                nearest=options.nearest,
+                encoding=options.encoding,
+                sheet=options.sheet,
                 progress=progress,
             )
         )
@@ -108,7 +76,7 @@ def _kept(memo: Path, survey: Design, output: str) -> Memo:
     if memo.exists():
         return Memo.load(memo, survey)
     made = Memo.create(memo, survey)
-    typer.echo(f"{memo}: a new memo; keep it for all later answers of this person", err=output == "-")
+    click.echo(f"{memo}: a new memo; keep it for all later answers of this person", err=output == "-")
     return made
 
 
@@ -125,3 +93,30 @@ def _progress() -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("rows", total=None)
         yield lambda rows: bar.update(task, completed=rows)
+
+
+def audit(options: commands.Audit) -> None:
+    """Audit a client: find a lower bound on the epsilon that it really spends."""
+    verdict = options.verdict
+    verdict.refuse_other_ending()
+    refuse_overwriting({"the design": options.design}, {"--output": verdict.output})
+    claimed = load_design(options.design)
+    answers = options.answers or None
+    words: Any = answers
+    if isinstance(claimed, OpenDomain):
+        if answers is not None and claimed.answer_form.holds == "integers":
+            words = from_text(list(answers), range(2))
+    elif answers is not None:
+        words = from_text(list(answers), claimed.domain)
+    result = warner.audit(
+        options.command,
+        claimed,
+        answers=words,
+        runs=options.runs,
+        level=options.level,
+        raw=options.raw,
+        timeout=options.timeout,
+    )
+    verdict.delivered(result)
+    if not result.passed:
+        raise click.exceptions.Exit(1)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from warner.cli.options import ColumnOptions, DesignFiles, Domain, Epsilon, Odds, Reading, Redraw, SampleDesign, Truth
+from warner.cli.options import DesignGiven, Origin
 from warner.designs import OpenDomain, RandomizedResponse, listed_design, load_design
 from warner.documents import is_pipe, named_as_given, resolved
-from warner.reports.counting import Asked, is_survey, tallied, tallied_open
+from warner.reports.counting import is_survey, tallied, tallied_open
 from warner.reports.files import DUCKDB, PIPED, REMOTE, SQLITE, Files, Head, standard_input
-from warner.reports.loading import opened
 from warner.reports.open_tallies import FORMAT as OPEN_FORMAT
 from warner.reports.open_tallies import OpenTally
-from warner.reports.sample_columns import SampleAsked
+from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE, Columns, Reading, Sample
 from warner.reports.tallies import FORMAT, POOL_FORMAT, Tally, pool
 from warner.words import not_installed
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from warner.designs import Design
     from warner.reports.tallies import Pool
 
-ALL_COLUMNS, AS_WRITTEN, DRAWN_ALONE = ColumnOptions(), Reading(), SampleDesign()  # where no option says more
+ONE_TABLE = Origin()
 NO_LIST = (
     "which has no list of answers: warner discover finds its frequent values; for answers that are known, "
     "warner design ANSWER..."
@@ -36,54 +35,30 @@ NO_LIST = (
 NOT_FIXED = "the number of responses to this survey was not fixed beforehand"
 
 
-class DesignGiven(NamedTuple):
-    """Design files, or the answers of a randomized response and one of its parameters."""
+def open_design(given: DesignGiven) -> OpenDomain | None:
+    """Read the file of an open domain; None where the one design file is another, or there is none."""
+    if not given.design or len(given.named) > 1 or any(part is not None for part in given.parts):
+        return None
+    design = load_design(given.files[0])
+    return design if isinstance(design, OpenDomain) else None
 
-    design_files: DesignFiles = None
-    epsilon: Epsilon = None
-    truth: Truth = None
-    redraw: Redraw = None
-    odds: Odds = None
-    domain: Domain = None
 
-    @property
-    def named(self) -> dict[str, str]:
-        """The files by the names of their designs; a single one may have none."""
-        files = self.design_files or []
-        if len(files) == 1 and ("=" not in files[0] or Path(files[0]).exists()):
-            return {"": files[0]}
-        return named_files(files)
-
-    @property
-    def files(self) -> list[str]:
-        """The files themselves."""
-        return list(self.named.values())
-
-    def open_design(self) -> OpenDomain | None:
-        """Read the file of an open domain; None where the one design file is another, or there is none."""
-        files, *parts = self
-        if not files or len(self.named) > 1 or any(part is not None for part in parts):
-            return None
-        design = load_design(self.files[0])
-        return design if isinstance(design, OpenDomain) else None
-
-    def design(self) -> Design | dict[str, Design]:
-        """Read the files, or make the randomized response."""
-        files, *parts = self
-        if files:
-            if any(part is not None for part in parts):
-                raise ValueError(
-                    "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
-                )
-            designs = {name: listed_design_in(file) for name, file in self.named.items()}
-            return designs.get("", designs)
-        if self.domain is None:
+def design_of(given: DesignGiven) -> Design | dict[str, Design]:
+    """Read the design files, or make the randomized response."""
+    if given.design:
+        if any(part is not None for part in given.parts):
             raise ValueError(
-                "give --design, or --domain with --epsilon: the possible answers must be known beforehand, because "
-                "those that nobody happened to report count as well"
+                "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
             )
-        labels = [label.strip() for label in self.domain.split(",")]
-        return RandomizedResponse(labels, epsilon=self.epsilon, truth=self.truth, redraw=self.redraw, odds=self.odds)
+        designs = {name: listed_design_in(file) for name, file in given.named.items()}
+        return designs.get("", designs)
+    if given.domain is None:
+        raise ValueError(
+            "give --design, or --domain with --epsilon: the possible answers must be known beforehand, because "
+            "those that nobody happened to report count as well"
+        )
+    labels = [label.strip() for label in given.domain.split(",")]
+    return RandomizedResponse(labels, epsilon=given.epsilon, truth=given.truth, redraw=given.redraw, odds=given.odds)
 
 
 def listed_design_in(file: str | Path) -> Design:
@@ -94,35 +69,21 @@ def listed_design_in(file: str | Path) -> Design:
     return listed_design(made)
 
 
-def named_files(given: list[str], by: str | None = None) -> dict[str, str]:
-    """Read NAME=FILE for each design; NAME as in the column `by`, or in the first that --by names."""
-    where = "with several designs" if by is None else "with --by"
-    column = "first column of --by" if by is None else f"column {by!r}"
-    files: dict[str, str] = {}
-    for text in given:
-        name, equals, path = text.partition("=")
-        if not equals or not name or not path:
-            raise ValueError(f"{where}, --design must be NAME=FILE, NAME as in the {column}, but got {text!r}")
-        if name in files:
-            raise ValueError(f"--design must name each design once, but {name!r} is there twice")
-        files[name] = path
-    return files
-
-
 @dataclass(frozen=True)
 class Source:
     """Where reports are, and how they are to be read."""
 
-    files: list[str]
-    columns: ColumnOptions = ALL_COLUMNS
-    reading: Reading = AS_WRITTEN
-    sample: SampleDesign = DRAWN_ALONE
+    files: Sequence[str]
+    columns: Columns = ALL_COLUMNS
+    reading: Reading = PLAIN
+    sample: Sample = SIMPLE
+    origin: Origin = ONE_TABLE
 
     @property
     def of_database(self) -> bool:
         """Whether this is the table of a database."""
         (file, *_) = self.files
-        return self.reading.table is not None or ("://" in file and not REMOTE.match(file))
+        return self.origin.table is not None or ("://" in file and not REMOTE.match(file))
 
     @cached_property
     def piped(self) -> bool:
@@ -140,7 +101,7 @@ class Source:
         """Whether this is the database of a survey, which has its own designs."""
         if self.columns.question is not None:
             return True
-        alone = len(self.files) == 1 and self.reading.table is None and self.files != ["-"]
+        alone = len(self.files) == 1 and self.origin.table is None and self.files[0] != "-"
         return alone and is_survey(self.looked_at)
 
     @property
@@ -152,32 +113,16 @@ class Source:
 
         return not is_fixed(self.files[0])
 
-    def asked(self, *, keep: bool = False) -> Asked:
-        """Give what is asked of the tally."""
-        columns, reading = self.columns, self.reading
-        return Asked(
-            column=columns.column,
-            question=columns.question,
-            by=columns.by or None,
-            weights=columns.weights,
-            counts=columns.counts,
-            unknown=reading.unknown,
-            keep=keep,
-            wrote=reading.dialect,
-            where=columns.rows_wanted or None,
-            sample=SampleAsked(**{**self.sample._asdict(), "sampled": self.sample.part_sampled}),
-        )
-
     def open_tally(self, given: DesignGiven) -> OpenTally | None:
         """Count reports of an open domain, or add up saved tallies of one; None where another design is given."""
-        design = given.open_design()
-        if design is None and (self.piped or any(given)):  # a pipe brings reports, and brings them once
+        design = open_design(given)
+        if design is None and (self.piped or given.is_given):  # a pipe brings reports, and brings them once
             return None
         if self.of_survey:
             from warner.service.exports import is_open_question
 
             answered_openly = is_open_question(self.files[0], self.columns.question)
-            return tallied_open(self.files[0], design, self.asked()) if answered_openly else None
+            return self._tallied_open(self.files[0], design) if answered_openly else None
         with self.opened() as reports:
             saved = saved_in(reports, {OPEN_FORMAT})
             if saved:
@@ -189,35 +134,37 @@ class Source:
                         f"{saved[0]} is a tally, which has no columns; leave --column, --by and others out"
                     )
                 return sum(tallies[1:], tallies[0])
-            return None if design is None else tallied_open(reports, design, self.asked())
+            return None if design is None else self._tallied_open(reports, design)
+
+    def _tallied_open(self, reports: Any, design: OpenDomain | None) -> OpenTally:
+        return tallied_open(reports, design, self.columns, self.reading, self.sample)
 
     @contextmanager
     def tallied(self, given: DesignGiven, *, keep: bool = False) -> Iterator[Tally | Pool]:
         """Count the reports, and `keep` them as long as the tally is used; or read what was counted before."""
-        if self.columns.question is not None and self.reading.table is not None:
+        if self.columns.question is not None and self.origin.table is not None:
             raise ValueError("give --question, for the database of a survey, or --table, for one of reports, not both")
-        named = any(value is not None for value in given)
-        asked = self.asked(keep=keep and not self.of_survey)  # which has counts alone
+        reading = replace(self.reading, keep=keep and not self.of_survey)  # which has counts alone
         with self.opened() as reports:
             if saved := saved_in(reports, {OPEN_FORMAT}):
                 yield self._closed(saved, given)
                 return
             if saved := saved_in(reports):
-                design = given.design() if named else None
+                design = design_of(given) if given.is_given else None
                 if isinstance(design, dict):
                     raise ValueError(f"--design must be left out for {saved[0]}, a tally, which has its own")
                 yield merged(saved, self, design)
                 return
-            design = given.design() if named or not self.of_survey else None
-            yield tallied(reports, design, asked)
+            design = design_of(given) if given.is_given or not self.of_survey else None
+            yield tallied(reports, design, self.columns, reading, self.sample)
 
     def _closed(self, saved: Sequence[Path], given: DesignGiven) -> Tally:
         """Count the saved reports of an open domain under the design of a list; without one, say what takes them."""
         counted = self.open_tally(DesignGiven())
         assert counted is not None
-        if not given.design_files:
+        if not given.design:
             raise ValueError(f"{saved[0]} holds reports of an open domain, {NO_LIST} --open makes their design")
-        design = given.design()
+        design = design_of(given)
         if isinstance(design, dict):
             raise ValueError(f"give one --design for {saved[0]}, the list of answers to look up")
         return counted.under(design)
@@ -225,12 +172,12 @@ class Source:
     @contextmanager
     def opened(self) -> Iterator[Any]:
         """Give what holds the reports: files, a table of a database, or the place of a survey."""
-        if len(self.files) > 1 and (self.columns.question is not None or self.reading.table is not None):
+        if len(self.files) > 1 and (self.columns.question is not None or self.origin.table is not None):
             raise ValueError(f"a database must be given alone, but got {len(self.files)} files")
         if self.of_survey:
             yield self.files[0]
         elif len(self.files) == 1 and self.of_database:
-            yield database_table(self.files[0], self.reading.table)
+            yield database_table(self.files[0], self.origin.table)
         elif self.piped:
             with ExitStack() as stack:
                 yield Files.at([stack.enter_context(self._spooled(file)) for file in self.files])
@@ -238,27 +185,17 @@ class Source:
             yield self.looked_at if len(self.files) == 1 else Files.at([Path(file) for file in self.files])
 
     @contextmanager
-    def prepared(self) -> Iterator[Any]:
-        """Give what holds the reports as if it had been written as warner would."""
-        with self.opened() as reports:
-            if self.reading.dialect.plain:
-                yield reports
-            else:
-                with opened(reports, self.reading.dialect) as source:
-                    yield source
-
-    @contextmanager
     def _spooled(self, file: str) -> Iterator[Path]:
         """Hold what a pipe brings in a file for a moment, as reports may be: engines read it more than once."""
         if file != "-" and not is_pipe(Path(file)):
             yield Path(file)
             return
-        if self.reading.input_format not in PIPED:
+        if self.origin.input_format not in PIPED:
             raise ValueError(
-                f"--format must be {', '.join(PIPED[:-1])} or {PIPED[-1]}, but got {self.reading.input_format!r}"
+                f"--format must be {', '.join(PIPED[:-1])} or {PIPED[-1]}, but got {self.origin.input_format!r}"
             )
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"standard input.{self.reading.input_format}"
+            path = Path(folder) / f"standard input.{self.origin.input_format}"
             with path.open("wb") as spool:
                 if file == "-":
                     shutil.copyfileobj(standard_input(), spool)
@@ -289,17 +226,17 @@ def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tall
     """Read saved tallies, and add them up; options that say how reports are read must not be given."""
     columns = source.columns
     given = {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}
-    given |= {f"--{name.replace('_', '-')}": value or None for name, value in source.sample._asdict().items()}
-    for option, value in {**given, "--where": columns.where or None}.items():
+    given |= {f"--{name.replace('_', '-')}": value or None for name, value in vars(source.sample).items()}
+    for option, value in {**given, "--where": columns.where}.items():
         if value is not None:
             raise ValueError(f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already")
-    if not source.reading.dialect.plain:
+    if not source.reading.plain:
         raise ValueError(f"--encoding, --decimal, --missing and --sheet must be left out for {saved[0]}, a tally")
     if len({resolved(file) for file in saved}) < len(saved):
         raise ValueError("each tally must be given once, or its reports would be counted twice")
     tallies = [Tally.load(file) for file in saved]
     for file, counted in zip(saved, tallies, strict=True):
-        if columns.by and tuple(columns.by) != counted.by:
+        if columns.by and columns.groups != counted.by:
             grouped = f"is grouped by {', '.join(counted.by)}" if counted.by else "has no groups"
             raise ValueError(f"--by must be the groups of the tally, but {file} {grouped}; count the reports again")
         for part in counted.parts:

@@ -1,33 +1,33 @@
-"""`warner tally` counts reports once and for all, and adds up what was counted."""
+"""Counts of reports, and what counts alone show: tally, discover, compare and check."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any
 
-from warner.cli.delivering import deliver_document, refuse_overwriting
+import click
+
+import warner
+from warner.cli.delivering import Delivery, deliver_document, refuse_overwriting
 from warner.cli.messages import tell, warn, working
-from warner.cli.options import ColumnOptions, Output, Reading, Reports, SampleDesign
-from warner.cli.sources import NOT_FIXED, DesignGiven, Source
+from warner.cli.options import DesignGiven
+from warner.cli.sources import NOT_FIXED, Source
+from warner.cli.values import generator, labels_in, whole_numbers
+from warner.designs.labels import from_text
+from warner.designs.open_values import WholeNumbers
+from warner.reports.options import Columns
+from warner.reports.tallies import Tally
+from warner.results import formulas_in
+
+if TYPE_CHECKING:
+    from warner.cli import commands
 
 
-def tally(
-    files: Reports,
-    *,
-    given: DesignGiven,
-    columns: ColumnOptions,
-    sample: SampleDesign,
-    reading: Reading,
-    output: Output = None,
-) -> None:
-    """Count reports and save the tally, or add up tallies that were saved.
-
-    A tally holds the counts and the design, and no report: `warner estimate`, `check` and `regress` take it
-    instead of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
-    several designs make a pool, which assumes that all reports come from one population; `warner check` tests that. A
-    tally of an open domain holds the reports themselves, without their order, for `warner discover`.
-    """
-    refuse_overwriting({"the reports": files, "the design": given.files}, {"--output": output})
-    source = Source(files, columns, reading, sample)
+def tally(options: commands.Tally) -> None:
+    """Count reports and save the tally, or add up tallies that were saved."""
+    given, output = options.given, options.output
+    refuse_overwriting({"the reports": options.files, "the design": given.files}, {"--output": output})
+    source = Source(options.files, options.columns, options.reading, options.sample, options.origin)
     with working("counting reports"):
         opened = source.open_tally(given)
     if opened is not None:
@@ -43,3 +43,78 @@ def tally(
         for left_out in filter(None, (part.left_out() for part in counted.parts)):
             warn(left_out)
         deliver_document(counted, output)
+
+
+def discover(options: commands.Discover) -> None:
+    """Find the frequent values of an open domain."""
+    files, design, expected, table = options.files, options.design, options.expected, options.table
+    table.refuse_contradictions("")
+    inputs = {"the reports": files, "the design": design, "the expected values": expected}
+    refuse_overwriting(inputs, {"--output": table.output, **options.pictures.files})
+    given = DesignGiven(() if design is None else (str(design),))
+    with working("searching reports"):
+        columns = Columns(options.question, options.column, options.by, options.where, counts=options.counts)
+        tally = Source(files, columns, options.reading, origin=options.origin).open_tally(given)
+        if tally is None:
+            raise ValueError("discover needs the --design of an open domain, or a tally of one; see warner estimate")
+        values: list[str] | list[int] | None = None
+        if expected is not None:
+            lines = labels_in(expected)
+            values = lines
+            if isinstance(tally.design.values, WholeNumbers):
+                values = whole_numbers(
+                    lines, "--expected must hold whole numbers, one per line, as the design has them"
+                )
+        found = warner.discover(
+            tally,
+            level=options.level,
+            above=options.above,
+            expected=values,
+            power=options.power,
+            simultaneous=options.simultaneous,
+        )
+        text = table.written(Delivery(found))
+        options.pictures.written(found)
+    if left_out := tally.left_out():
+        warn(left_out)
+    if {".csv"} & table.forms and (formulas := formulas_in(found.table())):
+        tell(f"warner: note: {formulas}", err=True)
+    table.printed(text)
+
+
+def compare(options: commands.Compare) -> None:
+    """Compare the share of an answer between two samples of different people."""
+    from warner.inference.comparisons import compare_samples
+
+    first, second, verdict = options.first, options.second, options.verdict
+    verdict.refuse_other_ending()
+    refuse_overwriting({"the first tally": first, "the second tally": second}, {"--output": verdict.output})
+    one, two = Tally.load(first), Tally.load(second)
+    label = from_text([options.answer], one.domain)[0]
+    result = compare_samples(one, two, label, level=options.level, names=(first.stem, second.stem))
+    verdict.delivered(result)
+
+
+def check(options: commands.Check) -> None:
+    """Check whether reports fit the design."""
+    given, verdict = options.given, options.verdict
+    verdict.refuse_other_ending()
+    refuse_overwriting({"the reports": options.files, "the design": given.files}, {"--output": verdict.output})
+    source = Source(options.files, options.columns, options.reading, options.sample, options.origin)
+    with working("checking reports"):
+        opened = source.open_tally(given)
+        tallied: Any = source.tallied(given) if opened is None else nullcontext(opened)
+        with tallied as tally:
+            result = warner.check(
+                tally,
+                level=options.level,
+                simulations=options.simulations,
+                rng=generator(options.seed),
+                fakes=options.fakes,
+            )
+        text = verdict.written(result)
+    if source.optional_stopping:
+        tell(f"warner: note: {NOT_FIXED}, and the p-values are for one that was", err=True)
+    click.echo(text)
+    if not result.fits:
+        raise click.exceptions.Exit(1)

@@ -35,8 +35,9 @@ from warner.regression.maxima import overall_shares, refuse_dependent, refuse_to
 from warner.regression.reports import named_designs, report_likelihoods
 from warner.regression.scores import debiased
 from warner.regression.standard_errors import DOUBTFUL_INTERVALS
-from warner.reports.dialects import PLAIN
-from warner.reports.loading import Wanted, column_names, load, opened, refuse_rule
+from warner.reports.dialects import refuse_codes_of_reports
+from warner.reports.loading import Wanted, column_names, load, opened
+from warner.reports.options import ALL_COLUMNS, Columns, Reading
 from warner.reports.queries import INSIDE
 from warner.reports.samples import RESPONDENT, Sampling
 from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients
@@ -49,10 +50,12 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Label, Mask
     from warner.designs import Design
     from warner.documents import Document
-    from warner.regression.formulas import Columns, Terms
+    from warner.regression.formulas import Columns as Covariates
+    from warner.regression.formulas import Terms
     from warner.regression.maxima import Optimum
     from warner.regression.reports import ReportLikelihoods
     from warner.regression.standard_errors import ClusterRobust
+    from warner.reports.options import Codes, Conditions
     from warner.reports.queries import Table
 
 
@@ -128,7 +131,7 @@ class Individuals:
     for each person, with a constant as its only column.
     """
 
-    columns: Columns
+    columns: Covariates
     orders: Mapping[str, tuple[str, ...] | None]
     answers: Answers
     rows: Observations
@@ -144,8 +147,8 @@ def individuals(
     source: Table | Mapping[str, Any],
     variables: Sequence[str],
     questions: Sequence[RandomizedQuestion],
+    columns: Columns = ALL_COLUMNS,
     *,
-    weights: str | None = None,
     clusters: str | None = None,
     strata: str | None = None,
     drop: bool = False,
@@ -154,7 +157,8 @@ def individuals(
     forms = {question.name: [design.report_form for design in question.designs] for question in questions}
     sampled_in = [name for name in (clusters, strata) if name is not None]
     versions = [question.by for question in questions if question.by is not None]
-    loaded = load(source, Wanted(forms, (*variables, *versions, *sampled_in), weights), every_row=True)
+    wanted = Wanted(forms, (*variables, *versions, *sampled_in), columns.weights, where=columns.rows)
+    loaded = load(source, wanted, every_row=True)
     # Names of clusters and strata stay as they are written.
     known = {
         name: loaded.column(name, as_written=name not in variables) for name in dict.fromkeys((*variables, *sampled_in))
@@ -178,14 +182,15 @@ def individuals(
     kept = complete & (weight > 0)
     if not kept.any():
         raise ValueError("data must hold at least one person with nothing missing, but there is none")
-    columns = {name: part.values[kept] for name, part in known.items()}
-    for name, values in columns.items():
+    weighted = columns.weights is not None
+    held = {name: part.values[kept] for name, part in known.items()}
+    for name, values in held.items():
         refuse_infinite(name, values)
     together = reduce(_together, [_answers(part, kept, weight) for part in reported])
-    sampling = _sampling(columns, clusters, strata, weighted=weights is not None)
+    sampling = _sampling(held, clusters, strata, weighted=weighted)
     rows = replace(_rows(together.likelihood, weight[kept]), sampling=sampling)
     orders = {name: part.order for name, part in known.items()}
-    return Individuals(columns, orders, together, rows, int((~complete).sum()))
+    return Individuals(held, orders, together, rows, int((~complete).sum()))
 
 
 def _sampling(columns: Mapping[str, Any], clusters: str | None, strata: str | None, *, weighted: bool) -> Sampling:
@@ -250,7 +255,7 @@ def expanded_design(
     return terms, copies
 
 
-def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]) -> Columns:
+def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]) -> Covariates:
     """Give the columns of copies of all people, one for each combination of answers."""
     sizes = [question.k for question in questions]
     total = int(np.prod(sizes))
@@ -262,7 +267,7 @@ def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[
 
 
 def _terms(
-    given: Formula | TermList, stacked: Columns, people: Individuals, questions: Sequence[RandomizedQuestion]
+    given: Formula | TermList, stacked: Covariates, people: Individuals, questions: Sequence[RandomizedQuestion]
 ) -> Terms:
     """Make the terms, with the last answer of each question as the reference; numbers enter as they are."""
     orders = dict(people.orders)
@@ -539,7 +544,11 @@ def explain(
     shares: Shares = "covariates",
     values: Mapping[str, Any] | None = None,
     unknown: Unknown = "error",
+    missing: Codes = (),
     sheet: str | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    where: Conditions = None,
 ) -> Explanation:
     r"""Explain an outcome by a randomized answer and by what else is known of people.
 
@@ -576,8 +585,16 @@ def explain(
         answers that are numbers, or the number that each answer stands for. Effects are then per unit.
     unknown : {"error", "drop"}
         What to do with values that no report can have: refuse them, or leave these people out.
+    missing : str, number, or list of these
+        Codes that stand for a missing value, such as ``[-99, "NA"]``, in all columns that are read.
     sheet : str, optional
         The sheet of an Excel file; may be left out where there is only one.
+    encoding : str, optional
+        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``.
+    decimal : {".", ","}
+        The decimal mark of the numbers in a text file.
+    where : mapping of str to value, optional
+        Read only the rows in which these columns have these values, such as ``{"wave": 2}``.
 
     Returns
     -------
@@ -601,18 +618,20 @@ def explain(
     array([1., 2.])
     """
     _refuse_options(family, method, shares)
-    refuse_rule(unknown)
+    columns, reading = Columns(where=where, weights=weights), Reading(unknown, missing, sheet, encoding, decimal)
     questions = questions_of(designs, by, values)
-    with opened(data, PLAIN._replace(sheet=sheet)) as source:
+    for one in (design for question in questions for design in question.designs):
+        refuse_codes_of_reports(reading, one.report_form)
+    with opened(data, reading) as source:
         outcome, given, variables = _sides(formula, on, questions, column_names(source))
         people = individuals(
             source,
             [outcome, *variables],
             questions,
-            weights=weights,
+            columns,
             clusters=clusters,
             strata=strata,
-            drop=unknown == "drop",
+            drop=reading.drop,
         )
     terms, copies = expanded_design(given, people, variables, questions)
     explained = _outcomes(outcome, people, copies, family, modelled=method == "ml" and shares == "covariates")

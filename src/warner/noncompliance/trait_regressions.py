@@ -31,6 +31,7 @@ from warner.regression.families import Coefficient, Softmax, Specification, mult
 from warner.regression.formulas import INTERCEPT
 from warner.regression.regressions import fitted
 from warner.regression.variance_floors import floor_notes
+from warner.reports.options import grouped_keywords
 from warner.results import Column, Estimates, TableResult, coefficients
 from warner.typesetting import labels
 from warner.words import counted, enumerated, level_text
@@ -72,8 +73,8 @@ def cheating_detection_regression(
     reports : pair of labels
         How yes and no are written.
     **options
-        ``on``, ``X``, ``names``, ``weights``, ``counts``, ``clusters``, ``strata``, ``errors``, ``penalty``, ``starts``
-        and ``unknown`` of `warner.regress`.
+        ``on``, ``X``, ``names``, ``weights``, ``counts``, ``clusters``, ``strata``, ``errors``, ``penalty``,
+        ``starts``, ``unknown`` and the options of files of `warner.regress`.
 
     Returns
     -------
@@ -92,8 +93,7 @@ def cheating_detection_regression(
     array([[0.15, 0.6 , 0.25]])
     """
     designs = _designs("forced", forced, CHEATERS, reports, lambda p: [1, p, 0], direct=[1, 0, 0])
-    own, fit_options = _apart(options)
-    people = model_data(formula, data, designs, by=by, **own)
+    people, fit_options = _data(formula, data, designs, by, options)
     return fitted(people, multinomial(people.terms, CHEATERS, CHEATERS[1]), **fit_options)
 
 
@@ -126,8 +126,7 @@ def lie_detector_regression(
     (np.float64(0.7), np.float64(0.342857))
     """
     designs = _designs("p", p, CARRIERS, reports, lambda p: [1, 0, 1 - p], direct=[1, 1, 0])
-    own, fit_options = _apart(options)
-    people = model_data(formula, data, designs, by=by, **own)
+    people, fit_options = _data(formula, data, designs, by, options)
     width = _intercept_first(people)
     # B has a row for those who affirm and one for those who deny: an intercept each, and the same slopes.
     mapping = np.zeros((2, width, width + 1))
@@ -169,8 +168,7 @@ def unrelated_question_regression(
     (np.float64(0.233333), np.float64(0.366667))
     """
     designs = _designs("p", p, UNRELATED, reports, lambda p: [1, p, 1 - p, 0], direct=[1, 1, 0, 0])
-    own, fit_options = _apart(options)
-    people = model_data(formula, data, designs, by=by, **own)
+    people, fit_options = _data(formula, data, designs, by, options)
     width = _intercept_first(people)
     # The trait's log-odds x'b in two rows of B, the unrelated one's log-odds in two.
     mapping = np.zeros((3, width, width + 1))
@@ -206,10 +204,13 @@ def _designs(
 _OF_THE_FIT = {"errors": "errors", "penalty": "penalty", "starts": "at_random"}
 
 
-def _apart(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Tell options of the data from those of the fit."""
-    own = {name: value for name, value in options.items() if name not in _OF_THE_FIT}
-    return own, {_OF_THE_FIT[name]: value for name, value in options.items() if name in _OF_THE_FIT}
+def _data(
+    formula: str, data: Any, designs: Mapping[Any, Design], by: str, options: dict[str, Any]
+) -> tuple[ModelData, dict[str, Any]]:
+    """Return the data, and the options of the fit."""
+    of_data = {name: value for name, value in options.items() if name not in _OF_THE_FIT}
+    of_fit = {_OF_THE_FIT[name]: value for name, value in options.items() if name in _OF_THE_FIT}
+    return model_data(formula, data, designs, **grouped_keywords({"by": by, **of_data})), of_fit
 
 
 def _intercept_first(people: ModelData) -> int:

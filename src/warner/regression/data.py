@@ -39,7 +39,7 @@ from warner.regression.reports import (
     refuse_different_answers,
     report_likelihoods,
 )
-from warner.reports.dialects import PLAIN
+from warner.reports.dialects import refuse_codes_of_reports
 from warner.reports.loading import (
     Column,
     Loaded,
@@ -48,11 +48,10 @@ from warner.reports.loading import (
     column_names,
     load,
     opened,
-    refuse_rule,
-    refuse_two_amounts,
 )
+from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE
 from warner.reports.queries import INSIDE
-from warner.reports.sample_columns import SampleAsked
+from warner.reports.sample_columns import refuse_contradictions
 from warner.reports.samples import SIMPLE_RANDOM, Sampling, parts_by_stratum, refuse_parts
 from warner.reports.tallies import Pool, Tally
 from warner.words import enumerated
@@ -62,9 +61,11 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.regression.formulas import Columns, Terms
+    from warner.regression.formulas import Columns as Covariates
+    from warner.regression.formulas import Terms
     from warner.regression.reports import Numbered
     from warner.reports.loading import Values
+    from warner.reports.options import Columns, Reading, Sample
     from warner.reports.queries import Table
 
 
@@ -275,7 +276,7 @@ class ModelData:
     terms: Terms
     response: str
     labels: tuple[str, ...]
-    covariates: Columns
+    covariates: Covariates
     pattern: Integers
     missing: int
     unknown: int
@@ -294,24 +295,18 @@ def model_data(
     formula: str | None,
     data: Any,
     design: Design | Mapping[Any, Design] | None = None,
+    columns: Columns = ALL_COLUMNS,
+    reading: Reading = PLAIN,
+    sample: Sample = SIMPLE,
     *,
-    by: str | None = None,
     on: Iterable[str] | None = None,
     X: Any = None,
     names: Sequence[str] | None = None,
-    weights: str | None = None,
-    counts: str | None = None,
-    clusters: str | None = None,
-    strata: str | None = None,
-    sampled: str | float | None = None,
-    whole: bool = False,
     intercepts: str | None = None,
     intercept: bool = True,
-    unknown: str = "error",
-    sheet: str | None = None,
     values: Any = None,
 ) -> ModelData:
-    """Give data as a model of the answers takes them.
+    """Return data as a model of the answers takes them.
 
     Parameters
     ----------
@@ -321,33 +316,24 @@ def model_data(
     data : data frame, table, mapping of columns, path, Tally or Pool
         What `warner.tally` takes; a mapping of names to columns; or reports that were counted by the covariates.
     design : Design, or mapping of names to Design
-        What every report went through. If that differs among people, the designs by the names that the column `by` has;
-        direct questions are a design that always tells the truth. A tally has its own.
-    by : str, optional
-        The column that names the design of each row.
+        What every report went through. If that differs among respondents, the designs by the names that the column of
+        `by` has; direct questions are a design that always tells the truth. A tally has its own.
+    columns : Columns
+        The column `by` that names the design of each row; weights, of which a row of zero is left out, or counts; and
+        the rows to be read.
+    reading : Reading
+        How a file was written, and what becomes of invalid values.
+    sample : Sample
+        The strata and clusters that respondents were sampled in.
     on : list of str, optional
         The covariates, in the place of a formula's right side: numbers as they are, all else by its levels.
     X : array of shape (people, columns), optional
         Numbers in the place of covariates, with their `names`; an intercept is added.
-    weights : str, optional
-        A column of sampling weights; people with a weight of zero are left out.
-    counts : str, optional
-        A column that says for how many people each row stands.
-    clusters, strata : str, optional
-        Columns that name what people were sampled in.
-    sampled : str or float, optional
-        The part of a stratum's clusters (without clusters: of its people) that was sampled: a column, or a number.
-    whole : bool
-        Whether all people of the sampled clusters were asked.
     intercepts : str, optional
         The column that names the groups of random intercepts, as a term ``(1 | school)`` of the formula does.
     intercept : bool
         Whether the matrix has a column of ones. Without it factors leave out their first level all the same: something
         else, such as the cutpoints of an ordered model, is in its place.
-    unknown : {"error", "drop"}
-        What to do with values that no report can have: refuse them, or leave them out and count them.
-    sheet : str, optional
-        The sheet of an Excel file; may be left out where there is only one.
     values : mapping, sequence or "numbers", optional
         The number that each answer stands for, where their mean is modelled.
 
@@ -361,20 +347,20 @@ def model_data(
     (array([[ 1., 30.],
            [ 1., 40.]]), array([2., 2.]), 1)
     """
-    refuse_rule(unknown)
-    refuse_two_amounts(weights, counts)
-    SampleAsked(strata, clusters, sampled, whole).refuse_contradictions(weights)
+    by, sampled = columns.by, sample.sampled
+    refuse_contradictions(sample, columns.weights)
     response, right = sides(formula or "")
     right, named = intercepts_apart(right)
     intercepts = _intercepts(formula, named, intercepts)
     terms = _terms_given(formula, right, on, X, intercept=intercept)
     part, number = (sampled, None) if isinstance(sampled, str) else (None, sampled)
     refuse_parts([] if number is None else [number])
-    roles = ("clusters", clusters), ("strata", strata), (INTERCEPTS, intercepts), (SAMPLED, part)
+    roles = ("clusters", sample.clusters), ("strata", sample.strata), (INTERCEPTS, intercepts), (SAMPLED, part)
     grouped_by = {role: name for role, name in roles if name is not None}
-    finite = FinitePopulation(number, whole)
+    finite = FinitePopulation(number, sample.whole)
     if isinstance(data, Tally | Pool):
-        for argument, value in {"by": by, "X": X, "weights": weights, "counts": counts}.items():
+        of_rows = {"X": X, "missing": reading.missing or None, "sheet": reading.sheet, "encoding": reading.encoding}
+        for argument, value in {**vars(columns), **of_rows}.items():
             if value is not None:
                 raise TypeError(
                     f"{argument} must be left out for a tally, which has counts alone; give the data themselves"
@@ -388,19 +374,19 @@ def model_data(
     if not response:
         raise ValueError(f'formula must name the column of reports, as in "answer ~ age", but got {formula!r}')
     designs, labels = named_designs(design, by)
-    with opened(data, PLAIN._replace(sheet=sheet)) as given:
+    for one in designs:
+        refuse_codes_of_reports(reading, one.report_form)
+    with opened(data, reading) as given:
         source, terms = (given, terms) if terms is not None else _with_matrix(given, X, names, intercept=intercept)
         variables = terms.variables(column_names(source))
         if response in {*variables, intercepts}:
             raise ValueError(f"the reports must not be a covariate as well, but {response!r} is on both sides")
         others = (*variables, *(() if by is None else (by,)), *grouped_by.values())
         forms = {response: [one.report_form for one in designs]}
-        loaded = load(source, Wanted(forms, others, weights, counts), positive=True)
+        loaded = load(source, Wanted(forms, others, columns.weights, columns.counts, columns.rows), positive=True)
     scored = None if values is None else values_of(designs[0].domain, values)
     people = _people(loaded)
-    reports = report_likelihoods(
-        loaded, response, designs, labels, by, people=people, drop=unknown == "drop", values=scored
-    )
+    reports = report_likelihoods(loaded, response, designs, labels, by, people=people, drop=reading.drop, values=scored)
     return _assembled(loaded, reports, response, terms, grouped_by, finite)
 
 
@@ -508,7 +494,7 @@ def _assembled(
 # Rows
 
 
-def _patterns(columns: Mapping[str, Column], keep: Mask) -> tuple[Integers, Columns]:
+def _patterns(columns: Mapping[str, Column], keep: Mask) -> tuple[Integers, Covariates]:
     """Give the distinct combinations of covariates among the rows that are kept, and the number of each row's."""
     kept = {name: values.values[keep] for name, values in columns.items()}
     for name, values in kept.items():
@@ -619,7 +605,7 @@ def _refuse_groups(groups: Groups, terms: Terms, people: Array) -> None:
         )
 
 
-def _refuse_levels(factors: Sequence[str], covariates: Columns, k: int | None) -> None:
+def _refuse_levels(factors: Sequence[str], covariates: Covariates, k: int | None) -> None:
     """Refuse a factor with too many levels before a matrix with a column for each of them is made.
 
     `k` is the number of answers, whose shares are modelled; None for the mean of a number.

@@ -58,6 +58,7 @@ from warner.regression.standard_errors import (
     floor_of_strata,
 )
 from warner.regression.variance_floors import floor_notes, refuse_drawn_alone
+from warner.reports.options import Columns, Reading, Sample
 from warner.reports.samples import effective_number
 from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients
 from warner.typesetting import labels
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from warner.regression.profiles import CoefficientLimits
     from warner.regression.standard_errors import ClusterRobust
     from warner.regression.variance_floors import Floor
+    from warner.reports.options import Codes, Conditions
 
 
 # Parts of regression documents
@@ -599,7 +601,11 @@ def regress(
     penalty: str | None = None,
     starts: int | None = None,
     unknown: str = "error",
+    missing: Codes = (),
     sheet: str | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    where: Conditions = None,
 ) -> Regression:
     """Regress randomized answers on what is known of people in the clear.
 
@@ -649,8 +655,16 @@ def regress(
         other maxima.
     unknown : {"error", "drop"}
         What to do with values that no report can have.
+    missing : str, number, or list of these
+        Codes that stand for a missing value, such as ``[-99, "NA"]``, in all columns that are read.
     sheet : str, optional
         The sheet of an Excel file; may be left out where there is only one.
+    encoding : str, optional
+        The encoding of a text file that is not in UTF-8, such as ``"cp1252"``.
+    decimal : {".", ","}
+        The decimal mark of the numbers in a text file.
+    where : mapping of str to value, optional
+        Read only the rows in which these columns have these values, such as ``{"wave": 2}``.
 
     Examples
     --------
@@ -672,19 +686,13 @@ def regress(
         formula,
         data,
         design,
-        by=by,
+        Columns(by=by, where=where, weights=weights, counts=counts),
+        Reading(unknown, missing, sheet, encoding, decimal),
+        Sample(strata, clusters, sampled, whole),
         on=on,
         X=X,
         names=names,
-        weights=weights,
-        counts=counts,
-        clusters=clusters,
-        strata=strata,
-        sampled=sampled,
-        whole=whole,
         intercepts=intercepts,
-        unknown=unknown,
-        sheet=sheet,
         values=values,
     )
     domain = data.observations.designs[0].domain

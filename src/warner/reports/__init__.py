@@ -9,6 +9,7 @@ Its files::
 
     randomizing        randomize: labels in, reports out, from the operating system's randomness
     randomizing_files  the same for files, a piece at a time
+    options            the input options of every entry point: Columns, Reading, Sample
     loading            any data to columns and amounts, for tally, regress, associate and explain
     counting           tally: reports of any kind to counts
     batches            columns of sets, read and counted a batch at a time, here or on a cluster

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from warner.designs import Design
     from warner.designs.report_forms import Form
-    from warner.reports.queries import Columns, Frame, Table
+    from warner.reports.queries import Frame, Roles, Table
     from warner.reports.subtotals import Column, ReportBlock, Subtotal
     from warner.reports.tallies import Group
 else:
@@ -50,7 +50,7 @@ def rows_at_a_time(form: Form) -> int:
     return min(max(BATCH_BYTES // form.width, 1), BATCH_ROWS)
 
 
-def batches(source: Table, columns: Columns, form: Form) -> Iterator[Frame]:
+def batches(source: Table, columns: Roles, form: Form) -> Iterator[Frame]:
     """Go through a source: frames in memory, with the columns that `select_columns` gives.
 
     One batch is read ahead, so that an engine reads on while the last batch is being counted; not by Ibis, because some
@@ -67,7 +67,7 @@ def batches(source: Table, columns: Columns, form: Form) -> Iterator[Frame]:
             yield frame
 
 
-def _frames(source: Table, columns: Columns, form: Form) -> Iterator[Frame]:
+def _frames(source: Table, columns: Roles, form: Form) -> Iterator[Frame]:
     schema, rows = source.schema, rows_at_a_time(form)
     if source.files and format_by_name(source.files[0]).kind == "parquet":
         yield from (select_columns(batch, schema, columns) for batch in _parquet(source, columns.names, rows))
@@ -132,7 +132,7 @@ class Batch(NamedTuple):
     bad: int
     strange: Mapping[str, int]
 
-    def counted(self, design: Design, columns: Columns) -> Subtotal:
+    def counted(self, design: Design, columns: Roles) -> Subtotal:
         """Count the reports."""
         number = self.rows.number
         roughly = 0.0 if number is None else float(number.sum(dtype=np.float64))
@@ -171,7 +171,7 @@ def _column(series: Frame) -> Column:
     return arrow.combine_chunks() if hasattr(arrow, "combine_chunks") else arrow
 
 
-def no_rows(columns: Columns, form: Form) -> Batch:
+def no_rows(columns: Roles, form: Form) -> Batch:
     """Give the batch of a source without rows."""
     rows = Rows(*form.read([]), place=np.zeros(0, dtype=np.int64), groups=()) if columns.by else Rows(*form.read([]))
     return Batch(rows if columns.weights is None else rows._replace(weight=np.zeros(0)), 0, NOTHING)
@@ -189,13 +189,13 @@ def _is_dask(frame: Frame) -> bool:
     return bool(frame.implementation.is_dask())
 
 
-def counted_on_cluster(source: Table, columns: Columns, design: Design) -> Subtotal:
+def counted_on_cluster(source: Table, columns: Roles, design: Design) -> Subtotal:
     """Count every partition where it is: only one subtotal comes back."""
     frame = select_columns(source.frame, source.schema, columns)
     return (_counted_by_dask if _is_dask(frame) else _counted_by_spark)(frame.to_native(), columns, design)
 
 
-def _counted_by_dask(native: Any, columns: Columns, design: Design) -> Subtotal:
+def _counted_by_dask(native: Any, columns: Roles, design: Design) -> Subtotal:
     from dask.delayed import delayed
 
     once = delayed(design)  # sent to each machine once
@@ -207,7 +207,7 @@ def _counted_by_dask(native: Any, columns: Columns, design: Design) -> Subtotal:
     return total
 
 
-def _counted_by_spark(native: Any, columns: Columns, design: Design) -> Subtotal:
+def _counted_by_spark(native: Any, columns: Roles, design: Design) -> Subtotal:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)  # it is not used
         counted = native.mapInArrow(partial(_spark_partition, columns=columns, design=design), "part binary")
@@ -216,7 +216,7 @@ def _counted_by_spark(native: Any, columns: Columns, design: Design) -> Subtotal
     return added(chain([no_rows(columns, design.report_form).counted(design, columns)], parts), design)
 
 
-def _partition(frames: Iterable[Any], columns: Columns, design: Design) -> Subtotal:
+def _partition(frames: Iterable[Any], columns: Roles, design: Design) -> Subtotal:
     """Count the rows of one partition, which comes in one native frame or more."""
     form = design.report_form
     slices = chain.from_iterable(_slices(nw.from_native(frame), rows_at_a_time(form)) for frame in frames)
@@ -224,7 +224,7 @@ def _partition(frames: Iterable[Any], columns: Columns, design: Design) -> Subto
     return added(chain([no_rows(columns, form).counted(design, columns)], parts), design)
 
 
-def _spark_partition(batches: Iterable[Any], *, columns: Columns, design: Design) -> Iterator[Any]:
+def _spark_partition(batches: Iterable[Any], *, columns: Roles, design: Design) -> Iterator[Any]:
     import pyarrow as pa
 
     yield _as_row(_partition((pa.Table.from_batches([batch]) for batch in batches), columns, design))
@@ -252,7 +252,7 @@ class FileReports:
     """
 
     places: tuple[str, ...]
-    columns: Columns
+    columns: Roles
     form: Form
     numbers: dict[Group, int]
     stamps: tuple[Stamp, ...]

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
 from warner.designs.open_domain import OpenDomain
 from warner.reports.counts import refuse_amounts, refuse_overflow, refuse_unknown, unknown_values
-from warner.reports.dialects import PLAIN, dialect
+from warner.reports.dialects import blanked, refuse_codes_of_reports
 from warner.reports.files import Files, are_places
 from warner.reports.linearization import STRATUM
 from warner.reports.loading import (
@@ -28,13 +29,12 @@ from warner.reports.loading import (
     prepared,
     refuse_length,
     refuse_other_versions,
-    refuse_rule,
-    refuse_two_amounts,
     with_amounts,
 )
 from warner.reports.open_tallies import OpenTally, open_tally
+from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE, Columnar, Columnars, Columns, Reading, Sample
 from warner.reports.queries import Table, columns_among, refuse_bad_amounts
-from warner.reports.sample_columns import SampleAsked
+from warner.reports.sample_columns import cells_of, clustered, columns_of_replicates, refuse_contradictions, replicate
 from warner.reports.subtotals import Rows, StoredReports, added, grouped, subtotal
 from warner.reports.tallies import Pool, Tally, pool, refuse_design
 
@@ -43,16 +43,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from warner.designs import Design
-    from warner.reports.dialects import Dialect
-    from warner.reports.queries import Columns
+    from warner.reports.queries import Roles
     from warner.reports.subtotals import Subtotal
 
 GROUP = "group"  # the name of an unnamed grouping array
 HELD_BYTES = 2**24  # of a file's reports that are kept in memory; it is read again where there are more
-
-SIMPLE = SampleAsked()
-
-Columnar: TypeAlias = Any  # the name of a column, or for arrays an array
 
 
 class TallyOptions(TypedDict, total=False):
@@ -60,7 +55,7 @@ class TallyOptions(TypedDict, total=False):
 
     column: str | None
     question: str | None
-    by: Columnar
+    by: Columnars
     weights: Columnar
     counts: Columnar
     codes: bool
@@ -96,7 +91,7 @@ def tally(
     *,
     column: str | None = None,
     question: str | None = None,
-    by: Columnar = None,
+    by: Columnars = None,
     weights: Columnar = None,
     counts: Columnar = None,
     codes: bool = False,
@@ -191,117 +186,77 @@ def tally(
     >>> tally({"report": ["yes", "no"], "times": [40, 60]}, survey, counts="times")
     <Tally of 100 reports among 2 answers: 40 'yes', 60 'no'>
     """
-    asked = Asked(
-        column,
-        question,
-        by,
-        weights,
-        counts,
-        codes,
-        unknown,
-        keep,
-        dialect(encoding, decimal, missing, sheet),
-        where,
-        SampleAsked(strata, clusters, sampled, whole, replicates, scale, replicate_clusters),
-    )
-    if isinstance(design, OpenDomain) or (design is None and _answered_openly(reports := _looked_at(reports), asked)):
-        return tallied_open(reports, design, asked)
-    return tallied(reports, design, asked)
+    columns = Columns(question, column, by, where, weights, counts)
+    reading = Reading(unknown, missing, sheet, encoding, decimal, codes, keep)
+    sample = Sample(strata, clusters, sampled, whole, replicates, scale, replicate_clusters)
+    if isinstance(design, OpenDomain) or (design is None and _answered_openly(reports := _looked_at(reports), columns)):
+        return tallied_open(reports, design, columns, reading, sample)
+    return tallied(reports, design, columns, reading, sample)
 
 
-class Asked(NamedTuple):
-    """What is asked of `tally`, with how a file was written in one value."""
-
-    column: str | None = None
-    question: str | None = None
-    by: Columnar = None
-    weights: Columnar = None
-    counts: Columnar = None
-    codes: bool = False
-    unknown: str = "error"
-    keep: bool = False
-    wrote: Dialect = PLAIN
-    where: Mapping[str, Any] | None = None
-    sample: SampleAsked = SIMPLE
-
-    @property
-    def drop(self) -> bool:
-        """Whether values that no report can have are left out."""
-        return self.unknown == "drop"
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The columns to group by."""
-        return (self.by,) if isinstance(self.by, str) else tuple(self.by or ())
-
-    @property
-    def rows(self) -> Mapping[str, Any]:
-        """The rows that are meant, by the values of columns."""
-        return self.where or {}
-
-    def of_design(self, design: Design) -> Asked:
-        """Give what is asked for reports of this design; codes for missing values must not be reports of it."""
-        refuse_design(design, "tally(reports, design)")
-        if self.wrote.missing:
-            self.wrote.refuse_reports(design.report_form)
-        return self._replace(keep=self.keep and design.law.sufficient is None)
-
-
-NOTHING_ASKED = Asked()
-
-
-def tallied(reports: Any, design: Design | Mapping[str, Design] | None, asked: Asked) -> Tally | Pool:
+def tallied(
+    reports: Any,
+    design: Design | Mapping[str, Design] | None,
+    columns: Columns = ALL_COLUMNS,
+    reading: Reading = PLAIN,
+    sample: Sample = SIMPLE,
+) -> Tally | Pool:
     """Count reports; see `tally`. They may also be `Files`, or a table that is open."""
-    refuse_rule(asked.unknown)
     if isinstance(design, Mapping):
-        return _tally_designs(reports, design, asked)
-    if asked.question is not None or is_survey(reports := _looked_at(reports)):
-        return _tally_survey(reports, design, asked)
+        return _tally_designs(reports, design, columns, reading, sample)
+    if columns.question is not None or is_survey(reports := _looked_at(reports)):
+        return _tally_survey(reports, design, columns, reading, sample)
     refuse_design(design, "tally(reports, design)")
     assert design is not None
-    refuse_two_amounts(asked.weights, asked.counts)
-    asked = asked.of_design(design)
-    asked.sample.refuse_contradictions(asked.weights)
-    counted: Tally = (_replicated if asked.sample.replicated else _counted)(reports, design, asked)
+    reading = _of_design(reading, design)
+    refuse_contradictions(sample, columns.weights)
+    counted: Tally = (_replicated if sample.replicated else _counted)(reports, design, columns, reading, sample)
     return counted
 
 
-def _counted(reports: Any, design: Design | OpenDomain, asked: Asked) -> Any:
+def _of_design(reading: Reading, design: Design) -> Reading:
+    """Check how reports of this design are read: none is a code, and they are kept only if counts do not suffice."""
+    refuse_codes_of_reports(reading, design.report_form)
+    return replace(reading, keep=reading.keep and design.sufficient is None)
+
+
+def _counted(reports: Any, design: Design | OpenDomain, columns: Columns, reading: Reading, sample: Sample) -> Any:
     """Count reports of one design, wherever they are."""
     if isinstance(reports, list | tuple | range | np.ndarray):
-        return _tally_sequence(reports, design, asked)
-    columns_only = design.report_form.kinds is None and not asked.rows
-    with _opened(reports, asked, columns_only=columns_only) as source:
-        return _tally_source(source, design, asked)
+        return _tally_sequence(reports, design, columns, reading, sample)
+    columns_only = design.report_form.kinds is None and not columns.rows
+    with _opened(reports, columns, reading, sample, columns_only=columns_only) as source:
+        return _tally_source(source, design, columns, reading, sample)
 
 
-def _replicated(reports: Any, design: Design, asked: Asked) -> Tally:
+def _replicated(reports: Any, design: Design, columns: Columns, reading: Reading, sample: Sample) -> Tally:
     """Count reports of one design once for each set of replicate weights."""
-    plain = asked._replace(sample=SIMPLE)
-    others = plain._replace(keep=False)
     if isinstance(reports, list | tuple | range | np.ndarray):
+        each = columns_of_replicates(sample, [])
 
-        def tally_of(asked: Asked) -> Tally:
-            counted: Tally = _tally_sequence(reports, design, asked)
+        def tally_of(columns: Columns, reading: Reading, sample: Sample = SIMPLE) -> Tally:
+            counted: Tally = _tally_sequence(reports, design, columns, reading, sample)
             return counted
 
-        return _with_replicates(tally_of, plain, others, asked.sample.columns_of_replicates([]), asked.sample)
-    with _opened(reports, asked) as source:
-        columns = asked.sample.columns_of_replicates(column_names(source), but=asked.weights)
+        return _with_replicates(tally_of, columns, reading, sample, each)
+    with _opened(reports, columns, reading, sample) as source:
+        each = columns_of_replicates(sample, column_names(source), but=columns.weights)
 
-        def counted_source(asked: Asked) -> Tally:
-            counted: Tally = _tally_source(source, design, asked, leaving=columns)
+        def counted_source(columns: Columns, reading: Reading, sample: Sample = SIMPLE) -> Tally:
+            counted: Tally = _tally_source(source, design, columns, reading, sample, leaving=each)
             return counted
 
-        return _with_replicates(counted_source, plain, others, columns, asked.sample)
+        return _with_replicates(counted_source, columns, reading, sample, each)
 
 
 def _with_replicates(
-    tally_of: Callable[[Asked], Tally], whole: Asked, others: Asked, columns: list[Any], sample: SampleAsked
+    tally_of: Callable[..., Tally], columns: Columns, reading: Reading, sample: Sample, each: list[Any]
 ) -> Tally:
-    each = [tally_of(others._replace(weights=column)) for column in columns]
-    people = tally_of(whole._replace(keep=False, sample=SampleAsked(sampled=1.0)))  # which counts those with a weight
-    return sample.replicate(tally_of(whole), people, each)
+    counts_alone = replace(reading, keep=False)
+    whole = tally_of(columns, reading)
+    people = tally_of(columns, counts_alone, Sample(sampled=1.0))  # which counts those with a weight
+    tallies = [tally_of(replace(columns, weights=weights), counts_alone) for weights in each]
+    return replicate(sample, whole, people, tallies)
 
 
 def _looked_at(reports: Any) -> Any:
@@ -311,38 +266,39 @@ def _looked_at(reports: Any) -> Any:
     return Files.at(reports) if are_places(reports) else reports
 
 
-def _opened(reports: Any, asked: Asked, *, columns_only: bool = False) -> AbstractContextManager[Any]:
-    numbers = (
-        None
-        if asked.sample.replicated
-        else [name for name in (asked.weights, asked.sample.sampled) if isinstance(name, str)]
-    )
-    return opened(reports, asked.wrote, numbers=numbers, columns_only=columns_only, what="reports", column=asked.column)
+def _opened(
+    reports: Any, columns: Columns, reading: Reading, sample: Sample, *, columns_only: bool = False
+) -> AbstractContextManager[Any]:
+    named = [name for name in (columns.weights, sample.sampled) if isinstance(name, str)]
+    numbers = None if sample.replicated else named
+    return opened(reports, reading, numbers=numbers, columns_only=columns_only, what="reports", column=columns.column)
 
 
-def _tally_designs(reports: Any, designs: Mapping[str, Design], asked: Asked) -> Tally | Pool:
+def _tally_designs(
+    reports: Any, designs: Mapping[str, Design], columns: Columns, reading: Reading, sample: Sample
+) -> Tally | Pool:
     """Count the reports of each design, in the rows where a column has its name, and pool them."""
-    columns = list(asked.groups) if isinstance(asked.by, str | list | tuple) else []
-    if not designs or not columns or not all(isinstance(name, str) for name in columns):
+    by = list(columns.groups) if isinstance(columns.by, str | list | tuple) else []
+    if not designs or not by or not all(isinstance(name, str) for name in by):
         raise TypeError(
             'by must be given with several designs: the column that names the design of each row, as by="version", and '
             "then columns to group by"
         )
     if isinstance(reports, list | tuple | range | np.ndarray) and not are_places(reports):
         raise TypeError("with several designs, reports must be a table, one of whose columns names the design")
-    if asked.question is not None:
+    if columns.question is not None:
         raise TypeError("question is for the database of a survey, which has its own design")
-    if asked.sample.is_complex:
+    if sample.is_complex:
         raise TypeError("strata, clusters, sampled and replicates are for reports of one design; tally each alone")
-    refuse_two_amounts(asked.weights, asked.counts)
-    version, *groups = columns
+    version, *groups = by
     names = [str(name) for name in designs]
     parts = []
-    with _opened(reports, asked) as source:
-        refuse_other_versions(source, version, asked.rows, names)
+    with _opened(reports, columns, reading, sample) as source:
+        refuse_other_versions(source, version, columns.rows, names)
         for name, design in zip(names, designs.values(), strict=True):
-            mine = asked._replace(where={**asked.rows, version: name}, by=groups or None).of_design(design)
-            parts.append(_tally_source(source, design, mine))
+            refuse_design(design, "tally(reports, design)")
+            rows = replace(columns, where={**columns.rows, version: name}, by=groups or None)
+            parts.append(_tally_source(source, design, rows, _of_design(reading, design), sample))
     return pool(parts)
 
 
@@ -357,40 +313,44 @@ def is_survey(reports: Any) -> bool:
     return is_url(reports)
 
 
-def _answered_openly(reports: Any, asked: Asked) -> bool:
+def _answered_openly(reports: Any, columns: Columns) -> bool:
     """Tell whether this is a question of a survey that people answered in their own words."""
-    if asked.question is None and not is_survey(reports):
+    if columns.question is None and not is_survey(reports):
         return False
     from warner.service.exports import is_open_question
 
-    return is_open_question(_survey_place(reports, asked), asked.question)
+    return is_open_question(_survey_place(reports), columns.question)
 
 
-def _survey_place(reports: Any, asked: Asked) -> str:
-    """Give where the database of a survey is, and refuse what is asked of files of reports alone."""
+def _survey_place(reports: Any) -> str:
+    """Return where the database of a survey is."""
     if isinstance(reports, Files):
         (reports,) = reports.places
     if not isinstance(reports, str | os.PathLike):
         raise TypeError(f"question is for the database of a survey, but reports is a {type(reports).__name__}")
-    wrote = asked.wrote
-    others = {"column": asked.column, "weights": asked.weights, "counts": asked.counts, "codes": asked.codes or None}
-    others |= {"encoding": None if wrote.encoding == PLAIN.encoding else wrote.encoding}
-    others |= {"missing": wrote.missing or None, "sheet": wrote.sheet, "where": asked.where}
-    others |= {name: value or None if name == "whole" else value for name, value in asked.sample._asdict().items()}
+    return os.fspath(reports)
+
+
+def _refuse_options_of_reports(columns: Columns, reading: Reading, sample: Sample) -> None:
+    """Raise an error if an option is for files of reports, and not for the database of a survey."""
+    others = {name: getattr(columns, name) for name in ("column", "weights", "counts", "where")}
+    others |= {name: getattr(reading, name) or None for name in ("codes", "encoding", "missing", "sheet")}
+    others |= {name: value or None if name == "whole" else value for name, value in vars(sample).items()}
     for name, value in others.items():
         if value is not None:
             raise TypeError(
                 f"{name} must be left out for the database of a survey, which has counts, but got {value!r}"
             )
-    return os.fspath(reports)
 
 
-def _tally_survey(reports: Any, design: Design | None, asked: Asked) -> Tally:
-    """Give the published counts of a question."""
+def _tally_survey(reports: Any, design: Design | None, columns: Columns, reading: Reading, sample: Sample) -> Tally:
+    """Return the published counts of a question."""
     from warner.service.exports import published_tally
 
-    result = published_tally(_survey_place(reports, asked), asked.question, by=asked.groups, design=design)
-    if asked.keep and result.design.law.sufficient is None:
+    place = _survey_place(reports)
+    _refuse_options_of_reports(columns, reading, sample)
+    result = published_tally(place, columns.question, by=columns.groups, design=design)
+    if reading.keep and result.design.law.sufficient is None:
         raise TypeError(
             "keep must be left out for the database of a survey, which has counts and no reports; use an estimator "
             "that needs counts alone (inv_p)"
@@ -401,73 +361,84 @@ def _tally_survey(reports: Any, design: Design | None, asked: Asked) -> Tally:
 # Columns and amounts to counts
 
 
-def _tally_sequence(reports: Any, design: Design | OpenDomain, asked: Asked) -> Any:
+def _tally_sequence(
+    reports: Any, design: Design | OpenDomain, columns: Columns, reading: Reading, sample: Sample
+) -> Any:
     """Count a list or an array of reports, with arrays for groups and amounts."""
-    if asked.column is not None:
-        raise TypeError(f"column must be left out for a sequence of reports, but got {asked.column!r}")
-    if asked.rows:
+    if columns.column is not None:
+        raise TypeError(f"column must be left out for a sequence of reports, but got {columns.column!r}")
+    if columns.rows:
         raise TypeError("where names columns, and must be left out for a sequence of reports")
-    if asked.wrote._replace(missing=()) != PLAIN:
+    if reading.of_files:
         raise TypeError(f"encoding, decimal and sheet are for files, but reports is a {type(reports).__name__}")
-    values = asked.wrote.blanked(reports)
-    rows = Rows(*design.report_form.read(values, codes=asked.codes))
-    if asked.keep and asked.codes:
+    values = blanked(reports, reading)
+    rows = Rows(*design.report_form.read(values, codes=reading.codes))
+    if reading.keep and reading.codes:
         rows = rows._replace(reports=rows.reports.copy())  # nobody else can change it
-    by = _arrays_to_group_by(asked, rows.status.size)
-    loaded = with_amounts(Loaded(by), rows.status.size, asked.weights, asked.counts)
-    return _tally_rows(values, rows, loaded, design, tuple(by), asked)
+    by = _arrays_to_group_by(columns.by, sample, rows.status.size)
+    loaded = with_amounts(Loaded(by), rows.status.size, columns.weights, columns.counts)
+    return _tally_rows(values, rows, loaded, design, tuple(by), columns, reading, sample)
 
 
-def tallied_open(reports: Any, design: OpenDomain | None, asked: Asked) -> OpenTally:
+def tallied_open(
+    reports: Any,
+    design: OpenDomain | None,
+    columns: Columns = ALL_COLUMNS,
+    reading: Reading = PLAIN,
+    sample: Sample = SIMPLE,
+) -> OpenTally:
     """Count reports that are about no list of answers: they are kept, by level. A survey has a design of its own."""
-    refuse_rule(asked.unknown)
-    if asked.weights is not None or asked.keep or asked.sample.is_complex:
+    if columns.weights is not None or reading.keep or sample.is_complex:
         raise TypeError("reports of an open domain are not weighted; leave weights, strata, clusters and keep out")
     reports = _looked_at(reports)
-    if design is None or asked.question is not None:
+    if design is None or columns.question is not None:
         from warner.service.exports import published_reports
 
-        return published_reports(_survey_place(reports, asked), asked.question, by=asked.groups, design=design)
-    if asked.wrote.missing:
-        asked.wrote.refuse_reports(design.report_form)
-    counted: OpenTally = _counted(reports, design, asked)
+        place = _survey_place(reports)
+        _refuse_options_of_reports(columns, reading, sample)
+        return published_reports(place, columns.question, by=columns.groups, design=design)
+    refuse_codes_of_reports(reading, design.report_form)
+    counted: OpenTally = _counted(reports, design, columns, reading, sample)
     return counted
 
 
-def _arrays_to_group_by(asked: Asked, size: int) -> Mapping[str, Any]:
-    """Give the arrays to group a sequence by, each with its name."""
-    by = {} if asked.by is None else asked.by if isinstance(asked.by, Mapping) else {GROUP: asked.by}
-    by = {**by, **asked.sample.cells}
-    for name, array in by.items():
+def _arrays_to_group_by(by: Columnars, sample: Sample, size: int) -> Mapping[str, Any]:
+    """Return the arrays to group a sequence by, each with its name."""
+    named = {} if by is None else by if isinstance(by, Mapping) else {GROUP: by}
+    named = {**named, **cells_of(sample)}
+    for name, array in named.items():
         refuse_length(name.strip("()"), array, size)
-    return by
+    return named
 
 
 def _tally_source(
-    source: Table | Mapping[str, Any], design: Design | OpenDomain, asked: Asked, leaving: Iterable[str] = ()
+    source: Table | Mapping[str, Any],
+    design: Design | OpenDomain,
+    columns: Columns,
+    reading: Reading,
+    sample: Sample,
+    leaving: Iterable[str] = (),
 ) -> Any:
     """Count the reports of a table, or of columns in memory; columns to be left alone hold no reports."""
-    cells = (*asked.groups, *asked.sample.named)
-    form, named = design.report_form, (*cells, *asked.rows, *leaving)
+    cells = (*columns.groups, *cells_of(sample).values())
+    form, named = design.report_form, (*cells, *columns.rows, *leaving)
     if isinstance(source, Mapping):
         _refuse_no_columns(source)
     partitions = () if isinstance(source, Mapping) else source.partitions
-    columns = columns_among(
-        column_names(source), asked.column, named, asked.weights, asked.counts, partitions=partitions
+    roles = columns_among(
+        column_names(source), columns.column, named, columns.weights, columns.counts, partitions=partitions
     )
-    columns = columns._replace(by=cells, by_kind=asked.sample.is_complex)
-    wanted = Wanted({columns.value: (form,)}, columns.by, columns.weights, columns.counts, asked.rows)
+    roles = roles._replace(by=cells, by_kind=sample.is_complex)
+    wanted = Wanted({roles.value: (form,)}, roles.by, roles.weights, roles.counts, columns.rows)
     if isinstance(source, Table) and form.kinds is None:
-        return _tally_batches(prepared(source, wanted, codes=asked.codes), design, columns, asked)
-    weighed = asked.sample.is_complex
-    loaded = load(source, wanted, few=form, codes=asked.codes, drop=asked.drop, positive=weighed)
-    values = loaded.reports(columns.value)
-    values = asked.wrote.blanked(values) if isinstance(source, Mapping) else values
-    rows = Rows(*form.read(values, text=loaded.text, codes=asked.codes))
+        return _tally_batches(prepared(source, wanted, codes=reading.codes), design, roles, columns, reading, sample)
+    loaded = load(source, wanted, few=form, codes=reading.codes, drop=reading.drop, positive=sample.is_complex)
+    values = loaded.reports(roles.value)
+    rows = Rows(*form.read(values, text=loaded.text, codes=reading.codes))
     if loaded.kind is not None:  # values that no report can have were lumped together
         rows = rows._replace(status=np.where(loaded.kind < 0, loaded.kind, rows.status))
     library = None if isinstance(source, Mapping) else source.library
-    return _tally_rows(values, rows, loaded, design, columns.by, asked, library)
+    return _tally_rows(values, rows, loaded, design, roles.by, columns, reading, sample, library)
 
 
 def _tally_rows(
@@ -476,7 +447,9 @@ def _tally_rows(
     loaded: Loaded,
     design: Design | OpenDomain,
     by: tuple[str, ...],
-    asked: Asked,
+    columns: Columns,
+    reading: Reading,
+    sample: Sample,
     library: str | None = None,
 ) -> Tally | OpenTally:
     """Count rows of reports that were read from these values, with the amounts and groups that were loaded."""
@@ -486,9 +459,10 @@ def _tally_rows(
         rows = rows._replace(groups=groups, place=place)
     strange = {} if loaded.kind is not None else unknown_values(values, rows.status, rows.number)
     if isinstance(design, OpenDomain):
-        return open_tally(design, by, [(rows, strange)], drop=asked.drop)
-    total = subtotal(design, rows, by_kind=asked.sample.is_complex)._replace(strange=strange)
-    return _finished(total, design, by, asked, _stored([rows], total, asked), library)
+        return open_tally(design, by, [(rows, strange)], drop=reading.drop)
+    total = subtotal(design, rows, by_kind=sample.is_complex)._replace(strange=strange)
+    kept = _stored([rows], total, keep=reading.keep)
+    return _finished(total, design, by, columns, reading, sample, kept, library)
 
 
 def _refuse_no_columns(columns: Mapping[str, Any]) -> None:
@@ -507,81 +481,89 @@ def _finished(
     total: Subtotal,
     design: Design,
     by: tuple[str, ...],
-    asked: Asked,
+    columns: Columns,
+    reading: Reading,
+    sample: Sample,
     kept: StoredReports | None = None,
     library: str | None = None,
 ) -> Tally:
     """Make the tally of all that was counted, unless something in it must be refused."""
-    refuse_amounts("counts" if asked.weights is None else "weights", total.bad)
+    refuse_amounts("counts" if columns.weights is None else "weights", total.bad)
     refuse_overflow(total.roughly)
-    if not asked.drop:
+    if not reading.drop:
         refuse_unknown(int(total.unknown.sum()), dict(total.strange), design.report_form)
-    sample = asked.sample
     if not sample.is_complex:
         return total.tally(design, by, kept=kept, backend=library)
-    groups, names = by[: len(by) - len(sample.cells)], tuple(sample.cells) or (STRATUM,)
-    if not sample.cells:  # people of a finite population who were drawn alike and alone are in one stratum
+    roles = cells_of(sample)
+    groups, names = by[: len(by) - len(roles)], tuple(roles) or (STRATUM,)
+    if not roles:  # people of a finite population who were drawn alike and alone are in one stratum
         total = total._replace(groups=tuple((*key, 0) for key in total.groups))
     cells = total.tally(design, (*groups, *names), kept=kept, backend=library)
-    return sample.clustered(cells, total, groups)
+    return clustered(sample, cells, total, groups)
 
 
-def _stored(parts: list[Rows], total: Subtotal, asked: Asked) -> StoredReports | None:
+def _stored(parts: list[Rows], total: Subtotal, *, keep: bool) -> StoredReports | None:
     """Keep reports in memory, if they are to be kept."""
-    return StoredReports.in_memory(*(rows.kept(total.numbers()) for rows in parts)) if asked.keep else None
+    return StoredReports.in_memory(*(rows.kept(total.numbers()) for rows in parts)) if keep else None
 
 
-def _tally_batches(source: Table, design: Design | OpenDomain, columns: Columns, asked: Asked) -> Tally | OpenTally:
+def _tally_batches(
+    source: Table, design: Design | OpenDomain, roles: Roles, columns: Columns, reading: Reading, sample: Sample
+) -> Tally | OpenTally:
     """Count reports of which nearly all may differ a batch at a time, where they are."""
     from warner.reports.batches import FileReports, batches, no_rows, on_cluster, read_batch, stamped
 
     if isinstance(design, OpenDomain):
-        return _open_tally_of_batches(source, design, columns, asked)
+        return _open_tally_of_batches(source, design, roles, reading)
     if on_cluster(source.frame):
-        return _tally_on_cluster(source, design, columns, asked)
+        return _tally_on_cluster(source, design, roles, columns, reading, sample)
     form = design.report_form
     held: list[Rows] = []
-    fits = asked.keep
+    fits = reading.keep
 
     def parts() -> Iterator[Subtotal]:
         nonlocal fits
-        yield no_rows(columns, form).counted(design, columns)
-        for frame in batches(source, columns, form):
+        yield no_rows(roles, form).counted(design, roles)
+        for frame in batches(source, roles, form):
             batch = read_batch(frame, form)
             if fits:
                 held.append(batch.rows)
                 fits = not source.files or sum(rows.reports.nbytes for rows in held) <= HELD_BYTES
             if not fits:
                 held.clear()
-            yield batch.counted(design, columns)
+            yield batch.counted(design, roles)
 
     stamps = stamped(source)
     total = added(parts(), design)
-    refuse_bad_amounts(source, columns, total.bad)
-    reports = _stored(held, total, asked)
-    if asked.keep and not fits:
+    refuse_bad_amounts(source, roles, total.bad)
+    reports = _stored(held, total, keep=reading.keep)
+    if reading.keep and not fits:
         places = tuple(str(Path(place).absolute()) for place in source.places)
-        again = FileReports(places, columns, form, total.numbers(), stamps, total.rows)
+        again = FileReports(places, roles, form, total.numbers(), stamps, total.rows)
         reports = StoredReports((again,), (None,))
-    return _finished(total, design, columns.by, asked, reports, source.library)
+    return _finished(total, design, roles.by, columns, reading, sample, reports, source.library)
 
 
-def _open_tally_of_batches(source: Table, design: OpenDomain, columns: Columns, asked: Asked) -> OpenTally:
+def _open_tally_of_batches(source: Table, design: OpenDomain, roles: Roles, reading: Reading) -> OpenTally:
     """Take in the reports of an open domain, which come here from a cluster, too: the tally holds them."""
     from warner.reports.batches import batches, read_batch
 
-    read = [read_batch(frame, design.report_form) for frame in batches(source, columns, design.report_form)]
-    refuse_bad_amounts(source, columns, sum(batch.bad for batch in read))
-    return open_tally(design, columns.by, ((batch.rows, batch.strange) for batch in read), drop=asked.drop)
+    read = [read_batch(frame, design.report_form) for frame in batches(source, roles, design.report_form)]
+    refuse_bad_amounts(source, roles, sum(batch.bad for batch in read))
+    return open_tally(design, roles.by, ((batch.rows, batch.strange) for batch in read), drop=reading.drop)
 
 
-def _tally_on_cluster(source: Table, design: Design, columns: Columns, asked: Asked) -> Tally:
+def _tally_on_cluster(
+    source: Table, design: Design, roles: Roles, columns: Columns, reading: Reading, sample: Sample
+) -> Tally:
     """Count reports where they are, by the workers of a cluster."""
     from warner.reports.batches import counted_on_cluster
 
-    if asked.keep:
+    if reading.keep:
         raise TypeError(
             "keep must be left out for reports on a cluster, which stay there; use an estimator that needs counts "
             "alone (inv_p), or write the reports to a Parquet file and tally that"
         )
-    return _finished(counted_on_cluster(source, columns, design), design, columns.by, asked, library=source.library)
+    return _finished(
+        counted_on_cluster(source, roles, design), design, roles.by, columns, reading, sample, library=source.library
+    )

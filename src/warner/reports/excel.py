@@ -37,8 +37,8 @@ from warner.words import enumerated
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from warner.reports.dialects import Dialect
     from warner.reports.files import Head
+    from warner.reports.options import Reading
 
 PIECE_BYTES = 2**16  # of XML that are read at a time
 SHEET_CELLS_AT_ONCE = 2**18  # that are handed on at a time
@@ -455,7 +455,7 @@ def _refuse_merged(file: str, span: str, table: HeaderRow, places: Sequence[int]
 # To DuckDB
 
 
-def read_excel(_: Sequence[Head], database: Any, wrote: Dialect, *, secret: bool) -> Reader:
+def read_excel(_: Sequence[Head], database: Any, reading: Reading, *, secret: bool) -> Reader:
     """Read a sheet of files that are alike, all columns as texts, with those that their folders stand for."""
     import pyarrow as pa
 
@@ -463,7 +463,7 @@ def read_excel(_: Sequence[Head], database: Any, wrote: Dialect, *, secret: bool
 
     def relation(files: Sequence[str], partitioned: bool) -> Any:
         with Workbook(files[0]) as book:
-            names = book.table(book.sheet_named(wrote.sheet)).names
+            names = book.table(book.sheet_named(reading.sheet)).names
         refuse_duplicates(names, secret=secret)
         folders = {file: partition(file) if partitioned else {} for file in files}
         schema = pa.schema([(name, pa.string()) for name in (*names, *folders[files[0]])])
@@ -472,7 +472,7 @@ def read_excel(_: Sequence[Head], database: Any, wrote: Dialect, *, secret: bool
             for file in files:
                 constant = folders[file]
                 inside = [name for name in wanted if name not in constant]
-                for rows in _pieces(file, wrote.sheet, inside):
+                for rows in _pieces(file, reading.sheet, inside):
                     read = dict(zip(inside, zip(*rows, strict=True), strict=True))
                     columns = [read[name] if name in read else [constant[name]] * len(rows) for name in wanted]
                     yield pa.record_batch([pa.array(column, pa.string()) for column in columns], names=list(wanted))

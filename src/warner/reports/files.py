@@ -40,14 +40,14 @@ from urllib.parse import unquote
 from warner.designs.labels import LONE_SURROGATE
 from warner.documents import HEAD_BYTES, format_within, is_pipe, named_as_given, resolved
 from warner.memory import refuse_small_address_space
-from warner.reports.dialects import PLAIN
+from warner.reports.options import PLAIN
 from warner.reports.queries import Table
 from warner.words import enumerated, not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from warner.reports.dialects import Dialect
+    from warner.reports.options import Reading
     from warner.reports.readstat import Labels
 
 
@@ -573,27 +573,27 @@ class Reader(NamedTuple):
 
 def open_files(
     given: Place | Sequence[Place] | Files,
-    wrote: Dialect = PLAIN,
+    reading: Reading = PLAIN,
     *,
     secret: bool = False,
     columns_only: bool = False,
 ) -> Table:
     """Open files of one format as a table; with `secret`, errors tell nothing of what is in them.
 
-    With `columns_only`, for those who read Parquet files by themselves, the frame of these has no rows. Of what others
-    `wrote`, the sheet of an Excel file is meant, and the encoding of SPSS, Stata and SAS files that do not tell theirs.
+    With `columns_only`, for those who read Parquet files by themselves, the frame of these has no rows. Of `reading`,
+    the sheet of an Excel file is meant, and the encoding of SPSS, Stata and SAS files that do not state theirs.
     """
     files = Files.at(given)
     form, names = files.format, files.names
-    if wrote.sheet is not None and form.kind != "Excel":
+    if reading.sheet is not None and form.kind != "Excel":
         raise ValueError(
-            f"sheet must be left out for {files.name}, which is not an Excel file, but got {wrote.sheet!r}"
+            f"sheet must be left out for {files.name}, which is not an Excel file, but got {reading.sheet!r}"
         )
     with engine_errors(files.name, secret=secret):
         if columns_only and form.kind == "parquet":  # without DuckDB, which takes memory
             reader = Reader(_without_rows)
         else:
-            reader = function(form.reader)(files.heads, _database(), wrote, secret=secret)
+            reader = function(form.reader)(files.heads, _database(), reading, secret=secret)
         first = reader.relation(names[:1], False)
         for file in names[1:]:
             _refuse_other_columns(reader.relation([file], False), first, file, names[0])
@@ -660,7 +660,7 @@ def _database() -> Any:
 # The readers of formats
 
 
-def read_delimited(heads: Sequence[Head], database: Any, _: Dialect, *, secret: bool) -> Reader:
+def read_delimited(heads: Sequence[Head], database: Any, _: Reading, *, secret: bool) -> Reader:
     """Read lines of text: every column as texts."""
     headers = {head.file: head for head in heads}
     for head in heads:
@@ -674,7 +674,7 @@ def read_delimited(heads: Sequence[Head], database: Any, _: Dialect, *, secret: 
     return Reader(relation)
 
 
-def read_parquet(_: Sequence[Head], database: Any, __: Dialect, *, secret: bool) -> Reader:
+def read_parquet(_: Sequence[Head], database: Any, __: Reading, *, secret: bool) -> Reader:
     """Read Parquet files."""
 
     def relation(files: Sequence[str], partitioned: bool) -> Any:
@@ -689,7 +689,7 @@ def read_parquet(_: Sequence[Head], database: Any, __: Dialect, *, secret: bool)
     return Reader(relation)
 
 
-def read_json(heads: Sequence[Head], database: Any, _: Dialect, *, secret: bool) -> Reader:
+def read_json(heads: Sequence[Head], database: Any, _: Reading, *, secret: bool) -> Reader:
     """Read JSON: an array of objects, or one object per line. Its errors tell nothing that is secret."""
     del secret
     beginnings = {head.file: head.record or "" for head in heads}

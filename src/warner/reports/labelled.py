@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from warner.arrays import LARGEST_TOTAL
 from warner.lazy import on_first_use
-from warner.reports.dialects import PLAIN
 from warner.reports.files import Reader, partition, refuse_duplicates
 
 if TYPE_CHECKING:
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 
     from warner.designs.report_forms import Form
     from warner.documents import Document
-    from warner.reports.dialects import Dialect
     from warner.reports.files import Head
+    from warner.reports.options import Reading
     from warner.reports.queries import Frame, Table
     from warner.reports.readstat import Labels
 else:
@@ -33,14 +32,14 @@ else:
 LABELLED_VALUES_AT_ONCE = 2**20  # values that are read at a time
 
 
-def read_labelled(heads: Sequence[Head], database: Any, wrote: Dialect, *, secret: bool) -> Reader:
+def read_labelled(heads: Sequence[Head], database: Any, reading: Reading, *, secret: bool) -> Reader:
     """Read SPSS, Stata or SAS files that are alike, as a data set of Arrow, with the columns of their folders."""
     import pyarrow as pa
 
     from warner.reports import readstat
 
-    kind, encoding = heads[0].kind, None if wrote.encoding == PLAIN.encoding else wrote.encoding
-    described = readstat.described(kind, [head.file for head in heads], encoding, cells=LABELLED_VALUES_AT_ONCE)
+    kind = heads[0].kind
+    described = readstat.described(kind, [head.file for head in heads], reading.encoding, cells=LABELLED_VALUES_AT_ONCE)
 
     def relation(files: Sequence[str], partitioned: bool) -> Any:
         types, labels, _ = described[files[0]]
@@ -63,7 +62,7 @@ def read_labelled(heads: Sequence[Head], database: Any, wrote: Dialect, *, secre
             yield from ((file, piece) for file, rows in small.items() for piece in rows or ())
             inside = {name: types[name] for name in names if name in types} or dict([*types.items()][:1])
             if large := [file for file, rows in small.items() if rows is None]:
-                yield from readstat.pieces(kind, large, inside, LABELLED_VALUES_AT_ONCE, encoding)
+                yield from readstat.pieces(kind, large, inside, LABELLED_VALUES_AT_ONCE, reading.encoding)
 
         return scanned(database, schema, batches)
 

@@ -34,12 +34,13 @@ from warner.arrays import objects
 from warner.designs.labels import is_missing
 from warner.lazy import on_first_use
 from warner.reports.counts import refuse_amounts, refuse_overflow
-from warner.reports.dialects import PLAIN
+from warner.reports.dialects import blanked, translated
 from warner.reports.files import Files, are_places, engine_errors, in_utf8, open_files
 from warner.reports.labelled import label_order, with_value_labels
+from warner.reports.options import PLAIN
 from warner.reports.queries import (
     AMOUNTS_LISTED,
-    Columns,
+    Roles,
     Table,
     categories_as_numbers,
     count_distinct_rows,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers, Mask
     from warner.designs.report_forms import Form
-    from warner.reports.dialects import Dialect
+    from warner.reports.options import Reading
     from warner.reports.queries import Frame
 else:
     nw = on_first_use("narwhals")
@@ -269,28 +270,13 @@ ACCEPTED = {  # for an argument of this name
 }
 
 
-# Rules that hold at every door
-
-
-def refuse_rule(unknown: str) -> None:
-    """Refuse what is no rule for values that no report can have."""
-    if unknown not in {"error", "drop"}:
-        raise ValueError(f'unknown must be "error" or "drop", but got {unknown!r}')
-
-
-def refuse_two_amounts(weights: Any, counts: Any) -> None:
-    """Refuse weights and counts together."""
-    if weights is not None and counts is not None:
-        raise TypeError("give weights (how much a row stands for) or counts (how often it occurs), not both")
-
-
 # Opening
 
 
 @contextmanager
 def opened(
     data: Any,
-    wrote: Dialect = PLAIN,
+    reading: Reading = PLAIN,
     *,
     numbers: Iterable[str] | None = None,
     columns_only: bool = False,
@@ -304,27 +290,27 @@ def opened(
     """
     if isinstance(data, Files) or are_places(data):
         files = Files.at(data)
-        with engine_errors(files.name), _readable(files, wrote) as copies:
-            table = open_files(copies, wrote, columns_only=columns_only and wrote.plain)
-            yield table if wrote.plain else wrote.applied(table, numbers)
+        with engine_errors(files.name), _readable(files, reading.encoding) as copies:
+            table = open_files(copies, reading, columns_only=columns_only and reading.plain)
+            yield table if reading.plain else translated(table, reading, numbers)
         return
-    if wrote._replace(missing=()) != PLAIN:
+    if reading.of_files:
         raise TypeError(f"encoding, decimal and sheet are for files, but {what} is a {type(data).__name__}")
     if isinstance(data, Mapping):
-        yield data
+        yield {name: blanked(values, reading) for name, values in data.items()} if reading.missing else data
         return
     name = data.path if isinstance(data, Table) else ""
     with engine_errors(name or ("the data" if what == "data" else f"the table of {what}")):
         table = data if isinstance(data, Table) else _table(data, what, column)
-        yield wrote.applied(table) if wrote.missing else table
+        yield translated(table, reading) if reading.missing else table
 
 
 @contextmanager
-def _readable(files: Files, wrote: Dialect) -> Iterator[Files]:
-    if wrote.encoding == PLAIN.encoding or files.format.labelled:
+def _readable(files: Files, encoding: str | None) -> Iterator[Files]:
+    if encoding is None or files.format.labelled:
         yield files
         return
-    with in_utf8(files, wrote.encoding) as copies:
+    with in_utf8(files, encoding) as copies:
         yield copies
 
 
@@ -361,10 +347,10 @@ class Wanted(NamedTuple):
     where: Mapping[str, Any] = EVERYWHERE
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> Roles:
         """The same for a query: rows are alike if all of these are, but for the amounts."""
         first, *more = self.reports
-        return Columns(first, tuple(dict.fromkeys((*more, *self.others))), self.weights, self.counts)
+        return Roles(first, tuple(dict.fromkeys((*more, *self.others))), self.weights, self.counts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ def is_wide(dtype: Any) -> bool:
     return bool(dtype in {nw.UInt64, nw.Int128, nw.UInt128} or dtype.is_float() or dtype.is_decimal())
 
 
-def amounts(columns: Columns, dtype: Any) -> dict[str, Frame]:
+def amounts(columns: Roles, dtype: Any) -> dict[str, Frame]:
     """Give the column `weight` or `number`, and `bad`, which is 1 where the amount is none."""
     assert columns.amounts is not None
     given = nw.col(columns.amounts)
@@ -83,7 +83,7 @@ def summable_counts() -> Frame:
     return nw.col("number").cast(nw.Float64)
 
 
-def refuse_bad_amounts(source: Table, columns: Columns, bad: float) -> None:
+def refuse_bad_amounts(source: Table, columns: Roles, bad: float) -> None:
     """Refuse a column of counts or weights of which some are `bad`, and show the first of these."""
     if not bad or columns.amounts is None:
         return
@@ -107,7 +107,7 @@ COLUMNS_LISTED = 20  # column names in an error
 INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
 
 
-class Columns(NamedTuple):
+class Roles(NamedTuple):
     """Which columns play which part; of a complex sample, weights are squared `by_kind` of report."""
 
     value: str
@@ -183,7 +183,7 @@ class Table:
 
 
 def count_rows(
-    source: Table, columns: Columns, form: Form, *, codes: bool, drop: bool, positive: bool = False
+    source: Table, columns: Roles, form: Form, *, codes: bool, drop: bool, positive: bool = False
 ) -> CountedRows:
     """Count the distinct values of a column, for each group, in the engine that holds it.
 
@@ -210,9 +210,7 @@ def count_rows(
     return rows
 
 
-def select_columns(
-    frame: Frame, schema: Document, columns: Columns, only: Frame = None, *, whole: bool = False
-) -> Frame:
+def select_columns(frame: Frame, schema: Document, columns: Roles, only: Frame = None, *, whole: bool = False) -> Frame:
     """Choose what counting needs: value, by0, by1, ..., and of amounts number or weight, with a flag for bad ones.
 
     With `only`, the values that reports can have, others are replaced and told apart by their kind; these values are
@@ -255,7 +253,7 @@ def _in_range(value: Frame, numbers: range, *, text: bool) -> Frame:
 def _query(
     frame: Frame,
     schema: Document,
-    columns: Columns,
+    columns: Roles,
     only: Frame = None,
     *,
     whole: bool = False,
@@ -277,7 +275,7 @@ def _query(
     return rows.group_by(*names).agg(*sums)
 
 
-def count_distinct_rows(source: Table, columns: Columns, *, positive: bool) -> CountedRows:
+def count_distinct_rows(source: Table, columns: Roles, *, positive: bool) -> CountedRows:
     """Count the rows that are alike; `positive`, with weights, how many of them weigh anything."""
     rows = _counted(source, columns, ROWS_LIMIT + 1, positive=positive)
     if len(rows["value"]) > ROWS_LIMIT:
@@ -285,14 +283,14 @@ def count_distinct_rows(source: Table, columns: Columns, *, positive: bool) -> C
     return rows
 
 
-def _counted(source: Table, columns: Columns, limit: int, *, positive: bool = False) -> CountedRows:
+def _counted(source: Table, columns: Roles, limit: int, *, positive: bool = False) -> CountedRows:
     """Count distinct rows, and give so many of them at most."""
     if source.text and columns.amounts is None:
         return _counted_texts(source.native, columns, limit)
     return _fetched(_query(source.frame, source.schema, columns, positive=positive).head(limit))
 
 
-def _counted_texts(relation: Any, columns: Columns, limit: int) -> CountedRows:
+def _counted_texts(relation: Any, columns: Roles, limit: int) -> CountedRows:
     """Count distinct rows of texts in DuckDB itself: loading Narwhals and Arrow would take longer than most files."""
     quoted = ['"' + name.replace('"', '""') + '"' for name in (columns.value, *columns.by)]
     names = ["value", *(f"by{place}" for place in range(len(columns.by)))]
@@ -357,7 +355,7 @@ def resolve_columns(
     counts: str | None,
     *,
     secret: bool = False,
-) -> Columns:
+) -> Roles:
     """Check that the columns are there; where there is only one left to count, it need not be named.
 
     With `secret` the names are not told in errors: in a file without a header they are somebody's answers.
@@ -374,7 +372,7 @@ def columns_among(
     *,
     partitions: Iterable[str] = (),
     secret: bool = False,
-) -> Columns:
+) -> Roles:
     """Choose from these names; see `resolve_columns`. Those of folders are not counted unless they are asked for."""
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     named = [name for name in (*groups, weights, counts) if name is not None]
@@ -388,7 +386,7 @@ def columns_among(
         column = rest[0]
     for name in (column, *named):
         refuse_absent(name, names, secret=secret)
-    return Columns(column, groups, weights, counts)
+    return Roles(column, groups, weights, counts)
 
 
 def refuse_absent(name: str, names: list[str], *, secret: bool = False) -> None:
@@ -423,7 +421,7 @@ def categories_as_numbers(source: Table, name: str) -> Table:
     return replace(source, native=table.assign(**{name: table[name].astype(kind)}))
 
 
-def refuse_types(source: Table, columns: Columns, form: Form, *, codes: bool) -> None:
+def refuse_types(source: Table, columns: Roles, form: Form, *, codes: bool) -> None:
     """Look at the schema before anything is run: engines differ in what they silently convert."""
     if form.kinds is None and codes:
         raise TypeError(f"codes must be left out for a column of sets or hashes, which are {form.rule}")

@@ -25,7 +25,6 @@ from warner.designs.ordered import is_numeric, refuse_texts
 from warner.designs.ordered import nearest as nearest_answer
 from warner.designs.report_forms import LabelForm
 from warner.documents import Document, csv_writer, written_whole
-from warner.reports.dialects import PLAIN, dialect
 from warner.reports.files import (
     delimiter_of,
     engine_errors,
@@ -40,6 +39,7 @@ from warner.reports.files import (
     writer_of,
 )
 from warner.reports.labelled import with_value_labels
+from warner.reports.options import Reading
 from warner.reports.queries import refuse_headless, resolve_columns
 from warner.reports.randomizing import randomize
 from warner.reports.tallies import refuse_design
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from warner.arrays import Counts
     from warner.designs import Design
     from warner.designs.memo import Memo
-    from warner.reports.dialects import Dialect
 
 PIECE_ROWS = 2**16  # rows in memory at a time
 csv.field_size_limit(2**27)  # a label or a kept text may be long
@@ -111,7 +110,7 @@ def randomize_file(
         raise ValueError(
             f"{os.fspath(target)} holds the true answers, which would be lost; write the reports to another file"
         )
-    pieces, types, text = _pieces(source, design, column, keep, dialect(encoding, sheet=sheet))
+    pieces, types, text = _pieces(source, design, column, keep, Reading(encoding=encoding, sheet=sheet))
     first = next(pieces, None)
     if first is None:
         raise ValueError(f"{os.fspath(source)} holds no answers")
@@ -258,22 +257,26 @@ def _written_lines(target: str | os.PathLike[str]) -> Iterator[TextIO]:
 
 
 def _pieces(
-    source: str | os.PathLike[str], design: Design | OpenDomain, column: str | None, keep: Sequence[str], wrote: Dialect
+    source: str | os.PathLike[str],
+    design: Design | OpenDomain,
+    column: str | None,
+    keep: Sequence[str],
+    reading: Reading,
 ) -> tuple[Iterator[Piece], Document, bool]:
     """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
-    name, encoding = os.fspath(source), wrote.encoding
-    coded = "utf-8-sig" if encoding == PLAIN.encoding else encoding
+    name, encoding = os.fspath(source), reading.encoding
+    coded = encoding or "utf-8-sig"
     form = format_by_name(name)
-    if wrote.sheet is not None and form.kind != "Excel":
-        raise ValueError(f"sheet must be left out for {name}, which is not an Excel file, but got {wrote.sheet!r}")
+    if reading.sheet is not None and form.kind != "Excel":
+        raise ValueError(f"sheet must be left out for {name}, which is not an Excel file, but got {reading.sheet!r}")
     if name == "-":
         text = io.TextIOWrapper(standard_input(), encoding=coded, newline="")
         return _csv_pieces(text, "standard input", design, column, keep), {}, True
-    if encoding != PLAIN.encoding and not form.labelled:  # no copy in UTF-8 is made, for these are true answers
+    if encoding is not None and not form.labelled:  # no copy in UTF-8 is made, for these are true answers
         if not form.delimited:
             raise ValueError(f"encoding must be left out for {name}, which is not a CSV file, but got {encoding!r}")
         return _csv_pieces(open_text(name, coded), name, design, column, keep), {}, True
-    file = open_files(source, wrote, secret=True)
+    file = open_files(source, reading, secret=True)
     if file.text:
         _refuse_headless(file.names, design)
     column = _only(file.names) if column is None else column

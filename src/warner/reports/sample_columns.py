@@ -8,164 +8,139 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner.reports.linearization import CLUSTER, REPLICATE, STRATUM, ClusterSample
+from warner.reports.options import JACKKNIFE
 from warner.reports.replicates import ReplicateSample, refuse_clusters, refuse_scale
 from warner.reports.samples import parts_by_stratum, refuse_parts
 from warner.reports.tallies import Tally
 
 if TYPE_CHECKING:
+    from warner.reports.options import Sample
     from warner.reports.subtotals import Subtotal
 
 
-JACKKNIFE = "jackknife"  # in the place of columns of replicate weights
 PART_SAMPLED = "(sampled)"  # the name of a column of parts sampled, apart from those of groups
 
 
-class SampleAsked(NamedTuple):
-    """What `tally` is told about how people were sampled, besides their weights: columns, or arrays, or numbers."""
+def cells_of(sample: Sample) -> dict[str, Any]:
+    """Return the columns of cells, by the names that they have among cells."""
+    sampled = None if _is_number(sample.sampled) else sample.sampled
+    parts = {STRATUM: sample.strata, CLUSTER: sample.clusters, PART_SAMPLED: sampled}
+    return {name: part for name, part in parts.items() if part is not None}
 
-    strata: Any = None
-    clusters: Any = None
-    sampled: Any = None
-    whole: bool = False
-    replicates: Any = None
-    scale: Any = None
-    replicate_clusters: Any = None
 
-    @property
-    def is_complex(self) -> bool:
-        """Whether people were not drawn alike and alone."""
-        return any(part is not None for part in (self.strata, self.clusters, self.sampled, self.replicates))
-
-    @property
-    def replicated(self) -> bool:
-        """Whether replicate weights are in columns."""
-        return self.replicates is not None and not self.jackknife
-
-    @property
-    def jackknife(self) -> bool:
-        """Whether clusters are left out one at a time."""
-        return isinstance(self.replicates, str) and self.replicates == JACKKNIFE
-
-    @property
-    def cells(self) -> dict[str, Any]:
-        """The columns of cells, by the names that they have among cells."""
-        sampled = None if _is_number(self.sampled) else self.sampled
-        parts = {STRATUM: self.strata, CLUSTER: self.clusters, PART_SAMPLED: sampled}
-        return {name: part for name, part in parts.items() if part is not None}
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """The columns of a table that are not reports."""
-        return tuple(self.cells.values())
-
-    def refuse_contradictions(self, weights: Any) -> None:
-        """Refuse what does not go together."""
-        if self.whole and (self.clusters is None or self.sampled is None):
-            raise TypeError(
-                "whole must be left out without clusters and sampled: it says that all people of the sampled clusters "
-                "were asked"
-            )
-        if _is_number(self.sampled):
-            refuse_parts([self.sampled])
-        if self.jackknife and (self.clusters is None or self.sampled is not None):
-            raise TypeError(
-                "replicates must come with clusters, and without sampled, for the jackknife, which leaves out one "
-                "cluster at a time"
-            )
-        if self.scale is not None and not self.replicated:
-            raise TypeError("scale must be left out without replicates, the columns of weights that it belongs to")
-        if self.replicate_clusters is not None and not self.replicated:
-            raise TypeError("replicate_clusters must be left out without replicates, columns of weights; give clusters")
-        if not self.replicated:
-            return
-        if weights is None or self.scale is None:
-            raise TypeError(
-                "replicates must come with weights, those of the whole sample, and scale, the factor of the replicate "
-                "weights (see their documentation: 1/R for balanced repeated replication or a bootstrap of R)"
-            )
-        refuse_scale(self.scale)
-        refuse_clusters(self.replicate_clusters)
-        if self.named or _is_number(self.sampled):
-            raise TypeError("replicates must come without strata, clusters and sampled, in whose place they are")
-
-    def columns_of_replicates(self, names: list[str], but: Any = None) -> list[Any]:
-        """Give the replicate weights: columns of these names that a pattern or a list names, or arrays.
-
-        The pattern does not mean the weights of the whole sample, `but`, even if it fits.
-        """
-        given = self.replicates
-        if isinstance(given, str):
-            given = [name for name in names if name != but and fnmatchcase(name, given)]
-        given = list(given) if isinstance(given, Sequence | np.ndarray) else []
-        if len(given) < 2:
-            raise ValueError(
-                f"replicates must name at least two columns of weights, such as rw* for rw1, rw2 ..., but "
-                f"{self.replicates!r} names {len(given)}"
-            )
-        return given
-
-    # Cells to samples
-
-    def clustered(self, cells: Tally, total: Subtotal, by: tuple[str, ...]) -> Tally:
-        """Make the tally of groups from that of their cells, with the other counts of the cells."""
-        for name, role in ((STRATUM, "strata"), (CLUSTER, "clusters")):
-            _refuse_missing(cells, name, role)
-        sampled = None
-        if PART_SAMPLED in cells.by:
-            sampled, cells = self._parts(cells)
-        strata, clusters = (_title(getattr(self, name), name) for name in ("strata", "clusters"))
-        method = JACKKNIFE if self.jackknife else "linearised"
-        weighted = cells.squares is not None
-        sample = ClusterSample(
-            cells,
-            total.people if weighted else None,
-            total.by_kind if weighted else None,
-            strata,
-            clusters,
-            None,
-            bool(self.whole),
-            method,
-            total.without_weight if weighted and np.any(total.without_weight) else None,
+def refuse_contradictions(sample: Sample, weights: Any) -> None:
+    """Refuse what does not go together."""
+    if sample.whole and (sample.clusters is None or sample.sampled is None):
+        raise TypeError(
+            "whole must be left out without clusters and sampled: it says that all people of the sampled clusters "
+            "were asked"
         )
-        if _is_number(self.sampled):
-            sampled = dict.fromkeys(sample.strata_keys, float(self.sampled))
-        if sampled is not None:
-            sample = replace(sample, sampled=tuple(sampled[key] for key in sample.strata_keys))
-        return sample.summed(by)
+    if _is_number(sample.sampled):
+        refuse_parts([sample.sampled])
+    if sample.jackknife and (sample.clusters is None or sample.sampled is not None):
+        raise TypeError(
+            "replicates must come with clusters, and without sampled, for the jackknife, which leaves out one "
+            "cluster at a time"
+        )
+    if sample.scale is not None and not sample.replicated:
+        raise TypeError("scale must be left out without replicates, the columns of weights that it belongs to")
+    if sample.replicate_clusters is not None and not sample.replicated:
+        raise TypeError("replicate_clusters must be left out without replicates, columns of weights; give clusters")
+    if not sample.replicated:
+        return
+    if weights is None or sample.scale is None:
+        raise TypeError(
+            "replicates must come with weights, those of the whole sample, and scale, the factor of the replicate "
+            "weights (see their documentation: 1/R for balanced repeated replication or a bootstrap of R)"
+        )
+    refuse_scale(sample.scale)
+    refuse_clusters(sample.replicate_clusters)
+    if cells_of(sample) or _is_number(sample.sampled):
+        raise TypeError("replicates must come without strata, clusters and sampled, in whose place they are")
 
-    def _parts(self, cells: Tally) -> tuple[dict[Any, float], Tally]:
-        """Take the parts sampled off the keys of cells: one for each stratum."""
-        place = cells.by.index(PART_SAMPLED)
-        stratum = cells.by.index(STRATUM) if STRATUM in cells.by else None
-        parts = parts_by_stratum((None if stratum is None else key[stratum], key[place]) for key in cells.groups)
-        groups = tuple(key[:place] + key[place + 1 :] for key in cells.groups)
-        return parts, replace(cells, by=cells.by[:place] + cells.by[place + 1 :], groups=groups)
 
-    def replicate(self, whole: Tally, alike: Tally, each: list[Tally]) -> Tally:
-        """Make the tally with replicate weights from that of the whole sample, that of respondents, and each."""
-        aligned = [part.with_groups(whole.groups) for part in each]
-        groups = whole.groups if whole.by else ((),)
-        assert alike.sample is not None
-        numbers = alike.sample.people_of(list(groups))[:, 0].astype(np.int64)
-        keys = tuple((*group, place) for place in range(len(aligned)) for group in groups)
-        arrays: dict[str, Any] = {
-            name: np.concatenate([np.asarray(getattr(part, name)).reshape(len(groups), -1) for part in aligned])
-            for name in ("counts", "histogram")
-            if getattr(whole, name) is not None
-        }
-        for name in ("n", "squares"):
-            arrays[name] = np.concatenate([np.atleast_1d(getattr(part, name)) for part in aligned])
-        if whole.design.law.sufficient == "histogram":
-            del arrays["counts"]
-        cells = Tally(whole.design, by=(*whole.by, REPLICATE), groups=keys, **arrays)
-        people = np.tile(numbers, len(aligned))
-        sample = ReplicateSample(cells, people, len(aligned), float(self.scale), self.replicate_clusters)
-        return replace(whole, sample=sample)
+def columns_of_replicates(sample: Sample, names: list[str], but: Any = None) -> list[Any]:
+    """Give the replicate weights: columns of these names that a pattern or a list names, or arrays.
+
+    The pattern does not mean the weights of the whole sample, `but`, even if it fits.
+    """
+    given = sample.replicates
+    if isinstance(given, str):
+        given = [name for name in names if name != but and fnmatchcase(name, given)]
+    given = list(given) if isinstance(given, Sequence | np.ndarray) else []
+    if len(given) < 2:
+        raise ValueError(
+            f"replicates must name at least two columns of weights, such as rw* for rw1, rw2 ..., but "
+            f"{sample.replicates!r} names {len(given)}"
+        )
+    return given
+
+
+# Cells to samples
+
+
+def clustered(asked: Sample, cells: Tally, total: Subtotal, by: tuple[str, ...]) -> Tally:
+    """Make the tally of groups from that of their cells, with the other counts of the cells."""
+    for name, role in ((STRATUM, "strata"), (CLUSTER, "clusters")):
+        _refuse_missing(cells, name, role)
+    sampled = None
+    if PART_SAMPLED in cells.by:
+        sampled, cells = _parts(cells)
+    strata, clusters = (_title(getattr(asked, name), name) for name in ("strata", "clusters"))
+    method = JACKKNIFE if asked.jackknife else "linearised"
+    weighted = cells.squares is not None
+    sample = ClusterSample(
+        cells,
+        total.people if weighted else None,
+        total.by_kind if weighted else None,
+        strata,
+        clusters,
+        None,
+        bool(asked.whole),
+        method,
+        total.without_weight if weighted and np.any(total.without_weight) else None,
+    )
+    if _is_number(asked.sampled):
+        sampled = dict.fromkeys(sample.strata_keys, float(asked.sampled))
+    if sampled is not None:
+        sample = replace(sample, sampled=tuple(sampled[key] for key in sample.strata_keys))
+    return sample.summed(by)
+
+
+def _parts(cells: Tally) -> tuple[dict[Any, float], Tally]:
+    """Take the parts sampled off the keys of cells: one for each stratum."""
+    place = cells.by.index(PART_SAMPLED)
+    stratum = cells.by.index(STRATUM) if STRATUM in cells.by else None
+    parts = parts_by_stratum((None if stratum is None else key[stratum], key[place]) for key in cells.groups)
+    groups = tuple(key[:place] + key[place + 1 :] for key in cells.groups)
+    return parts, replace(cells, by=cells.by[:place] + cells.by[place + 1 :], groups=groups)
+
+
+def replicate(asked: Sample, whole: Tally, alike: Tally, each: list[Tally]) -> Tally:
+    """Make the tally with replicate weights from that of the whole sample, that of respondents, and each."""
+    aligned = [part.with_groups(whole.groups) for part in each]
+    groups = whole.groups if whole.by else ((),)
+    assert alike.sample is not None
+    numbers = alike.sample.people_of(list(groups))[:, 0].astype(np.int64)
+    keys = tuple((*group, place) for place in range(len(aligned)) for group in groups)
+    arrays: dict[str, Any] = {
+        name: np.concatenate([np.asarray(getattr(part, name)).reshape(len(groups), -1) for part in aligned])
+        for name in ("counts", "histogram")
+        if getattr(whole, name) is not None
+    }
+    for name in ("n", "squares"):
+        arrays[name] = np.concatenate([np.atleast_1d(getattr(part, name)) for part in aligned])
+    if whole.design.law.sufficient == "histogram":
+        del arrays["counts"]
+    cells = Tally(whole.design, by=(*whole.by, REPLICATE), groups=keys, **arrays)
+    people = np.tile(numbers, len(aligned))
+    sample = ReplicateSample(cells, people, len(aligned), float(asked.scale), asked.replicate_clusters)
+    return replace(whole, sample=sample)
 
 
 def _is_number(value: Any) -> bool:

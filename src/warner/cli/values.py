@@ -1,28 +1,44 @@
-"""Options of answers that are numbers: the grid that they lie on, and the numbers that other answers stand for."""
+"""Values from the words of a shell: labels of a file, a grid of numbers, numbers of answers, a source of randomness."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from warner.designs.labels import from_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+
     from warner.designs.labels import Domain, Labels
 
-From = Annotated[
-    str | None,
-    typer.Option("--from", help="The smallest answer, if answers are numbers; with --to, and --step unless 1."),
-]
-To = Annotated[str | None, typer.Option("--to", help="The largest answer, if answers are numbers.")]
-Step = Annotated[
-    str | None,
-    typer.Option(
-        help="The distance between two answers, if answers are numbers; for an open domain, the largest number of "
-        "letters, bytes or bits in a block."
-    ),
-]
+
+def labels_in(file: Path) -> list[str]:
+    """Read labels from a file, one per line; empty lines are left out."""
+    try:
+        lines = file.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} must be text in UTF-8, but has the byte 0x{error.object[error.start]:02x}") from None
+    return [line.rstrip("\r") for line in lines if line.strip()]
+
+
+def whole_numbers(labels: Sequence[str], message: str) -> list[int]:
+    """Read labels as whole numbers; an error has this message."""
+    try:
+        return [int(label) for label in labels]
+    except ValueError:
+        raise ValueError(message) from None
+
+
+def generator(seed: int | None) -> np.random.Generator | None:
+    """Return the randomness of a simulation; None lets the library seed it from its input."""
+    if seed is None:
+        return None
+    from numpy.random import default_rng
+
+    return default_rng(seed)
 
 
 def number_grid(lower: str | None, upper: str | None, step: str | None) -> Domain | None:

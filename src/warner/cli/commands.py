@@ -1,0 +1,554 @@
+"""The commands as they are declared: a dataclass each, whose docstring is the help and whose fields are the options.
+
+`options` makes options of the fields, with the words of `texts`. The function of the same name, in the module that
+`COMMANDS` in the package names, takes the value. No module of the library is loaded here that needs NumPy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from warner.cli.delivering import PictureForms, TableForms, Verdict
+from warner.cli.options import DesignGiven, Origin
+from warner.reports.options import (
+    Columnar,
+    Columnars,
+    Columns,
+    Conditions,
+    NumberOrColumn,
+    Reading,
+    Sample,
+)
+
+DESIGN_HELP = """Write a design file, which says how every answer is randomized.
+
+The file is for those who collect answers and for those who analyze reports. For randomized response, give the
+possible
+answers and one of --epsilon, --truth, --redraw and --odds:
+
+\b
+  warner design never once often --epsilon 1 -o design.json
+
+Or give the name of a mechanism or of a survey design, with its parameters:
+
+\b
+  warner design crosswise p=1/4 -o design.json
+  warner design kuk r1=0.6 r2=0.2 draws=5 --answers user other
+  warner design subset-selection --size 1024 --epsilon 1
+  warner design square-wave --from 0 --to 200000 --step 1000 \\
+    --epsilon 1
+
+A deck of cards for a number, with what each card says ("truth", "say 3", "+5", "-5" or "*2") and its probability:
+
+\b
+  warner design cards truth=1/2 "say 0=1/4" "say 1=1/4" \\
+    --from 0 --to 1
+
+For answers that no list holds, such as words, give what they are made of:
+
+\b
+  warner design open-domain --letters a-z --length 12 --epsilon 1 \\
+    -o words.json
+  warner design open-domain --bits 48 --epsilon 1
+
+and to look up answers that are known in reports of such a design, name them:
+
+\b
+  warner design the of and --open words.json -o list.json
+
+Or give --best, for the mechanism that `warner plan` recommends for this number of answers and this epsilon:
+
+\b
+  warner design --best --size 1024 --epsilon 1 -o design.json
+  warner design --best --size 100 --epsilon 4 --share 0.1
+  warner design --best --from 18 --to 99 --epsilon 1 --quantity mean
+
+These are the names and their parameters (those in brackets may be left out):
+
+\b
+  randomized-response           some of epsilon= truth= redraw= odds=
+  subset-selection              some of epsilon= odds= size=
+  unary-encoding                some of epsilon= odds= kind= p= q=
+  bit-flips                     some of epsilon= odds= size=
+  local-hashing                 some of epsilon= odds= field= dimension=
+  Hadamard-response             some of epsilon= odds= bits=
+  projective-geometry-response  some of epsilon= odds= field= dimension=
+  square-wave                   some of epsilon= odds= width= quantity=
+  cutoff-response               some of epsilon= odds=
+  l-grr                         eps_infinity= eps_first=
+  l-osue                        eps_infinity= eps_first=
+  l-sue                         eps_infinity= eps_first=
+  rappor                        f= p= q=
+  loloha                        eps_infinity= eps_first= [field=] [dimension=]
+  dbitflippm                    eps_infinity= [eps_first=] [size=]
+  warner                        p=
+  mirrored                      p=
+  disguised                     p=
+  crosswise                     p=
+  triangular                    p=
+  forced-response               truth= yes=, or
+                                truth= and ANSWER= for each answer
+  unrelated-question            p= prevalence=
+  mangat-singh                  truth= p=
+  mangat                        p=
+  kuk                           r1= r2= [draws=]
+  direct                        no parameters
+
+Numbers are taken exactly as written: 1/6 is one sixth. Survey designs ask for yes or no; two other answers can be
+named
+after --answers, the one of people with the trait first, and the two reports after --reports:
+
+\b
+  warner design crosswise p=1/4 --answers "1 = yes" "2 = no" --reports A B
+"""
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Questions to `warner estimate` besides the shares."""
+
+    compare: tuple[str, ...] = ()
+    between: tuple[str, ...] = ()
+    test: str = "barnard"
+    count: int | None = None
+    present: bool = False
+    mean: bool = False
+    standard_deviation: bool = False
+    median: bool = False
+    quantile: tuple[float, ...] = ()
+    quantile_method: str | None = None
+    above: tuple[float, ...] = ()
+    below: tuple[float, ...] = ()
+    within: tuple[str, ...] = ()
+    totals: bool = False
+    population: tuple[float, ...] = ()
+    values: str | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether there is anything to answer."""
+        return bool(self.about_answers) or self.about_numbers or self.totals
+
+    @property
+    def about_numbers(self) -> bool:
+        """Whether there is anything to answer about the numbers that answers are or stand for."""
+        beyond = bool(self.above or self.below or self.within)
+        return self.mean or self.standard_deviation or self.median or bool(self.quantile) or beyond
+
+    @property
+    def about_answers(self) -> list[str]:
+        """The options that ask about answers, which no table of quantities has rows for."""
+        given = {"--compare": self.compare, "--commonest": self.count is not None, "--present": self.present}
+        return [option for option, asked in given.items() if asked]
+
+    def refuse_contradictions(self) -> None:
+        """Raise an error if an option needs another one."""
+        if self.between and not (self.compare or self.mean):
+            raise ValueError("--between needs --compare with the answer to compare, or --mean")
+        if self.quantile_method is not None and not (self.median or self.quantile):
+            raise ValueError("--quantile-method needs --median or --quantile")
+        if self.population and not self.totals:
+            raise ValueError("--population needs --totals, which it is the number of people of")
+        if self.values is not None and not (self.about_numbers or self.totals):
+            raise ValueError(
+                "--values needs --mean, --standard-deviation, --median, --quantile, --above, --below, --within or "
+                "--totals"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Plan a survey: find the number of people, epsilon or the half-width.
+
+    Give two of --people, --epsilon and --half-width (or --error) to get the third. With a pilot, its own epsilon counts
+    as given unless people and a half-width (or error) are given. All mechanisms are compared at that epsilon. The plan
+    is for the recommended one unless you name another; `warner design --best` writes its design.
+
+    For the mean of a number: --from 18 --to 99 --mechanism square-wave --epsilon 1 --quantity mean --half-width 2.
+
+    For answers that no list holds, give --letters and --length, --bytes or --bits, or the --design of an open domain,
+    with --people to get the smallest share that will be found, or with --share to get the number of people that
+    it takes.
+    """
+
+    size: int | None = None
+    lower: str | None = None
+    upper: str | None = None
+    step: str | None = None
+    domain_file: Path | None = None
+    design: Path | None = None
+    mechanism: str | None = None
+    letters: str | None = None
+    length: int | None = None
+    text_bytes: int | None = None
+    bits: int | None = None
+    epsilon: str | None = None
+    people: int | None = None
+    quantity: str = "shares"
+    values: str | None = None
+    half_width: float | None = None
+    error: float | None = None
+    answer: str | None = None
+    share: float | None = None
+    level: float = 0.95
+    simultaneous: bool = False
+    power: float = 0.8
+    population: str | None = None
+    pilot: str | None = None
+    column: str | None = None
+    design_effect: float | None = None
+    delta: float | None = None
+    seed: int | None = None
+    grid: bool = False
+    as_json: bool = False
+    output: Path | None = None
+    plot: Path | None = None
+    mechanism_plot: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """Write a design file, which says how every answer is randomized."""
+
+    words: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+    size: int | None = None
+    lower: str | None = None
+    upper: str | None = None
+    step: str | None = None
+    quantity: str | None = None
+    domain_file: Path | None = None
+    best: bool = False
+    share: float | None = None
+    integers: bool = False
+    letters: str | None = None
+    length: int | None = None
+    text_bytes: int | None = None
+    bits: int | None = None
+    opened_by: Path | None = None
+    epsilon: str | None = None
+    truth: str | None = None
+    redraw: str | None = None
+    odds: str | None = None
+    output: Path | None = None
+    force: bool = False
+
+
+Design.__doc__ = DESIGN_HELP
+
+
+@dataclass(frozen=True)
+class Show:
+    """Explain a design in plain words."""
+
+    design: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Randomize:
+    """Randomize true answers into reports.
+
+    The probabilities are exact, and the randomness comes from the operating system: there is no seed.
+    """
+
+    file: str
+    design: Path
+    column: str | None = None
+    keep: tuple[str, ...] = ()
+    sheet: str | None = None
+    encoding: str | None = None
+    memo: Path | None = None
+    output: str = "-"
+    nearest: bool = False
+    lines: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collect:
+    """Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.
+
+    Prints the address of the survey, and a link to its dashboard that works once. Ctrl-C stops it with exit code 0; if
+    you start it again, it continues. The addresses of respondents are neither stored nor logged. What a proxy says
+    about them is ignored, so everybody who comes through a proxy shares its address: set a limit there, and --rate 0
+    here.
+    """
+
+    survey: Path
+    database: str | None = None
+    host: str = LOOPBACK
+    port: int = 8000
+    dashboard_host: str = LOOPBACK
+    dashboard_port: int = 8001
+    allow_origin: tuple[str, ...] = ()
+    limit: int | None = None
+    rate: int = 300
+    certificate: Path | None = None
+    key: Path | None = None
+    key_file: Path | None = None
+    page: Path | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invite:
+    """Make links that are good for one response each, revoke them, or tell how many are left.
+
+    Only the file has the links, readable by its owner alone: the database keeps hashes. If the survey runs with an
+    SQLite file, stop it first and start it again afterwards. With neither a number nor --revoke, the command tells how
+    many invitations there are, and how many of them can still be used, as far as responses are published; the survey
+    may be running then.
+    """
+
+    survey: Path
+    number: int | None = None
+    url: str | None = None
+    output: Path | None = None
+    revoke: Path | None = None
+    database: str | None = None
+
+
+@dataclass(frozen=True)
+class Close:
+    """Close a survey for good, and publish the responses that are still waiting.
+
+    If the survey is running with an SQLite file, close it on its dashboard instead. Unless the survey file fixes the
+    number of responses, and it is reached, the intervals remain those that hold however often one looks: whoever closes
+    a survey has seen what it shows.
+    """
+
+    database: str
+
+
+@dataclass(frozen=True)
+class Backup:
+    """Copy the database of a survey to an SQLite file, even while the survey is running.
+
+    The copy is written in an order that reveals nothing; other ways of copying the file may show who responded when.
+    """
+
+    database: str
+    output: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """Count reports and save the tally, or add up tallies that were saved.
+
+    A tally holds the counts and the design, and no report: `warner estimate`, `check` and `regress` take it
+    instead of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
+    several designs make a pool, which assumes that all reports come from one population; `warner check` tests that. A
+    tally of an open domain holds the reports themselves, without their order, for `warner discover`.
+    """
+
+    files: tuple[str, ...]
+    given: DesignGiven
+    columns: Columns
+    sample: Sample
+    reading: Reading
+    origin: Origin
+    output: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """Estimate what people would have answered.
+
+    Prints a table of the estimated shares with confidence intervals, the largest first, or the same as JSON or CSV.
+    With two answers, the table shows the first, because the other one is the rest; JSON and CSV have both. If means,
+    quantiles, shares beyond a number or totals are asked for, CSV and all other tables have a row for each of these.
+    """
+
+    files: tuple[str, ...]
+    given: DesignGiven
+    columns: Columns
+    reading: Reading
+    origin: Origin
+    sample: Sample
+    method: str | None = None
+    seed: int | None = None
+    level: float = 0.95
+    target: str = "population"
+    simultaneous: bool = False
+    anytime: bool | None = None
+    questions: Questions
+    rows: int = 20
+    table: TableForms
+    pictures: PictureForms
+    cumulative: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discover:
+    """Find the frequent values of an open domain.
+
+    The probability of naming any value that nobody holds is at most 1 - level, for one look at the reports. Each value
+    comes with its share, and an interval that holds given that the value was found.
+    """
+
+    files: tuple[str, ...]
+    design: Path | None = None
+    question: str | None = None
+    column: str | None = None
+    by: Columnars = None
+    where: Conditions = None
+    counts: Columnar = None
+    level: float = 0.95
+    above: float = 0.0
+    expected: Path | None = None
+    power: float = 0.8
+    simultaneous: bool = False
+    reading: Reading
+    origin: Origin
+    table: TableForms
+    pictures: PictureForms
+
+
+@dataclass(frozen=True, kw_only=True)
+class Groups:
+    """Estimate the shares of many groups together.
+
+    Each share is shrunk towards those of the other groups; the noisier the group's own reports, the more. On average
+    over the groups, this is closer to the truth. Intervals hold on average, too; for a claim about one group, use
+    --kind each, or `warner estimate`.
+    """
+
+    files: tuple[str, ...]
+    given: DesignGiven
+    columns: Columns
+    sample: Sample
+    on: str | None = None
+    along: str | None = None
+    different_people: bool = False
+    mean: bool = False
+    values: str | None = None
+    kind: str = "average"
+    level: float = 0.95
+    answer: str | None = None
+    rows: int = 20
+    reading: Reading
+    origin: Origin
+    table: TableForms
+    pictures: PictureForms
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare:
+    """Compare the share of an answer between two samples of different people, each under its own design.
+
+    Use it to compare a direct question with a randomized one, or two years. Prints the difference and the ratio with
+    their confidence intervals, and a test of equality that agrees with them.
+    """
+
+    first: Path
+    second: Path
+    answer: str
+    level: float = 0.95
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regress:
+    """Estimate how the answers depend on what else is known about people.
+
+    Prints a table of coefficients with their intervals and the assumptions behind them, or the same as JSON or CSV.
+    """
+
+    files: tuple[str, ...]
+    formula: str
+    design: tuple[str, ...] = ()
+    by: str | None = None
+    on: str | None = None
+    model: str = "multinomial"
+    values: str | None = None
+    link: str = "logit"
+    reference: str | None = None
+    where: Conditions = None
+    weights: str | None = None
+    counts: str | None = None
+    clusters: str | None = None
+    strata: str | None = None
+    sampled: NumberOrColumn = None
+    whole: bool = False
+    intercepts: str | None = None
+    errors: str | None = None
+    penalty: str | None = None
+    starts: int | None = None
+    level: float = 0.95
+    interval: str = "auto"
+    odds: bool = False
+    predict: tuple[str, ...] = ()
+    effects: str = "averaged"
+    group_effects: bool = False
+    reading: Reading
+    origin: Origin
+    table: TableForms
+    plot: Path | None = None
+    against: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Associate:
+    """Test whether the answers to several questions are associated.
+
+    The file has a row for each person, with a column of reports for each question; each answer was randomized
+    independently. Prints a test of independence, the joint shares, and measures of how strong the association is. One
+    question is correlated with the numbers of --numeric.
+    """
+
+    file: str
+    questions: tuple[str, ...]
+    where: Conditions = None
+    weights: str | None = None
+    counts: str | None = None
+    numeric: str | None = None
+    values: tuple[str, ...] = ()
+    level: float = 0.95
+    simulations: int = 1999
+    seed: int | None = None
+    reading: Reading
+    origin: Origin
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """Check whether reports fit the design.
+
+    Reports under several designs are also checked for coming from one population.
+
+    The exit code is 0 if the reports fit the design that they claim, 1 if they do not, and 2 for bad input.
+    """
+
+    files: tuple[str, ...]
+    given: DesignGiven
+    columns: Columns
+    sample: Sample
+    level: float = 0.95
+    simulations: int = 999
+    seed: int | None = None
+    fakes: int | None = None
+    reading: Reading
+    origin: Origin
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """Audit a client: find a lower bound on the epsilon that it really spends.
+
+    The command is started three times for each answer, without a shell. The exit code is 0 if nothing was found
+    against the client, 1 if it spends more than it claims, does not follow the design or repeats itself, and 2 for bad
+    input.
+    """
+
+    command: str
+    design: Path
+    answers: tuple[str, ...] = ()
+    runs: int | None = None
+    level: float = 0.95
+    raw: bool = False
+    timeout: float = 300
+    verdict: Verdict

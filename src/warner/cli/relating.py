@@ -1,0 +1,214 @@
+"""Relations between answers and other variables: regress and associate."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import warner
+from warner.cli.delivering import Delivery, refuse_overwriting
+from warner.cli.messages import warn, warnings_in_one_line, working
+from warner.cli.options import named_files
+from warner.cli.sources import Source, listed_design_in, merged, saved_in
+from warner.cli.values import generator, values_from_text
+from warner.designs.labels import from_text
+from warner.reports.options import Columns
+from warner.results import formulas_in
+from warner.words import conjoined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warner.cli import commands
+    from warner.designs import Design
+    from warner.documents import Document
+    from warner.regression.regressions import Regression
+    from warner.results import Result
+
+
+# Regressions
+
+
+def regress(options: commands.Regress) -> None:
+    """Estimate how the answers depend on what else is known about people."""
+    table, reading = options.table, options.reading
+    asked = {"--predict": bool(options.predict), "--group-effects": options.group_effects}
+    named_besides = conjoined([name for name, given in asked.items() if given])
+    table.refuse_contradictions(f"{named_besides} {'are' if all(asked.values()) else 'is'}" if named_besides else "")
+    _refuse_contradictions(options)
+    columns = Columns(where=options.where, weights=options.weights, counts=options.counts)
+    source = Source(options.files, columns, reading, origin=options.origin)
+    data = click.get_current_context().with_resource(source.opened())
+    saved = saved_in(data)
+    named = {} if saved and not options.design else _files(options.design, options.by)
+    refuse_overwriting(
+        {"the reports": options.files, **{f"the design {name}".strip(): path for name, path in named.items()}},
+        {"--output": table.output, "--plot": options.plot},
+    )
+    designs = {name: listed_design_in(path) for name, path in named.items()}
+    data = merged(saved, source, None) if saved else data
+    # A saved tally tells its own design; else there is one for all rows, or one for each value of --by.
+    answered = next(iter(designs.values())) if designs else data.parts[0].design
+    with working("fitting"):
+        fit = warner.regress(
+            options.formula,
+            data,
+            designs if options.by is not None else designs.get(""),
+            by=options.by,
+            on=None if options.on is None else [name.strip() for name in options.on.split(",")],
+            model=options.model,
+            values=None if options.values is None else values_from_text(options.values, answered.domain),
+            link=options.link,
+            reference=_answer(options.reference, answered),
+            weights=options.weights,
+            counts=options.counts,
+            clusters=options.clusters,
+            strata=options.strata,
+            sampled=options.sampled,
+            whole=options.whole,
+            intercepts=options.intercepts,
+            errors=options.errors,
+            penalty=options.penalty,
+            starts=options.starts,
+            unknown=reading.unknown,
+            missing=reading.missing,
+            sheet=reading.sheet,
+            encoding=reading.encoding,
+            decimal=reading.decimal,
+            where=options.where,
+        )
+    confidence: Document = {"level": options.level, "interval": options.interval, "odds": options.odds}
+    with warnings_in_one_line("take fit.better()", "give more --starts"):
+        besides: dict[str, Result | list[Result]] = {}
+        with working("computing intervals"):
+            if options.predict:
+                profiles = _profiles(fit, options.predict)
+                besides["predictions"] = fit.predict(profiles, level=options.level, effects=options.effects)
+            if options.group_effects:
+                besides["group_effects"] = fit.effects(options.level)
+            text = table.written(Delivery(fit, confidence, besides))
+        if ".csv" in table.forms:
+            for said in filter(None, [formulas_in(fit.table(**confidence))]):
+                warn(said)
+        if options.plot is not None:
+            fit.save_plot(options.plot, options.against, **confidence)
+        table.printed(text)
+
+
+def _refuse_contradictions(options: commands.Regress) -> None:
+    formula, on = options.formula, options.on
+    if options.against is not None and options.plot is None:
+        raise ValueError("--against says what --plot draws; give --plot with a file as well")
+    if on is None and "~" not in formula:
+        raise ValueError(
+            f'give the terms: in the formula, as "{formula} ~ age + region", or with --on, as --on age,region'
+        )
+    if on is not None and "~" in formula:
+        raise ValueError(f"give the terms in the formula or with --on, not both, but got {formula!r} and --on {on}")
+    if options.effects != "averaged" and not options.predict:
+        raise ValueError("--effects says whose shares --predict gives; give --predict as well")
+
+
+def _files(given: Sequence[str], by: str | None) -> dict[str, Path]:
+    """Read --design: a file, or with --by NAME=FILE for each design."""
+    if not given:
+        raise ValueError("give --design: the file of the design that the reports went through")
+    if by is None:
+        if len(given) > 1:
+            raise ValueError("several designs need --by, the column that names the design of each row")
+        return {"": Path(given[0])}
+    return {name: Path(file) for name, file in named_files(given, by).items()}
+
+
+def _answer(text: str | None, design: Design) -> Any:
+    return None if text is None else from_text([text], design.domain)[0]
+
+
+def _profiles(fit: Regression, given: Sequence[str]) -> dict[str, list[Any]]:
+    """Read NAME=VALUES: all combinations of the values of the covariates that are named."""
+    values = {}
+    for text in given:
+        name, equals, listed = text.partition("=")
+        if not equals or not listed:
+            raise ValueError(f"--predict must be NAME=VALUES, such as age=20,40, but got {text!r}")
+        if name in values:
+            raise ValueError(f"--predict must name each covariate once, but {name!r} is there twice")
+        values[name] = [_value(fit, name, part.strip()) for part in listed.split(",")]
+    rows = list(product(*values.values()))
+    return {name: list(column) for name, column in zip(values, zip(*rows, strict=True), strict=True)}
+
+
+def _value(fit: Regression, name: str, text: str) -> Any:
+    """Read a value as what the covariate holds."""
+    kinds = fit.model_data.terms.kinds
+    if name not in kinds:
+        raise ValueError(f"--predict must name covariates of the model ({', '.join(kinds)}), but got {name!r}")
+    if kinds[name] == "text":
+        return text
+    if kinds[name] == "boolean" and text.lower() in {"true", "false"}:
+        return text.lower() == "true"
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"--predict must give numbers for {name}, but got {text!r}") from None
+    return int(number) if number.is_integer() else number
+
+
+# Associations
+
+
+def associate(options: commands.Associate) -> None:
+    """Test whether the answers to several questions are associated."""
+    file, reading, verdict = options.file, options.reading, options.verdict
+    verdict.refuse_other_ending()
+    files = _questions(options.questions)
+    inputs = {"the reports": file} | {f"the design of {name!r}": str(design) for name, design in files.items()}
+    refuse_overwriting(dict(inputs), {"--output": verdict.output})
+    designs: dict[str, Design] = {name: listed_design_in(design) for name, design in files.items()}
+    columns = Columns(where=options.where, weights=options.weights, counts=options.counts)
+    with Source([file], columns, reading, origin=options.origin).opened() as reports:
+        result = warner.associate(
+            reports,
+            designs,
+            weights=options.weights,
+            counts=options.counts,
+            numeric=options.numeric,
+            values=_values(options.values, designs),
+            unknown=reading.unknown,
+            missing=reading.missing,
+            sheet=reading.sheet,
+            encoding=reading.encoding,
+            decimal=reading.decimal,
+            where=options.where,
+            level=options.level,
+            simulations=options.simulations,
+            rng=generator(options.seed),
+        )
+    verdict.delivered(result)
+
+
+def _values(given: Sequence[str], designs: dict[str, Design]) -> dict[str, Any] | None:
+    """Read COLUMN=VALUES words."""
+    values: dict[str, Any] = {}
+    for word in given:
+        name, _, numbers = word.partition("=")
+        if name not in designs:
+            raise ValueError(f"--values must be COLUMN=VALUES, with a question as the column, but got {word!r}")
+        values[name] = values_from_text(numbers, designs[name].domain)
+    return values or None
+
+
+def _questions(questions: Sequence[str]) -> dict[str, Path]:
+    """Read COLUMN=DESIGN words, each column once; a column may itself hold an equals sign."""
+    files: dict[str, Path] = {}
+    for word in questions:
+        name, _, design = word.rpartition("=")
+        if not name or not design:
+            raise ValueError(f"questions must be given as COLUMN=DESIGN, such as cheated=dice.json, but got {word!r}")
+        if name in files:
+            raise ValueError(f"a question must be given once, but {name!r} is there twice")
+        files[name] = Path(design)
+    return files

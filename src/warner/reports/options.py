@@ -1,0 +1,164 @@
+"""The input options, declared once: `tally`, `regress`, `associate`, `explain` and the command line make these values.
+
+`Columns` names the columns, `Reading` describes how a file was written and how its values are read, `Sample` describes
+the sampling design. The help of a command is made from their fields, so this module needs nothing of the library.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+# What a keyword of Python accepts; the command line reads it from one word, or from several.
+Columnar: TypeAlias = Any  # the name of a column; beside arrays, an array
+Columnars: TypeAlias = Any  # one or several of these; an array or a mapping of names to arrays beside arrays
+NumberOrColumn: TypeAlias = Any  # a number, or a column that holds it
+Codes: TypeAlias = Any  # texts or numbers
+Conditions: TypeAlias = Any  # values by column
+
+JACKKNIFE = "jackknife"  # in the place of columns of replicate weights
+WHOLE_NUMBER = re.compile("0|-?[1-9][0-9]*")  # in digits
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns that hold reports, and what belongs to the reports; see `warner.tally`."""
+
+    question: str | None = None
+    column: str | None = None
+    by: Columnars = None
+    where: Conditions = None
+    weights: Columnar = None
+    counts: Columnar = None
+
+    def __post_init__(self) -> None:
+        if self.weights is not None and self.counts is not None:
+            raise TypeError("give weights (how much a row stands for) or counts (how often it occurs), not both")
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The columns to group by."""
+        return (self.by,) if isinstance(self.by, str) else tuple(self.by or ())
+
+    @property
+    def rows(self) -> Mapping[str, Any]:
+        """The values that columns have in the rows to be read."""
+        return self.where or {}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file was written by other programs, and how its values are read; checked, and in one spelling.
+
+    An encoding of None is UTF-8, or the one that the file itself states.
+    """
+
+    unknown: str = "error"
+    missing: Codes = ()
+    sheet: str | None = None
+    encoding: str | None = None
+    decimal: str = "."
+    codes: bool = False
+    keep: bool = False
+
+    def __post_init__(self) -> None:
+        if self.unknown not in {"error", "drop"}:
+            raise ValueError(f'unknown must be "error" or "drop", but got {self.unknown!r}')
+        if self.decimal not in {".", ","}:
+            raise ValueError(f'decimal must be "." or ",", but got {self.decimal!r}')
+        if self.sheet is not None and not isinstance(self.sheet, str):
+            raise TypeError(f"sheet must be the name of a sheet, a text, but got {self.sheet!r}")
+        object.__setattr__(self, "encoding", _codec(self.encoding))
+        object.__setattr__(self, "missing", _written_codes(self.missing))
+
+    @property
+    def drop(self) -> bool:
+        """Whether invalid values are left out."""
+        return self.unknown == "drop"
+
+    @property
+    def of_files(self) -> bool:
+        """Whether an option is for files alone."""
+        return (self.encoding, self.decimal, self.sheet) != (None, ".", None)
+
+    @property
+    def plain(self) -> bool:
+        """Whether files are read as warner writes them."""
+        return not self.missing and not self.of_files
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The codes as a text file may have them: 9 also as 9.0, as programs without whole numbers write it."""
+        return (*self.missing, *(f"{code}.0" for code in self.missing if WHOLE_NUMBER.fullmatch(code)))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How respondents were sampled, besides their weights; see `warner.tally`."""
+
+    strata: Columnar = None
+    clusters: Columnar = None
+    sampled: NumberOrColumn = None
+    whole: bool = False
+    replicates: Columnar = None
+    scale: float | None = None
+    replicate_clusters: int | None = None
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether this is no simple random sample."""
+        return any(part is not None for part in (self.strata, self.clusters, self.sampled, self.replicates))
+
+    @property
+    def replicated(self) -> bool:
+        """Whether replicate weights are in columns."""
+        return self.replicates is not None and not self.jackknife
+
+    @property
+    def jackknife(self) -> bool:
+        """Whether clusters are left out one at a time."""
+        return isinstance(self.replicates, str) and self.replicates == JACKKNIFE
+
+
+def grouped_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keywords with the input options among them as `columns`, `reading` and `sample`."""
+    rest, values = dict(keywords), {}
+    for name, kind in (("columns", Columns), ("reading", Reading), ("sample", Sample)):
+        values[name] = kind(**{field: rest.pop(field) for field in kind.__dataclass_fields__ if field in rest})
+    return rest | values
+
+
+def written_code(code: str | float) -> str:
+    """Return a code as a text file has it, a whole number without a point."""
+    if isinstance(code, float) and code.is_integer():
+        return str(int(code))
+    text = str(code)
+    return digits if WHOLE_NUMBER.fullmatch(digits := text.removesuffix(".0")) else text
+
+
+def _written_codes(missing: str | float | Iterable[Any]) -> tuple[str, ...]:
+    codes = [missing] if isinstance(missing, str | int | float) else list(missing)
+    strange = [code for code in codes if isinstance(code, bool) or not isinstance(code, str | int | float)]
+    if strange:
+        raise TypeError(f"missing must hold texts or numbers, but got {strange[0]!r}")
+    return tuple(dict.fromkeys(map(written_code, codes)))
+
+
+def _codec(encoding: str | None) -> str | None:
+    """Return Python's name of an encoding of text, or None for UTF-8."""
+    try:
+        "".encode(encoding or "utf-8")  # which rejects rot13 and base64: they are no encodings of texts
+        known = codecs.lookup(encoding or "utf-8").name
+    except (LookupError, UnicodeError):
+        raise ValueError(
+            f"encoding must be one of text that Python knows, such as cp1252, latin-1 or utf-16, but got {encoding!r}"
+        ) from None
+    return None if known in {"utf-8", "utf-8-sig"} else known
+
+
+SIMPLE, PLAIN, ALL_COLUMNS = Sample(), Reading(), Columns()
