@@ -11,9 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from typer.main import get_group
-
-from warner.cli import app
+from warner.cli import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,12 +29,23 @@ $ warner design never once often --epsilon 1 -o design.json
 $ warner randomize answers.csv --column answer --design design.json -o reports.csv
 $ warner estimate reports.csv --column answer --design design.json --report page.html
 ```
+
+## Complete commands with the Tab key
+
+The shell can complete the names of commands, options, choices and files. Add a line to the file that your shell reads
+when it starts:
+
+| shell | file | line |
+| --- | --- | --- |
+| Bash 4.4 or newer | `~/.bashrc` | `eval "$(_WARNER_COMPLETE=bash_source warner)"` |
+| Zsh | `~/.zshrc` | `eval "$(_WARNER_COMPLETE=zsh_source warner)"` |
+| Fish | `~/.config/fish/completions/warner.fish` | `_WARNER_COMPLETE=fish_source warner \\| source` |
 """
 
 
 def printed(*words: str) -> str:
     """Run `warner` with these words in a process of its own, and give what it prints."""
-    surroundings = {**os.environ, "COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1"}
+    surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
     command = [sys.executable, "-m", "warner", *words]
     return subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings).stdout
 
@@ -44,7 +53,7 @@ def printed(*words: str) -> str:
 def page(run: Callable[..., str] = printed) -> str:
     """Return the whole page, from what the commands print when they are run."""
     parts = [OPENING]
-    for command in ("", *get_group(app).commands):
+    for command in ("", *COMMANDS):
         text = "\n".join(line.rstrip() for line in run(*command.split(), "--help").strip().splitlines())
         parts.append(f"## `{' '.join(['warner', *command.split()])}`\n\n```text\n{text}\n```\n")
     return "\n".join(parts)

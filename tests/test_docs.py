@@ -90,7 +90,7 @@ def test_every_page_has_an_example_that_runs_or_says_why_not() -> None:
     assert without <= {"limitations", "api", "commands"}  # prose; docstrings, which run themselves; command help
 
 
-def test_the_command_page_names_every_option_there_is(tmp_path: Path) -> None:
+def test_the_command_page_is_the_help_of_the_commands(tmp_path: Path) -> None:
     from cli.shell import succeeds
 
     spec = importlib.util.spec_from_file_location("make_commands", DOCS / "make_commands.py")
@@ -99,12 +99,10 @@ def test_the_command_page_names_every_option_there_is(tmp_path: Path) -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 
-    def options(text: str) -> list[set[str]]:
-        """Return the options of each command: versions of Typer differ in how they lay them out."""
-        return [set(re.findall(r"--[a-z][a-z-]+", section)) for section in text.split("\n## ")[1:]]
-
-    committed = (DOCS / "commands.md").read_text(encoding="utf-8")
-    assert options(committed) == options(module.page(lambda *words: succeeds(tmp_path, *words))), "run make docs"
+    committed = (DOCS / "commands.md").read_text(encoding="utf-8").split("\n## ")
+    made = module.page(lambda *words: succeeds(tmp_path, *words)).split("\n## ")
+    # Versions of Click may lay the help out otherwise.
+    assert [section.split() for section in committed] == [section.split() for section in made], "run make docs"
 
 
 def table_of(page: str, column: str) -> list[str]:

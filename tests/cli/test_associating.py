@@ -1,4 +1,7 @@
-"""`warner associate`: the numbers of the library in every form, and one clear line for every mistake."""
+"""`warner associate`: the numbers of the library in every form, and one clear line for every mistake.
+
+It tests cli/relating.py.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Behaviour of all commands: help, one-line errors, and a survey from its design to its plan.
 
-It tests cli/options.py and cli/sources.py.
+It tests cli/options.py, cli/commands.py, cli/texts.py and cli/sources.py.
 """
 
 from __future__ import annotations
@@ -153,11 +153,11 @@ def test_every_text_is_of_an_option_and_every_field_has_one() -> None:
 
 
 def test_lists_of_names_in_the_help_are_those_of_the_registries() -> None:
-    assert texts.METHODS.split("|") == [*METHODS, "auto"]
-    assert texts.MECHANISMS.split("|") == [
+    assert texts.METHOD_CHOICES.split("|") == [*METHODS, "auto"]
+    assert texts.MECHANISM_CHOICES.split("|") == [
         name.replace(" ", "-") for name, mechanism in MECHANISMS.items() if mechanism.parameters
     ]
-    assert texts.FORMATS.split("|") == [*PIPED]
+    assert texts.FORMAT_CHOICES.split("|") == [*PIPED]
     names = [*MECHANISMS, *REPEATED_DESIGNS, *SURVEYS]
     made = {name.replace(" ", "-"): designing.maker(name).usage() for name in names if designing._has_parameters(name)}
     listed = commands.DESIGN_HELP.partition("may be left out):\n\n\b\n")[2].partition("\n\n")[0]
@@ -212,13 +212,14 @@ def test_help_fits_into_80_columns_and_has_no_types_of_python(prompt: Prompt, co
     [
         ('leave them out with unknown="drop"', "leave them out with --unknown drop"),
         ("for the truth itself give odds=(1, 0)", "for the truth itself give --odds 1:0"),
+        ("say so with different_people=True", "say so with --different-people"),
         ("give fewer digits, or use epsilon=", "give fewer digits, or use --epsilon"),
         ("crosswise takes p=..., but got q=1/4", "crosswise takes p=..., but got q=1/4"),
         ("answers must be numbers; give values, the number", "answers must be numbers; give --values, the number"),
     ],
 )
 def test_keywords_of_the_library_are_options_in_the_shell(message: str, wanted: str) -> None:
-    assert in_shell_words(message, options_of("estimate")) == wanted
+    assert in_shell_words(message, options_of("estimate") | options_of("groups")) == wanted
 
 
 @pytest.mark.parametrize(

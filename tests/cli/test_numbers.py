@@ -1,6 +1,7 @@
 """Numbers in the shell: a grid, rounding, means, quantiles and shares beyond a number, as the library has them.
 
-Tables of them are those of inference/quantities.py, shares those of inference/totals.py.
+Tables of them are those of inference/quantities.py, shares those of inference/totals.py; words are read as values by
+cli/values.py.
 """
 
 from __future__ import annotations

@@ -269,3 +269,16 @@ def test_random_intercepts_in_every_form(prompt: Prompt) -> None:
     assert "--effects says whose shares --predict gives" in fails(prompt.folder, *formula, "--effects", "median")
     assert "--intercepts school" in fails(prompt.folder, *ON_AGE, "--group-effects")
     assert "name 'school' as clusters" in fails(prompt.folder, *named, "--weights", "age")
+
+
+def test_rows_are_chosen_by_the_values_of_columns(folder: Path) -> None:
+    chosen = json.loads(succeeds(folder, *ON_AGE, "--where", "how=dice", "--where", "region=north", "--json"))
+    path = folder / "people.csv"
+    fit = regress("answer", path, DICE, on=["age"], where={"how": "dice", "region": "north"})
+    assert chosen == json.loads(fit.to_json())
+    assert chosen["people"] < sum(map(sum, COUNTS.values()))
+    assert "--where must be COLUMN=VALUE" in fails(folder, *ON_AGE, "--where", "dice")
+    tested = ("associate", "people.csv", "answer=dice.json", "--numeric", "age", "--where", "how=dice")
+    related = succeeds(folder, *tested)
+    assert "300" in related
+    assert "no column 'when'" in fails(folder, *tested, "--where", "when=1")

@@ -147,7 +147,7 @@ def crosstable(data: Any, design: Product, columns: Columns, reading: Reading, n
     wanted = Wanted(forms, () if numeric is None else (numeric,), columns.weights, columns.counts, columns.rows)
     for part in design.designs:
         refuse_codes_of_reports(reading, part.report_form)
-    with opened(data, reading) as source:
+    with opened(data, reading, names=design.questions) as source:
         loaded = load(source, wanted, few=design.designs[0].report_form, drop=reading.drop)
     return _joined(loaded, design, numeric, drop=reading.drop)
 

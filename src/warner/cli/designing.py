@@ -37,7 +37,7 @@ def design(options: commands.Design) -> None:
     domain_file, output, force = options.domain_file, options.output, options.force
     refuse_overwriting({"the list of answers": domain_file, "the open domain": options.opened_by}, {"--output": output})
     words, best, integers = options.words, options.best, options.integers
-    answers, reports = options.answers or None, options.reports or None
+    answers, reports = options.answers or None, list(options.reports) or None
     grid = options.lower, options.upper, options.step
     parameters = {name: getattr(options, name) for name in ("epsilon", "truth", "redraw", "odds", "quantity")}
     if options.share is not None and not best:

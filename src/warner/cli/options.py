@@ -9,7 +9,6 @@ error that begins with the name of an argument becomes one about an option.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields
 from importlib import import_module
 from pathlib import Path
@@ -22,9 +21,10 @@ from warner.cli.messages import set_quiet
 from warner.cli.texts import ARGUMENTS, GENERAL, OTHERWISE, TEXTS, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-KEYWORD = re.compile(r'\b([a-z_]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|(?=[;,]|$))')  # unknown="drop", odds=(1, 0), by=
+# unknown="drop", odds=(1, 0), different_people=True, by=
+KEYWORD = re.compile(r'\b([a-z_]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|True\b|(?=[;,]|$))')
 REMEDY = re.compile(r"; give ([a-z_]+)\b")
 ABOUT = ("must ", "needs ", "is for ")  # what follows the name of an argument that a message is about
 UNDERSCORED = re.compile(r"\b[a-z]+_[a-z_]+\b")
@@ -130,7 +130,7 @@ class Kind(NamedTuple):
 
 
 PATH = click.Path(path_type=Path)
-KINDS = {
+WORD_KINDS = {
     "str": Kind(str),
     "int": Kind(int),
     "float": Kind(float),
@@ -162,7 +162,7 @@ def parameter(field: Field[Any], heading: str, text: Text) -> click.Parameter:
     names = text.names or (f"--{field.name.replace('_', '-')}",)
     if annotation == "bool":
         return click.Option([field.name, *names], is_flag=True, default=default, help=text.help)
-    kind = KINDS[annotation]
+    kind = WORD_KINDS[annotation]
     word = kind.word
     if (text.least, text.most) != (None, None):
         word = click.IntRange(text.least, text.most)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-METHODS = "mle|inv|inv_n|inv_p|ibu|shrink|smooth|base_cut|norm_cut|power|power_ns|mle_pooled|auto"
-MECHANISMS = (
+METHOD_CHOICES = "mle|inv|inv_n|inv_p|ibu|shrink|smooth|base_cut|norm_cut|power|power_ns|mle_pooled|auto"
+MECHANISM_CHOICES = (
     "randomized-response|subset-selection|unary-encoding|bit-flips|local-hashing|Hadamard-response|"
     "projective-geometry-response|square-wave|cutoff-response"
 )
-FORMATS = "csv|tsv|parquet|jsonl|sav|zsav|dta|sas7bdat|xpt|xlsx"
+FORMAT_CHOICES = "csv|tsv|parquet|jsonl|sav|zsav|dta|sas7bdat|xpt|xlsx"
 ARGUMENTS, GENERAL = "Arguments", "General"
 NUMBERS = "such as never=0,once=1"
 
@@ -88,7 +88,7 @@ TEXTS: dict[str, dict[str, Text]] = {
             ("--design", "-d"),
         ),
         "mechanism": Text(
-            "NAME", "Mechanism, such as subset-selection; the recommended one if not given.", (), MECHANISMS
+            "NAME", "Mechanism, such as subset-selection; the recommended one if not given.", (), MECHANISM_CHOICES
         ),
         "epsilon": Text("NUMBER", "Privacy parameter of one report, in nats; the design never spends more."),
         "truth": Text("PROBABILITY", "Probability that a report is the true answer, such as 0.75 or 3/4."),
@@ -142,7 +142,7 @@ TEXTS: dict[str, dict[str, Text]] = {
         "decimal": Text("MARK", "Decimal mark of numbers in a text file: a point or a comma."),
         "table": Text("NAME", "Table, if FILE is the URL of a database of reports."),
         "input_format": Text(
-            "FORMAT", f"Format of standard input: {FORMATS.replace('|', ', ')}.", ("--format",), FORMATS
+            "FORMAT", f"Format of standard input: {FORMAT_CHOICES.replace('|', ', ')}.", ("--format",), FORMAT_CHOICES
         ),
     },
     "Sample design": {
@@ -213,12 +213,12 @@ TEXTS: dict[str, dict[str, Text]] = {
     "Estimator": {
         "method": Text(
             "NAME",
-            f"Estimator: {METHODS.removesuffix('|auto').replace('|', ', ')}; or auto: shrink for 20 answers or more, "
-            "else the closed form with the smallest predicted error. If not given, the one with the smallest known "
+            f"Estimator: {METHOD_CHOICES.removesuffix('|auto').replace('|', ', ')}; or auto: shrink for 20 answers or "
+            "more, else the closed form with the smallest predicted error. If not given, the one with the smallest known "
             "error: smooth for numbers, shrink for one symmetric design with 20 answers or more without groups, else "
             "maximum likelihood (mle) where the counts allow it.",
             (),
-            METHODS,
+            METHOD_CHOICES,
         ),
         "simulations": Text("NUMBER", "Number of surveys to simulate for each group."),
         "seed": Text("NUMBER", "Seed of simulated surveys; if not given, it follows from the input.", least=0),
@@ -264,11 +264,9 @@ TEXTS: dict[str, dict[str, Text]] = {
         "median": Text("", "Median of answers that are numbers."),
         "quantile": Text("LEVEL", "Quantile, such as 0.9, of answers that are numbers; repeatable."),
         "quantile_method": Text(
-            "",
+            "[smooth]",
             "With --median and --quantile: approximate intervals, narrower on a fine grid, which assume that "
             "neighboring numbers are about equally common. If not given, nothing is assumed.",
-            (),
-            "smooth",
         ),
         "above": Text("NUMBER", "Share of respondents above this number; repeatable."),
         "below": Text("NUMBER", "Share of respondents below this number; repeatable."),

@@ -622,7 +622,7 @@ def explain(
     questions = questions_of(designs, by, values)
     for one in (design for question in questions for design in question.designs):
         refuse_codes_of_reports(reading, one.report_form)
-    with opened(data, reading) as source:
+    with opened(data, reading, names=[*(question.name for question in questions), by, clusters, strata]) as source:
         outcome, given, variables = _sides(formula, on, questions, column_names(source))
         people = individuals(
             source,

@@ -376,7 +376,8 @@ def model_data(
     designs, labels = named_designs(design, by)
     for one in designs:
         refuse_codes_of_reports(reading, one.report_form)
-    with opened(data, reading) as given:
+    written_names = (response, by, intercepts, sample.clusters, sample.strata)
+    with opened(data, reading, names=written_names) as given:
         source, terms = (given, terms) if terms is not None else _with_matrix(given, X, names, intercept=intercept)
         variables = terms.variables(column_names(source))
         if response in {*variables, intercepts}:

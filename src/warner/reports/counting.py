@@ -217,7 +217,7 @@ def tallied(
 def _of_design(reading: Reading, design: Design) -> Reading:
     """Check how reports of this design are read: none is a code, and they are kept only if counts do not suffice."""
     refuse_codes_of_reports(reading, design.report_form)
-    return replace(reading, keep=reading.keep and design.sufficient is None)
+    return replace(reading, keep=reading.keep and design.law.sufficient is None)
 
 
 def _counted(reports: Any, design: Design | OpenDomain, columns: Columns, reading: Reading, sample: Sample) -> Any:
@@ -271,7 +271,16 @@ def _opened(
 ) -> AbstractContextManager[Any]:
     named = [name for name in (columns.weights, sample.sampled) if isinstance(name, str)]
     numbers = None if sample.replicated else named
-    return opened(reports, reading, numbers=numbers, columns_only=columns_only, what="reports", column=columns.column)
+    names = (columns.column, *columns.groups) if sample.replicated else ()
+    return opened(
+        reports,
+        reading,
+        numbers=numbers,
+        names=names,
+        columns_only=columns_only,
+        what="reports",
+        column=columns.column,
+    )
 
 
 def _tally_designs(

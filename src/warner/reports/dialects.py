@@ -30,14 +30,19 @@ else:
 WITH_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
 
 
-def translated(source: Table, reading: Reading, numbers: Iterable[str] | None = None) -> Table:
-    """Return a source as if it had been written with decimal points, and with nothing where a code stands."""
+def translated(
+    source: Table, reading: Reading, numbers: Iterable[str] | None = None, names: Iterable[str | None] = ()
+) -> Table:
+    """Return a source as if it had been written with decimal points, and with nothing where a code stands.
+
+    Points stand in columns of `numbers`, or in all; but not in those of `names`, such as reports and clusters.
+    """
     if reading.decimal == "." and not reading.missing:
         return replace(source, files=())
     schema = source.schema
     if reading.decimal == "," and not source.text:
         raise ValueError('decimal="," is for text files; numbers of other files and of data frames are numbers')
-    points = set() if reading.decimal == "." else set(schema) if numbers is None else set(numbers) & set(schema)
+    points = set() if reading.decimal == "." else set(schema if numbers is None else numbers) - set(names)
     labels = source.labels or {}
     changed = {
         name: _rewritten(reading, name, dtype, labels.get(name, {}), comma=name in points)

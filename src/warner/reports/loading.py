@@ -279,20 +279,21 @@ def opened(
     reading: Reading = PLAIN,
     *,
     numbers: Iterable[str] | None = None,
+    names: Iterable[str | None] = (),
     columns_only: bool = False,
     what: str = "data",
     column: str | None = None,
 ) -> Iterator[Table | Mapping[str, Any]]:
     """Open any data, as long as it is used: a table that can be queried, or a mapping of columns.
 
-    Decimal commas are read in the columns of `numbers`, or in all; for `columns_only` see `open_files`. An error names
-    the data by `what` argument they are. A series is a table of one `column`.
+    Decimal commas are read in the columns of `numbers`, or in all, but not in those of `names`; for `columns_only` see
+    `open_files`. An error names the data by `what` argument they are. A series is a table of one `column`.
     """
     if isinstance(data, Files) or are_places(data):
         files = Files.at(data)
         with engine_errors(files.name), _readable(files, reading.encoding) as copies:
             table = open_files(copies, reading, columns_only=columns_only and reading.plain)
-            yield table if reading.plain else translated(table, reading, numbers)
+            yield table if reading.plain else translated(table, reading, numbers, names)
         return
     if reading.of_files:
         raise TypeError(f"encoding, decimal and sheet are for files, but {what} is a {type(data).__name__}")

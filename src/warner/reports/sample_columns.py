@@ -126,6 +126,7 @@ def replicate(asked: Sample, whole: Tally, alike: Tally, each: list[Tally]) -> T
     aligned = [part.with_groups(whole.groups) for part in each]
     groups = whole.groups if whole.by else ((),)
     assert alike.sample is not None
+    assert asked.scale is not None
     numbers = alike.sample.people_of(list(groups))[:, 0].astype(np.int64)
     keys = tuple((*group, place) for place in range(len(aligned)) for group in groups)
     arrays: dict[str, Any] = {
