@@ -24,7 +24,7 @@ LIBRARIES = "import numpy, scipy.special"
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-COMPLETION = {"_WARNER_COMPLETE": "complete_bash", "COMP_WORDS": "warner es", "COMP_CWORD": "1"}  # what a shell asks
+COMPLETION = {"_WARNER_COMPLETE": "bash_complete", "COMP_WORDS": "warner es", "COMP_CWORD": "1"}  # what a shell asks
 
 
 def processor_seconds(command: Sequence[str], folder: str, **asked: str) -> float:
@@ -61,7 +61,7 @@ def starting() -> Iterator[Line]:
         reports = np.array(design.domain)[np.random.default_rng(1).integers(0, 3, 4000)]
         (Path(folder) / "reports.csv").write_text("answer\n" + "\n".join(reports) + "\n")
         libraries = ["-c", LIBRARIES]
-        for words, most in (("--help", 0.6), ("--version", 0.6), ("show design.json", 1.2)):
+        for words, most in (("--help", 0.6), ("--version", 0.6), ("estimate --help", 0.6), ("show design.json", 1.2)):
             command = ["-m", "warner", *words.split()]
             yield slower(folder, f"warner {words}", command, LIBRARIES, libraries, most)
         name = "completing the name of a command"

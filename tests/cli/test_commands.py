@@ -11,8 +11,9 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -126,8 +127,8 @@ def options_of(command: str) -> dict[str, str]:
     return {str(one.name): max(one.opts, key=len) for one in declared if isinstance(one, click.Option)}
 
 
-def names_of(*kinds: type) -> set[str]:
-    return {field for kind in kinds for field in kind.__dataclass_fields__}
+def names_of(*kinds: Any) -> set[str]:
+    return {field.name for kind in kinds for field in fields(kind)}
 
 
 def test_whatever_reads_reports_reads_them_in_the_same_ways() -> None:

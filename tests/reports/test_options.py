@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,13 +26,13 @@ COIN = RandomizedResponse(["ja", "nein"], truth="3/4")
 COMMA = RandomizedResponse(["1,5", "2,5"], truth="3/4")
 
 
-def fields(*kinds: type) -> set[str]:
-    return {name for kind in kinds for name in kind.__dataclass_fields__}
+def names_of(*kinds: Any) -> set[str]:
+    return {field.name for kind in kinds for field in fields(kind)}
 
 
 def test_every_field_is_a_keyword_of_tally_and_every_keyword_is_a_field() -> None:
     keywords = set(inspect.signature(tally).parameters) - {"reports", "design"}
-    assert keywords == fields(Columns, Reading, Sample)
+    assert keywords == names_of(Columns, Reading, Sample)
 
 
 @pytest.mark.parametrize("function", [regress, associate, explain])

@@ -45,8 +45,8 @@ def plan(options: commands.Plan) -> None:
             if getattr(options, name) != defaults.get(name) and not (made_of and name == "epsilon"):
                 option = {"lower": "from", "upper": "to"}.get(name, name).replace("_", "-")
                 raise ValueError(f"--{option} is not for an open domain; give --people or --share, --level and --power")
-        made = planned(about, people=options.people, share=options.share, level=options.level, power=options.power)
-        _deliver(made, options)
+        found = planned(about, people=options.people, share=options.share, level=options.level, power=options.power)
+        _deliver(found, options)
         return
     reports = _pilot(options)
     values = options.values

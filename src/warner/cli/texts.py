@@ -213,10 +213,10 @@ TEXTS: dict[str, dict[str, Text]] = {
     "Estimator": {
         "method": Text(
             "NAME",
-            f"Estimator: {METHOD_CHOICES.removesuffix('|auto').replace('|', ', ')}; or auto: shrink for 20 answers or "
-            "more, else the closed form with the smallest predicted error. If not given, the one with the smallest known "
-            "error: smooth for numbers, shrink for one symmetric design with 20 answers or more without groups, else "
-            "maximum likelihood (mle) where the counts allow it.",
+            f"Estimator: {METHOD_CHOICES.removesuffix('|auto').replace('|', ', ')}; or auto: shrink for 20 answers "
+            "or more, else the closed form with the smallest predicted error. If not given, the one with the smallest "
+            "known error: smooth for numbers, shrink for one symmetric design with 20 answers or more without groups, "
+            "else maximum likelihood (mle) where the counts allow it.",
             (),
             METHOD_CHOICES,
         ),
