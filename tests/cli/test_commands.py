@@ -142,7 +142,7 @@ def test_whatever_reads_reports_reads_them_in_the_same_ways() -> None:
 def test_every_text_is_of_an_option_and_every_field_has_one() -> None:
     used = set()
     for command in COMMANDS:
-        declared = getattr(commands, command.capitalize())
+        declared = commands.declared(command)
         groups: dict[str, type] = {}
         named = {field.name for field in options._options_of(declared, groups)}
         assert {name for name in named if options.text_of(command, name) is None} <= {"codes", "keep"}
@@ -384,6 +384,6 @@ def test_each_shell_gets_a_script_that_asks_for_completion(
 def test_the_list_of_commands_says_what_each_says_first() -> None:
     for name, listed in COMMANDS.items():
         assert callable(getattr(import_module(f"warner.cli.{listed.module}"), name))
-        declared = getattr(commands, name.capitalize())
+        declared = commands.declared(name)
         assert (declared.__doc__ or "").splitlines()[0] == listed.summary, name
         assert listed.example.startswith(f"warner {name} ")

@@ -5,7 +5,7 @@ imported when that command is run.
 
 Its files::
 
-    commands     the commands as they are declared: a dataclass each, with its help
+    commands     the commands as they are declared: a class each, with its help
     texts        the words of the help, for each option
     options      options from the fields of dataclasses; errors about arguments as errors about options
     estimating   estimate, with the questions besides the shares, and groups
@@ -145,11 +145,11 @@ class Commands(click.Group):
 
 def command_named(name: str) -> click.Command:
     """Return the command of this name, with its options."""
-    from warner.cli import commands
+    from warner.cli.commands import declared
     from warner.cli.options import Command
 
     listed = COMMANDS[name]
-    return Command(name, getattr(commands, name.capitalize()), listed.module, listed.example)
+    return Command(name, declared(name), listed.module, listed.example)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

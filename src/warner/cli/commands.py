@@ -1,12 +1,14 @@
-"""The commands as they are declared: a dataclass each, whose docstring is the help and whose fields are the options.
+"""The commands as they are declared: a class each, whose docstring is the help and whose fields are the options.
 
 `options` makes options of the fields, with the words of `texts`. The function of the same name, in the module that
-`COMMANDS` in the package names, takes the value. No module of the library is loaded here that needs NumPy.
+`COMMANDS` in the package names, takes the value. No module of the library is loaded here that needs NumPy. `declared`
+makes a frozen dataclass of the one class that is needed: to make all of them takes as long as the rest of the help.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from warner.cli.delivering import PictureForms, TableForms, Verdict
@@ -105,6 +107,12 @@ after --answers, the one of people with the trait first, and the two reports aft
 LOOPBACK = "127.0.0.1"
 
 
+@cache
+def declared(name: str) -> type:
+    """Return the frozen dataclass that declares a command."""
+    return dataclass(frozen=True, kw_only=True)(globals()[name.capitalize()])
+
+
 @dataclass(frozen=True)
 class Questions:
     """Questions to `warner estimate` besides the shares."""
@@ -158,7 +166,6 @@ class Questions:
             )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Plan:
     """Plan a survey: find the number of people, epsilon or the half-width.
 
@@ -208,7 +215,6 @@ class Plan:
     mechanism_plot: Path | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Design:
     """Write a design file, which says how every answer is randomized."""
 
@@ -240,14 +246,12 @@ class Design:
 Design.__doc__ = DESIGN_HELP
 
 
-@dataclass(frozen=True)
 class Show:
     """Explain a design in plain words."""
 
     design: Path
 
 
-@dataclass(frozen=True, kw_only=True)
 class Randomize:
     """Randomize true answers into reports.
 
@@ -266,7 +270,6 @@ class Randomize:
     lines: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class Collect:
     """Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.
 
@@ -292,7 +295,6 @@ class Collect:
     url: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Invite:
     """Make links that are good for one response each, revoke them, or tell how many are left.
 
@@ -310,7 +312,6 @@ class Invite:
     database: str | None = None
 
 
-@dataclass(frozen=True)
 class Close:
     """Close a survey for good, and publish the responses that are still waiting.
 
@@ -322,7 +323,6 @@ class Close:
     database: str
 
 
-@dataclass(frozen=True)
 class Backup:
     """Copy the database of a survey to an SQLite file, even while the survey is running.
 
@@ -333,7 +333,6 @@ class Backup:
     output: Path
 
 
-@dataclass(frozen=True, kw_only=True)
 class Tally:
     """Count reports and save the tally, or add up tallies that were saved.
 
@@ -352,7 +351,6 @@ class Tally:
     output: Path | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Estimate:
     """Estimate what people would have answered.
 
@@ -380,7 +378,6 @@ class Estimate:
     cumulative: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class Discover:
     """Find the frequent values of an open domain.
 
@@ -406,7 +403,6 @@ class Discover:
     pictures: PictureForms
 
 
-@dataclass(frozen=True, kw_only=True)
 class Groups:
     """Estimate the shares of many groups together.
 
@@ -434,7 +430,6 @@ class Groups:
     pictures: PictureForms
 
 
-@dataclass(frozen=True, kw_only=True)
 class Compare:
     """Compare the share of an answer between two samples of different people, each under its own design.
 
@@ -449,7 +444,6 @@ class Compare:
     verdict: Verdict
 
 
-@dataclass(frozen=True, kw_only=True)
 class Regress:
     """Estimate how the answers depend on what else is known about people.
 
@@ -489,7 +483,6 @@ class Regress:
     against: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Associate:
     """Test whether the answers to several questions are associated.
 
@@ -513,7 +506,6 @@ class Associate:
     verdict: Verdict
 
 
-@dataclass(frozen=True, kw_only=True)
 class Check:
     """Check whether reports fit the design.
 
@@ -535,7 +527,6 @@ class Check:
     verdict: Verdict
 
 
-@dataclass(frozen=True, kw_only=True)
 class Audit:
     """Audit a client: find a lower bound on the epsilon that it really spends.
 

@@ -11,8 +11,7 @@ import click
 import warner
 from warner.cli.delivering import refuse_overwriting
 from warner.cli.messages import is_quiet, tell
-from warner.designs import Memo, OpenDomain, load_design
-from warner.designs.labels import from_text
+from warner.designs import load_design
 from warner.words import counted
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from warner.cli import commands
-    from warner.designs import Design
+    from warner.designs import Design, Memo
 
 
 def show(options: commands.Show) -> None:
@@ -72,7 +71,9 @@ def randomize(options: commands.Randomize) -> None:
 
 
 def _kept(memo: Path, survey: Design, output: str) -> Memo:
-    """Open a memo, or make one and say so: whoever has mistyped its name would spend epsilon again."""
+    """Open a memo, or make one and print it: whoever has mistyped its name would spend epsilon again."""
+    from warner.designs import Memo
+
     if memo.exists():
         return Memo.load(memo, survey)
     made = Memo.create(memo, survey)
@@ -97,6 +98,9 @@ def _progress() -> Iterator[Callable[[int], None]]:
 
 def audit(options: commands.Audit) -> None:
     """Audit a client: find a lower bound on the epsilon that it really spends."""
+    from warner.designs import OpenDomain
+    from warner.designs.labels import from_text
+
     verdict = options.verdict
     verdict.refuse_other_ending()
     refuse_overwriting({"the design": options.design}, {"--output": verdict.output})

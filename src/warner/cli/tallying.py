@@ -14,10 +14,8 @@ from warner.cli.options import DesignGiven
 from warner.cli.sources import NOT_FIXED, Source
 from warner.cli.values import generator, labels_in, whole_numbers
 from warner.designs.labels import from_text
-from warner.designs.open_values import WholeNumbers
 from warner.reports.options import Columns
 from warner.reports.tallies import Tally
-from warner.results import formulas_in
 
 if TYPE_CHECKING:
     from warner.cli import commands
@@ -47,6 +45,9 @@ def tally(options: commands.Tally) -> None:
 
 def discover(options: commands.Discover) -> None:
     """Find the frequent values of an open domain."""
+    from warner.designs.open_values import WholeNumbers
+    from warner.results import formulas_in
+
     files, design, expected, table = options.files, options.design, options.expected, options.table
     table.refuse_contradictions("")
     inputs = {"the reports": files, "the design": design, "the expected values": expected}
