@@ -146,19 +146,19 @@ def test_every_text_is_of_an_option_and_every_field_has_one() -> None:
         groups: dict[str, type] = {}
         named = {field.name for field in options._options_of(declared, groups)}
         assert {name for name in named if options.text_of(command, name) is None} <= {"codes", "keep"}
-        used |= named
-        assert set(texts.OTHERWISE.get(command, {})) <= named
-    listed = [name for heading, known in texts.TEXTS.items() for name in known if heading != texts.GENERAL]
-    assert len(listed) == len(set(listed))
-    assert set(listed) <= used
+        used |= {("", name) for name in named} | {(command, name) for name in named}
+    general = {key for key, text in texts.TEXTS.items() if text.heading == texts.GENERAL}
+    assert set(texts.TEXTS) - general <= used
+    assert len(texts.TEXTS) == sum(bool(re.match("  [a-z]", line)) for line in texts.WORDS.splitlines())
+    assert not [name for name in texts.CHOICES if ("", name) not in texts.TEXTS]
 
 
 def test_lists_of_names_in_the_help_are_those_of_the_registries() -> None:
-    assert texts.METHOD_CHOICES.split("|") == [*METHODS, "auto"]
-    assert texts.MECHANISM_CHOICES.split("|") == [
+    assert texts.CHOICES["method"].split("|") == [*METHODS, "auto"]
+    assert texts.CHOICES["mechanism"].split("|") == [
         name.replace(" ", "-") for name, mechanism in MECHANISMS.items() if mechanism.parameters
     ]
-    assert texts.FORMAT_CHOICES.split("|") == [*PIPED]
+    assert texts.CHOICES["input_format"].split("|") == [*PIPED]
     names = [*MECHANISMS, *REPEATED_DESIGNS, *SURVEYS]
     made = {name.replace(" ", "-"): designing.maker(name).usage() for name in names if designing._has_parameters(name)}
     listed = commands.DESIGN_HELP.partition("may be left out):\n\n\b\n")[2].partition("\n\n")[0]
@@ -195,7 +195,7 @@ def test_choices_in_the_help_are_those_that_a_command_takes(prompt: Prompt, comm
     assert found is not None
     said = prompt.complains(*words[command], options_of(command)[name], "neither")
     assert "'neither'" in said
-    missing = [choice for choice in found[1].choices.split("|") if choice not in said]
+    missing = [choice for choice in found.choices or [found.value.strip("[]")] if choice not in said]
     assert not missing, said
 
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import click
 
 from warner.cli.messages import set_quiet
-from warner.cli.texts import GENERAL, TEXTS
+from warner.cli.texts import TEXTS
 
 
 class Listed(NamedTuple):
@@ -165,7 +165,7 @@ def _begin(*, version: bool, quiet: bool) -> None:
 
 
 def _flag(name: str, *spelled: str, **options: Any) -> click.Option:
-    return click.Option([name, f"--{name}", *spelled], is_flag=True, help=TEXTS[GENERAL][name].help, **options)
+    return click.Option([name, f"--{name}", *spelled], is_flag=True, help=TEXTS["", name].help, **options)
 
 
 app = Commands(

@@ -18,7 +18,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from warner.cli.messages import set_quiet
-from warner.cli.texts import ARGUMENTS, GENERAL, OTHERWISE, TEXTS, Text
+from warner.cli.texts import ARGUMENTS, GENERAL, HEADINGS, TEXTS, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -148,39 +148,36 @@ WORD_KINDS = {
 # From fields to options
 
 
-def text_of(command: str, name: str) -> tuple[str, Text] | None:
-    """Return the heading and the text of an option of a command; None if there is none."""
-    heading, text = next(((heading, texts[name]) for heading, texts in TEXTS.items() if name in texts), ("", None))
-    text = OTHERWISE.get(command, {}).get(name, text)
-    return None if text is None else (text.heading or heading, text)
+def text_of(command: str, name: str) -> Text | None:
+    """Return the words of an option of a command; None if there are none."""
+    return TEXTS.get((command, name)) or TEXTS.get(("", name))
 
 
-def parameter(field: Field[Any], heading: str, text: Text) -> click.Parameter:
+def parameter(field: Field[Any], text: Text) -> click.Parameter:
     """Return the option, or the argument, of one field of a dataclass."""
     annotation = str(field.type).removesuffix(" | None")
     required, default = field.default is MISSING, None if field.default is MISSING else field.default
-    names = text.names or (f"--{field.name.replace('_', '-')}",)
     if annotation == "bool":
-        return click.Option([field.name, *names], is_flag=True, default=default, help=text.help)
+        return click.Option([field.name, *text.names], is_flag=True, default=default, help=text.help)
     kind = WORD_KINDS[annotation]
     word = kind.word
-    if (text.least, text.most) != (None, None):
+    if text.least is not None:
         word = click.IntRange(text.least, text.most)
-    made: dict[str, Any] = {"type": word, "metavar": text.value, "help": text.help, "required": required}
+    made: dict[str, Any] = {"type": word, "metavar": text.value or None, "help": text.help, "required": required}
     made["shell_complete"] = _completion(text)
     if kind.value is not None:
         made["callback"] = lambda _, __, words, value=kind.value: value(words)
-    if heading == ARGUMENTS:
+    if text.heading == ARGUMENTS:
         return click.Argument([field.name], nargs=-1 if kind.several else 1, **made)
     several = {"multiple": True} if kind.several else {"default": default, "show_default": default is not None}
-    return click.Option([field.name, *names], **several, **made)
+    return click.Option([field.name, *text.names], **several, **made)
 
 
 def _completion(text: Text) -> Callable[[Any, Any, str], list[CompletionItem]] | None:
     """Complete choices, or the names of files."""
     if text.choices:
-        return lambda _, __, begun: [CompletionItem(name) for name in text.choices.split("|") if name.startswith(begun)]
-    if "FILE" in text.metavar:
+        return lambda _, __, begun: [CompletionItem(name) for name in text.choices if name.startswith(begun)]
+    if "FILE" in text.value:
         return lambda _, __, begun: [CompletionItem(begun, type="file")]
     return None
 
@@ -194,12 +191,11 @@ class Command(click.Command):
         self.groups: dict[str, type] = {}
         parameters: list[click.Parameter] = []
         for field in _options_of(declared, self.groups):
-            found = text_of(name, field.name)
-            if found is not None:
-                self.headings[field.name] = found[0]
-                parameters.append(parameter(field, *found))
-        quiet = TEXTS[GENERAL]["quiet"]
-        parameters.append(click.Option(["quiet", "--quiet"], is_flag=True, help=quiet.help))
+            text = text_of(name, field.name)
+            if text is not None:
+                self.headings[field.name] = text.heading
+                parameters.append(parameter(field, text))
+        parameters.append(click.Option(["quiet", "--quiet"], is_flag=True, help=TEXTS["", "quiet"].help))
         super().__init__(name, params=parameters, help=declared.__doc__, epilog=f"Example: {example}")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -243,7 +239,7 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings."""
-        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in TEXTS}
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in HEADINGS}
         for one in self.get_params(ctx):
             record = one.get_help_record(ctx)
             if record is not None and isinstance(one, click.Option):
