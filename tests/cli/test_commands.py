@@ -102,6 +102,30 @@ def test_bad_input_is_one_clear_line(prompt: Prompt, arguments: tuple[str, ...],
     assert complaint in prompt.complains(*arguments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("randomize", "reports.csv"), "Missing option '--design' / '-d'."),
+        (("compare", "a.json", "b.json"), "Missing option '--answer'."),
+        (("compare", "a.json", "--answer", "once"), "Missing argument 'SECOND'."),
+        (("audit", "cat"), "Missing option '--design' / '-d'."),
+        (("backup", "a.db"), "Missing option '--output' / '-o'."),
+        (("show",), "Missing argument 'DESIGN'."),
+        (("regress", "reports.csv"), "Missing argument"),
+        (("associate", "reports.csv"), "Missing argument 'COLUMN=DESIGN...'."),
+        ((*ESTIMATE, "--rows", "1.5"), "Invalid value for '--rows': '1.5' is not a valid whole number."),
+        ((*ESTIMATE, "--commonest", "x"), "Invalid value for '--commonest': 'x' is not a valid whole number."),
+        ((*ESTIMATE, "--level", "high"), "Invalid value for '--level': 'high' is not a valid number."),
+        ((*ESTIMATE, "--above", "1", "--above", "x"), "Invalid value for '--above': 'x' is not a valid number."),
+        ((*ESTIMATE, "--levl", "0.9"), "'--level'"),
+        ((*ESTIMATE, "--output"), "Option '--output' requires an argument."),
+        (("estimat",), "No such command 'estimat'. Did you mean 'estimate'?"),
+    ],
+)
+def test_what_is_missing_or_misspelled_is_named(prompt: Prompt, arguments: tuple[str, ...], complaint: str) -> None:
+    assert complaint in prompt.complains(*arguments)
+
+
 def test_a_missing_extra_is_one_line(folder: Path) -> None:
     code = "import sys; sys.modules['click'] = None; from warner.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)

@@ -121,6 +121,24 @@ def codes(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(code.strip() for word in words for code in word.split(","))
 
 
+class Number(click.types.FloatParamType):
+    """A number, by a name that is not a type of Python."""
+
+    name = "number"
+
+
+class WholeNumber(click.types.IntParamType):
+    """A whole number."""
+
+    name = "whole number"
+
+
+class WholeNumberInRange(click.IntRange):
+    """A whole number that is neither too small nor too large."""
+
+    name = "whole number"
+
+
 class Kind(NamedTuple):
     """The type of a word, whether the option may be repeated, and how a value is made of all words."""
 
@@ -132,11 +150,11 @@ class Kind(NamedTuple):
 PATH = click.Path(path_type=Path)
 WORD_KINDS = {
     "str": Kind(str),
-    "int": Kind(int),
-    "float": Kind(float),
+    "int": Kind(WholeNumber()),
+    "float": Kind(Number()),
     "Path": Kind(PATH),
     "tuple[str, ...]": Kind(str, several=True),
-    "tuple[float, ...]": Kind(float, several=True),
+    "tuple[float, ...]": Kind(Number(), several=True),
     "Columnar": Kind(str),
     "Columnars": Kind(str, several=True, value=lambda words: words or None),
     "NumberOrColumn": Kind(number_or_column),
@@ -162,15 +180,18 @@ def parameter(field: Field[Any], text: Text) -> click.Parameter:
     kind = WORD_KINDS[annotation]
     word = kind.word
     if text.least is not None:
-        word = click.IntRange(text.least, text.most)
+        word = WholeNumberInRange(text.least, text.most)
     made: dict[str, Any] = {"type": word, "metavar": text.value or None, "help": text.help, "required": required}
     made["shell_complete"] = _completion(text)
     if kind.value is not None:
         made["callback"] = lambda _, __, words, value=kind.value: value(words)
     if text.heading == ARGUMENTS:
         return click.Argument([field.name], nargs=-1 if kind.several else 1, **made)
-    several = {"multiple": True} if kind.several else {"default": default, "show_default": default is not None}
-    return click.Option([field.name, *text.names], **several, **made)
+    if kind.several:
+        made["multiple"] = True
+    elif not required:  # an option with a default, even None, is never missing
+        made |= {"default": default, "show_default": default is not None}
+    return click.Option([field.name, *text.names], **made)
 
 
 def _completion(text: Text) -> Callable[[Any, Any, str], list[CompletionItem]] | None:
