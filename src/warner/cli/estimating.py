@@ -62,7 +62,9 @@ def estimate(options: commands.Estimate) -> None:
             refuse_beyond_memory(cells, JSON_BYTES, f"{cells:,} shares in JSON", "write .csv or .parquet")
         answers = _answered(questions, result, level, target, anytime=bool(ever))
         text = table.written(
-            Delivery(result, confidence, answers, options.rows, tuple(map(sentence, result.foundations())) if answers else ())
+            Delivery(
+                result, confidence, answers, options.rows, tuple(map(sentence, result.foundations())) if answers else ()
+            )
         )
         text += "" if table.as_json or table.as_csv else _together(result)
         pictures.written(result, confidence, cumulative=options.cumulative)
