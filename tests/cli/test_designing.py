@@ -168,7 +168,7 @@ def test_a_direct_question_is_a_design_with_reports_of_any_name(prompt: Prompt) 
     prompt.prints("design", "direct", "--reports", "A", "B", "-o", "direct.json")
     made = load_design(prompt.folder / "direct.json")
     assert made == surveys.direct(reports=["A", "B"])
-    assert (made.domain, made.columns, made.epsilon) == (("yes", "no"), ("A", "B"), float("inf"))
+    assert (made.domain, made.law.columns, made.epsilon) == (("yes", "no"), ("A", "B"), float("inf"))
     assert "is direct" in prompt.complains("design", "warner", "p=1", "--reports", "A", "B")
     assert "direct takes no parameters, but got p=3" in prompt.complains("design", "direct", "p=3")
 

@@ -38,7 +38,7 @@ def mixed(
 ) -> Any:
     """Return the model of two answers with a logit link."""
     designs = designs or (DIRECT,)
-    tables = tuple(np.asarray(one.likelihood().matrix(), dtype=np.float64) for one in designs)
+    tables = tuple(np.asarray(one.law.likelihood().matrix(), dtype=np.float64) for one in designs)
     design, report = np.asarray(design), np.asarray(report)
     likelihood = np.array([tables[d][:, r] for d, r in zip(design, report, strict=True)])
     weight = np.ones(len(report)) if weight is None else np.asarray(weight, dtype=np.float64)

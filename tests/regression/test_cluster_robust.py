@@ -38,7 +38,7 @@ def sample(sizes: list[int], seed: int = 1, design: Any = WARNER, rho: float = 0
     share = expit(-0.4 + 0.5 * people["x"].astype(float))
     latent = np.sqrt(rho) * rng.normal(size=len(sizes))[cluster] + np.sqrt(1 - rho) * rng.normal(size=len(cluster))
     held = np.where(latent < ndtri(share), 0, 1)
-    reports = np.array(design.columns)[design.draw(held, rng.bytes)]
+    reports = np.array(design.law.columns)[design.draw(held, rng.bytes)]
     return people | {
         "answer": reports,
         "cluster": cluster,

@@ -81,7 +81,7 @@ def as_counter(found: ModelData, amount: str = "people") -> Counter[Any]:
     labels = found.labels if found.labels != ("",) else ("dice",)
     covariates = {name: values.tolist() for name, values in found.covariates.items()}
     keys = [
-        (labels[d], rows.designs[d].columns[j], *(covariates[name][p] for name in ("age", "height", "region")))
+        (labels[d], rows.designs[d].law.columns[j], *(covariates[name][p] for name in ("age", "height", "region")))
         for d, j, p in zip(rows.design.tolist(), rows.report.tolist(), found.pattern.tolist(), strict=True)
     ]
     assert len(set(keys)) == len(keys)

@@ -30,7 +30,7 @@ REFERENCE = reference("regression")
 
 def rows_of(design: Any, x: Any, counts: Any) -> Observations:
     """Return the rows of a table: a line of covariates, with the count of each report."""
-    table = design.likelihood().matrix()
+    table = design.law.likelihood().matrix()
     counts = np.asarray(counts, dtype=float)
     report = np.tile(np.arange(counts.shape[1]), len(counts))
     weight = counts.ravel()

@@ -43,7 +43,7 @@ def test_the_mean_of_the_scores_is_the_unbiased_mean(design: Any) -> None:
     assert_allclose(np.clip(scored, values.min(), values.max()), mean.value, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("design", [one for one in EXAMPLES if one.values[0].sufficient is not None])
+@pytest.mark.parametrize("design", [one for one in EXAMPLES if one.values[0].law.sufficient is not None])
 def test_scores_are_right_on_average_after_every_answer(design: Any) -> None:
     operator, places = design.likelihood(), np.arange(design.k)
     # Also of numbers of which some reports say nothing: whether it is an answer, or one of the answers up to it.

@@ -67,8 +67,8 @@ else:
 class Law(ABC):
     """Distribution of counts of reports, given the shares of the answers.
 
-    A law is a view of its design, made anew whenever it is asked for. What is computed once is kept by the design
-    (`kept`), so that the two do not refer to each other, and large tables are freed with the design.
+    A law is a view of its design, made anew whenever it is asked for. What is computed once is kept by the design, so
+    that the two do not refer to each other, and large tables are freed with the design.
 
     Attributes
     ----------
