@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from warner import RandomizedResponse, inv
-from warner.designs import MECHANISMS, Design, Symmetry
-from warner.designs.facts import ChannelOperator, CumulativeSets, Nested, added_up, memberships, sizes_of, summed
+from warner.designs import MECHANISMS, BitFlips, Channel, Design, SubsetSelection, Symmetry
+from warner.designs.facts import (
+    ChannelOperator,
+    CumulativeSets,
+    Nested,
+    added_up,
+    counts_everyone,
+    full_symmetry,
+    memberships,
+    sizes_of,
+    summed,
+)
 
 SYMMETRIC = [design for made in MECHANISMS.values() for design in made.examples() if design.law.symmetry is not None]
 
@@ -76,3 +87,19 @@ def test_nested_sets_are_the_sets_one_by_one() -> None:
     assert_array_equal(summed(values, sets), summed(values, list(sets)))
     assert_array_equal(sizes_of(sets), [1, 3, 4])
     assert_array_equal(memberships(sets, 4), memberships(list(sets), 4))
+
+
+@pytest.mark.parametrize(
+    ("design", "full", "everyone"),
+    [
+        (RandomizedResponse(3, odds=(3, 1)), True, True),
+        (SubsetSelection(5, odds=(3, 1), size=2), True, True),
+        (BitFlips(4, odds=(3, 1), size=2), False, False),  # about half of the answers
+        (BitFlips(3, odds=(3, 1), size=3), False, True),  # about all of them, in counts of ones and of zeros
+        (Channel([["11/12", "1/12"], ["1/6", "5/6"]], 2, 2), False, True),
+    ],
+    ids=repr,
+)
+def test_closed_forms_need_one_count_for_each_answer_among_all_reports(design: Any, full: bool, everyone: bool) -> None:
+    assert full_symmetry(design.law) == (design.symmetry if full else None)
+    assert counts_everyone(design.law) == everyone

@@ -94,9 +94,8 @@ def test_steps_score_every_sum_without_bias_and_with_the_least_variance(k: int, 
     rows[0], rows[1] = 0, np.arange(k) < 3
     table = design.as_channel()
     assert_allclose(table.channel() @ design.law._stepped(rows).T, rows.T, atol=1e-12)
-    assert_allclose(
-        design.law._stepped(rows), rows @ table.law.linear.weights().T, atol=1e-10
-    )  # weighted least squares
+    # Weighted least squares
+    assert_allclose(design.law._stepped(rows), rows @ table.law.linear.weights().T, atol=1e-10)
     assert_allclose(design.law.linear.weights(), table.law.linear.weights(), atol=1e-10)
 
 

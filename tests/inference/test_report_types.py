@@ -120,9 +120,8 @@ def test_reports_that_fit_fail_as_rarely_as_the_level_says(design: Any, share: f
     for histogram in histograms(n, kinds):
         chances.append(factorial(n) / prod(map(factorial, histogram)) * prod(law**histogram))
         total = histogram[1] + 2 * histogram[2]
-        counts = (
-            [total // 2, total - total // 2] if design.law.sufficient is None else None
-        )  # which has tests of its own
+        # Support has tests of its own.
+        counts = [total // 2, total - total // 2] if design.law.sufficient is None else None
         tests = check(Tally(design, counts, histogram=histogram, n=n), simulations=1).tests
         found.append(next(float(test.p_value[0]) for test in tests if test.name == "kinds of reports"))
     law_of_p, p = np.array(chances), np.array(found)

@@ -266,9 +266,8 @@ class BlockLaw(SymmetricLaw):
         if reports is not None or self.exclusive:
             return super().likelihood(reports)
         a, b = self.design._levels
-        telling = (self.design._sizes < self.k).astype(
-            np.float64
-        )  # a block of all answers has no least one to rise above
+        # A block of all answers has no least one to rise above.
+        telling = (self.design._sizes < self.k).astype(np.float64)
         k, number = self.k, self.design.blocks.number
         return ChannelOperator(
             (k, number),

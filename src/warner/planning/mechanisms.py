@@ -662,9 +662,8 @@ def advice(precision: Precision) -> Iterator[str]:
             f"Not identified: reports of this design do not identify the share{'s' * (len(names) > 1)} of "
             f"{enumerated(names)}; the plan is for the other answers."
         )
-    if (
-        design.law.symmetry is not None and not design.repetition()
-    ):  # what is better for one report may not bear a second
+    # What is better for one report may not bear a second.
+    if design.law.symmetry is not None and not design.repetition():
         share = precision.question.share_asked
         own = total_error(design) if share is None else variance_of_share(design, share)
         offered = candidates(design.k, design.epsilon, share=share)

@@ -290,9 +290,8 @@ def smallest_epsilon(design: Design, people: int, question: PlanningQuestion, go
         )
     if reaches(SMALLEST_EPSILON):
         high = low
-    elif (
-        design.ordered or not design.law.exclusive
-    ):  # a parameter may jump: bracket the first of many that reaches the goal
+    elif design.ordered or not design.law.exclusive:
+        # A parameter may jump: bracket the first of many that reaches the goal.
         steps = np.linspace(low, high, EPSILONS_TRIED)
         first = next(place for place, step in enumerate(steps) if reaches(math.exp(step)))
         low, high = float(steps[first - 1]), float(steps[first])
