@@ -128,7 +128,6 @@ class BitFlips(FromOdds):
 
     @property
     def law(self) -> BitFlipsLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return BitFlipsLaw(self)
 
     def __init__(
@@ -282,7 +281,6 @@ class BitFlipsLaw(Law):
 
     @property
     def symmetry(self) -> Symmetry:
-        """Response probabilities that all answers share."""
         return self.design.symmetry
 
     @property
@@ -309,7 +307,6 @@ class BitFlipsLaw(Law):
 
     @property
     def linear(self) -> BitEstimator:
-        """Unbiased linear estimator of the shares."""
         return BitEstimator(self)
 
     def count(

@@ -30,7 +30,6 @@ class PackedSupport(Symmetric):
 
     @property
     def law(self) -> PackedLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return PackedLaw(self)
 
     @property

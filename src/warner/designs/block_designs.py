@@ -120,7 +120,6 @@ class BlockDesign(OddsDesign):
 
     @property
     def law(self) -> BlockLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return BlockLaw(self)
 
     # Facts that a mechanism must tell
@@ -232,7 +231,6 @@ class BlockLaw(SymmetricLaw):
 
     @property
     def linear(self) -> BlockEstimator:
-        """Unbiased linear estimator of the shares."""
         return BlockEstimator(self)
 
     @property

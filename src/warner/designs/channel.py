@@ -114,7 +114,6 @@ class Channel(Design):
 
     @property
     def law(self) -> TableLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return TableLaw(self)
 
     def __init__(self, matrix: Any, domain: Domain, outputs: Domain, *, procedure: str = "", name: str = "") -> None:

@@ -316,7 +316,6 @@ class ClosedList(Symmetric):
 
     @property
     def law(self) -> ClosedListLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return ClosedListLaw(self)
 
     def __init__(self, values: Sequence[str] | Sequence[int], source: OpenDomain, *, other: bool = False) -> None:

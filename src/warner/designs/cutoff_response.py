@@ -107,7 +107,6 @@ class CutoffResponse(OrderedDesign):
 
     @property
     def law(self) -> CutoffLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return CutoffLaw(self)
 
     def __init__(

@@ -121,7 +121,6 @@ class AffineHashing(OddsDesign):
 
     @property
     def law(self) -> AffineLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return AffineLaw(self)
 
     def __init__(
@@ -242,7 +241,6 @@ class AffineLaw(SymmetricLaw):
 
     @property
     def linear(self) -> AffineEstimator:
-        """Unbiased linear estimator of the shares."""
         return AffineEstimator(self)
 
 
@@ -340,7 +338,6 @@ class LocalHashing(PrimeFieldDesign):
 
     @property
     def law(self) -> HashLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return HashLaw(self)
 
     @classmethod

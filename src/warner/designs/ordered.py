@@ -385,7 +385,6 @@ class ScoreLaw(Law):
 
     @property
     def linear(self) -> ScoreEstimator:
-        """Unbiased linear estimator of the shares."""
         return ScoreEstimator(self)
 
     def _memberships(self, sets: Sets | None) -> Iterator[Array]:

@@ -113,7 +113,6 @@ class Product(Design):
 
     @property
     def law(self) -> ProductLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return ProductLaw(self)
 
     def __init__(self, designs: Mapping[str, Design] | Sequence[Design]) -> None:
@@ -358,7 +357,6 @@ class ProductLaw(Law):
 
     @property
     def linear(self) -> ProductEstimator:
-        """Unbiased linear estimator of the joint shares."""
         return ProductEstimator(self)
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:

@@ -105,7 +105,6 @@ class RandomizedResponse(OddsDesign):
 
     @property
     def law(self) -> ResponseLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return ResponseLaw(self)
 
     def __init__(

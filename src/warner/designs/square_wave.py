@@ -126,7 +126,6 @@ class SquareWave(OrderedDesign):
 
     @property
     def law(self) -> SquareWaveLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return SquareWaveLaw(self)
 
     def __init__(

@@ -65,7 +65,6 @@ class Symmetric(Design):
 
     @property
     def law(self) -> SymmetricLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return SymmetricLaw(self)
 
     @property
@@ -106,12 +105,10 @@ class SymmetricLaw(Law):
 
     @property
     def symmetry(self) -> Symmetry:
-        """Response probabilities that all answers share."""
         return self.design.symmetry
 
     @property
     def support_size(self) -> int | None:
-        """Number of answers that a report supports; None if it varies."""
         return self.design._support_size
 
     def probabilities(self, shares: Array) -> Array:
@@ -150,7 +147,6 @@ class SymmetricLaw(Law):
 
     @property
     def linear(self) -> SymmetricEstimator:
-        """Unbiased linear estimator of the shares."""
         return SymmetricEstimator(self)
 
     def bounds(self) -> ProbabilityBounds:

@@ -112,7 +112,6 @@ class UnaryEncoding(OddsDesign, PackedSupport):
 
     @property
     def law(self) -> UnaryLaw:
-        """Distribution of counts of reports, given the shares of the answers."""
         return UnaryLaw(self)
 
     def __init__(
