@@ -78,7 +78,7 @@ def test_coefficients_are_unbiased_by_enumeration(design: Any) -> None:
     for reports in itertools.product(range(table.shape[1]), repeat=3):
         chance = table[truth, reports].prod()
         if chance > 0:
-            data = {"r": [design.columns[place] for place in reports], "x": x}
+            data = {"r": [design.law.columns[place] for place in reports], "x": x}
             expected += chance * fit_of("r", data, design, on=["x"]).coefficients
     slope, intercept = np.polyfit(x, numbers, 1)
     assert_allclose(expected, [intercept, slope], rtol=1e-9, atol=1e-12)

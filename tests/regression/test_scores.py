@@ -45,7 +45,7 @@ def test_the_mean_of_the_scores_is_the_unbiased_mean(design: Any) -> None:
 
 @pytest.mark.parametrize("design", [one for one in EXAMPLES if one.values[0].law.sufficient is not None])
 def test_scores_are_right_on_average_after_every_answer(design: Any) -> None:
-    operator, places = design.likelihood(), np.arange(design.k)
+    operator, places = design.law.likelihood(), np.arange(design.k)
     # Also of numbers of which some reports say nothing: whether it is an answer, or one of the answers up to it.
     for values in (numbers_of(design), (places == 0).astype(float), (places > 1).astype(float)):
         scores = column_scores(design, np.arange(operator.shape[1]), values)

@@ -38,7 +38,7 @@ def clustered(design: Any, n: int, clusters: int, spread: float, seed: int = 1) 
     effect = spread * rng.normal(size=clusters)
     held = (0.4 * rng.normal(size=n) + effect[cluster] > 0).astype(int) + (design.k > 2) * (rng.random(n) < 0.3)
     return {
-        "y": np.array(design.columns)[design.draw(held, rng.bytes)],
+        "y": np.array(design.law.columns)[design.draw(held, rng.bytes)],
         "c": cluster,
         "x": (np.arange(n) // clusters) % 2,
         "z": rng.normal(size=n),
@@ -123,7 +123,7 @@ def test_the_floor_of_clusters_written_out(design: Any) -> None:
     fit = regress("y ~ x + z", people, design, clusters="c", weights="w", model="linear")
     rows = fit.model_data.observations
     inverse = np.linalg.inv((rows.x.T * rows.weight) @ rows.x)
-    z = np.linalg.inv(design.channel())[[design.columns.index(report) for report in people["y"]]][:, :-1]
+    z = np.linalg.inv(design.channel())[[design.law.columns.index(report) for report in people["y"]]][:, :-1]
     order = np.lexsort(people["z"].reshape(1, -1))  # rows in another order than people have the same weights
     assert len(order) == len(rows.weight)
     x = np.column_stack([np.ones(90), people["x"], people["z"]])
