@@ -377,7 +377,7 @@ def decoding() -> Iterator[Line]:
             "a real FFT of that length",
             40,
             lambda row=row: rfft(row),  # type: ignore[misc]
-            lambda design=design, reports=reports: design.types.support(reports),  # type: ignore[misc]
+            lambda design=design, reports=reports: design.law.types.support(reports),  # type: ignore[misc]
         )
     answers = np.random.default_rng(3).integers(1024, size=10**5)
     for made in (ProjectiveGeometry, LocalHashing, HadamardResponse, LocalHashing.affine):

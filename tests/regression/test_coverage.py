@@ -46,13 +46,13 @@ def shares_of(b: Any, model: str, x: Any) -> Any:
 
 
 def sample(design: Any, n: int, shares: Any, model: str, rng: Any) -> Regression:
-    table = design.likelihood().matrix()
+    table = design.law.likelihood().matrix()
     counts = np.array([rng.multinomial(n, probabilities) for probabilities in shares @ table])
     columns = [np.repeat(GRID[:, i], counts.shape[1]) for i in (1, 2)]
     people: dict[str, Any] = {
         "x": columns[0],
         "d": columns[1],
-        "answer": [*design.columns] * len(GRID),
+        "answer": [*design.law.columns] * len(GRID),
         "n": counts.ravel(),
     }
     kept = counts.ravel() > 0
