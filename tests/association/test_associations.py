@@ -423,7 +423,7 @@ def test_many_questions_are_told_to_be_looked_at_in_pairs() -> None:
     assert result.joint.certificate is not None
     assert result.joint.certificate.gap <= 1e-6
     assert "Pairs of questions tell more than the whole table." in result.text()
-    assert "... and 3 rows more" in result.text()
+    assert "... and 3 more rows" in result.text()
     assert [cost.questions for cost in result.costs] == list(range(1, 7))
 
 

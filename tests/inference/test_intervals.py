@@ -137,7 +137,7 @@ def test_weights_make_everything_approximate_and_count_as_effective() -> None:
     assert found.compare("never", "once").p_value == pytest.approx(half.compare("never", "once").p_value)
     assert "approximate, because of weights" in found.commonest(1).text()
     assert "approximate, because of weights" in found.present().text()
-    assert "intervals are approximate: weights count as 500.0 reports" in found.text()
+    assert "Intervals are approximate: weights count as 500.0 reports" in found.text()
     assert found.to_dict()["approximate"]
 
 

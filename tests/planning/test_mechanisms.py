@@ -352,7 +352,7 @@ def test_every_example_can_be_planned_with_or_says_why_not(mechanism: str, monke
             assert "must identify the share of some answer" in str(error)  # as some channels
             continue
         assert 0 <= made.half_width < math.inf
-        alone = design.law.symmetry is None or design.repetition() or design.epsilon == math.inf
+        alone = design.law.symmetry is None or bool(design.repetition()) or design.epsilon == math.inf
         assert (made.mechanisms is None) == alone
         try:
             solved = plan(design, people=10**9, half_width=0.2)  # a small epsilon, which the search meets first

@@ -208,7 +208,7 @@ class Audit(TableResult):
         """Return the line above the pairs of answers."""
         return "Bounds on epsilon"
 
-    def notes(self) -> list[str]:
+    def footnotes(self) -> list[str]:
         """Return the verdict, the fit to the design, and the level."""
         return [self._verdict(), *self._fit(), self._level()]
 

@@ -634,7 +634,7 @@ def estimate_groups(
     The share of 'no' is 100 % minus that of 'yes'.
     Own (%) is the weight of the group's own reports in a share; the rest comes from the other groups.
     Spread between groups: 12.2 percentage points (95 % interval 0 to 33.8, if shares are roughly normal).
-    Test that all groups are alike: p = 0.11 (exact, conditional likelihood ratio 13.02, one-sided p = 0.053).
+    Test that all groups are alike: p = 0.107 (exact, conditional likelihood ratio 13.02, one-sided p = 0.053).
     Over all groups, about 95 % of these intervals hold; a group that is unlike the others is drawn to them: for a claim
     about one group, see its own interval (warner.estimate).
     """

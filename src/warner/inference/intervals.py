@@ -136,19 +136,13 @@ def methods_of(readout: SamplingModel) -> Counts:
 
 
 def in_one_cluster(names: Sequence[str]) -> str:
-    """Say which groups lie in one cluster; nothing if there is none.
+    """Return a note that names the groups in one cluster; an empty text if there is none.
 
-    >>> in_one_cluster(["north"]), in_one_cluster([])
-    ('north lies in one cluster, which does not show how clusters vary: its interval is the whole range', '')
+    >>> in_one_cluster(["north", "south"])
+    'one cluster does not show how clusters vary, so the interval is the whole range: north, south'
     """
-    if not names:
-        return ""
-    lies, whose = (
-        ("lies in one cluster", "its interval is")
-        if len(names) == 1
-        else ("lie in one cluster each", "their intervals are")
-    )
-    return f"{enumerated(names)} {lies}, which does not show how clusters vary: {whose} the whole range"
+    about = "one cluster does not show how clusters vary, so the interval is the whole range"
+    return f"{about}: {enumerated(names)}" if names else ""
 
 
 def uncut_limits(
