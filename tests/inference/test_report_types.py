@@ -259,7 +259,7 @@ def test_every_door_tells_the_tests_of_the_kinds() -> None:
         assert group["p_value"] == min(1, 3 * min(test.p_value[place] for test in found.tests))
         assert collection["misfit_kinds"] == []
     lines = found.text().splitlines()
-    assert any(" ".join(line.split()) == "group reports p range p kinds p law p verdict" for line in lines)
+    assert any(" ".join(line.split()) == "g reports p range p kinds p law p verdict" for line in lines)
 
 
 def test_what_people_read_of_kinds() -> None:
