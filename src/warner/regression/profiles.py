@@ -58,7 +58,9 @@ FLAT_FROM_PREDICTOR = 60.0  # change of a predictor beyond which a profile that 
 FARTHEST_PREDICTOR = 1e6  # change of a predictor beyond which it has none in any case
 FLAT_LOSS = 1e-6  # change of twice the loss below which a profile does not change
 ROUGH_GAIN, CLEARLY_LOWER = 1e-4, 0.01  # nats that an ascent may still gain, and by which it is then given up
-BRANCH_CHANGES = 4  # how often a limit may turn out to lie on a lower branch
+TARGET_ROUNDING = 1e-10  # part of the distance from the estimate, within which rounding hides where a limit is
+ROUNDED_LOSS = 1e-3  # how far twice the loss may then be from its quantile
+LARGEST_FIRST_STEP = 1e3  # change of a predictor within which a limit is looked for first
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,41 +253,62 @@ class Profile:
         along = covariance @ gradient
         variance = float(gradient @ along)
         known = np.isfinite(variance) and variance > 0
-        self.error = float(np.sqrt(variance)) if known else 1 / unit
+        self.error = min(float(np.sqrt(variance)), LARGEST_FIRST_STEP / unit) if known else 1 / unit
         # Where the free coefficients are expected to go as the quantity moves: a regression on it.
         free = self.constrained.free
         self._tangent = along[free] / variance if known and np.isfinite(along).all() else None
         self._origin = _ProfilePoint(self.estimate, coefficients[free], 0.0, 0.0)
+        self._known = [self._origin]  # and the limits that were found
         self._starts = [b[free] for b in starts]
 
     def loss(self, target: float) -> float:
-        """Give twice the log-likelihood that is lost where the quantity has a value."""
-        return self._on_best_branch(self._point(target, [self._origin])).loss
+        """Return twice the log-likelihood that is lost where the quantity has a value."""
+        nearest = min(self._known, key=lambda point: abs(point.target - target))
+        return self._on_best_branch(self._point(target, [self._origin]), nearest).loss
 
     def limit(self, quantile: float, side: int) -> float:
-        """Give the lower (side -1) or upper (+1) value at which twice the loss is the quantile; infinite if none is."""
-        path = [self._origin]
-        inside, outside = self._origin, None
+        """Return the lower (side -1) or upper (+1) value at which twice the loss is the quantile; infinite if none is.
+
+        A point with a greater loss may lie on a lower branch, or where the likelihood is flat. An ascent from `inside`,
+        the last point with a smaller loss, leads to the branch of the estimate, since no ascent goes down. The limit is
+        NaN, with a warning, if the search does not converge.
+        """
+        inside, outside, last = [self._origin], None, self._origin
+        path = inside
         target = self.estimate + side * np.sqrt(quantile) * self.error
-        changes = 0
         for _ in range(PROFILE_EVALUATIONS):
             here = self._point(target, path)
-            path = [*path[-1:], here]
-            if abs(here.loss - quantile) < LOSS_TOLERANCE:
-                best = self._on_best_branch(here)
-                changes += 1
-                if best is here or changes > BRANCH_CHANGES:
+            stray = here.loss > quantile and (
+                here.derivative * side <= 0 or here.loss - quantile > abs(last.loss - quantile) / 2
+            )
+            if stray:
+                here = self._on_best_branch(here, inside[-1], others=False)
+            if self._is_limit(here, inside[-1], quantile):
+                best = self._on_best_branch(here, inside[-1])
+                if best is here:
+                    self._known.append(here)
                     return here.target
                 here, outside = best, None  # on a higher branch the limit is farther out
-                path = [here]
             if here.loss > quantile:
                 outside = here
             else:
-                if outside is None and self._is_flat(inside, here):
+                if outside is None and self._is_flat(inside[-1], here):
+                    self._known.append(here)
                     return float(side * np.inf)
-                inside = here
-            target = self._next(inside, outside, here, quantile, side)
-        return float(target)
+                inside = [*inside[-1:], here]
+            path = inside if stray and here is outside else [*path[-1:], here]
+            last = here
+            target = self._next(inside[-1], outside, here, quantile, side)
+        warnings.warn(
+            "a limit of a profile likelihood was not found and is missing; use interval='wald'", stacklevel=2
+        )
+        return np.nan
+
+    def _is_limit(self, here: _ProfilePoint, inside: _ProfilePoint, quantile: float) -> bool:
+        """Return True if twice the loss is the quantile, or as near to it as rounding permits."""
+        missed, moved = abs(here.loss - quantile), abs(here.target - inside.target)
+        rounded = moved < TARGET_ROUNDING * abs(here.target - self.estimate)
+        return missed < LOSS_TOLERANCE or (missed < ROUNDED_LOSS and rounded)
 
     def _is_flat(self, before: _ProfilePoint, here: _ProfilePoint) -> bool:
         """Tell whether the profile has become flat, far out."""
@@ -334,13 +357,13 @@ class Profile:
             raise FalseOptimumError(self.constrained.all_coefficients(b), -loss / 2)
         return _ProfilePoint(self.constrained.target, b, loss, -2 * self.constrained.profile_derivative(b))
 
-    def _on_best_branch(self, here: _ProfilePoint) -> _ProfilePoint:
-        """Maximize from other starts with the same value of the quantity, and return the highest maximum.
+    def _on_best_branch(self, here: _ProfilePoint, near: _ProfilePoint, *, others: bool = True) -> _ProfilePoint:
+        """Maximize from another point and from other starts with the same value, and return the highest maximum.
 
         An ascent that is nearly at its end and clearly lower than the present maximum is not finished.
         """
         self.constrained.target = here.target
-        for start in self._starts:
+        for start in [near.free, *(self._starts if others else [])]:
             if not np.isfinite(self.constrained.value(start)):
                 continue
             value = self.log_likelihood - here.loss / 2
