@@ -258,13 +258,13 @@ class Profile:
         free = self.constrained.free
         self._tangent = along[free] / variance if known and np.isfinite(along).all() else None
         self._origin = _ProfilePoint(self.estimate, coefficients[free], 0.0, 0.0)
-        self._known = [self._origin]  # and the limits that were found
+        self._inside = [self._origin]  # all points that were found within intervals
         self._starts = [b[free] for b in starts]
 
     def loss(self, target: float) -> float:
         """Return twice the log-likelihood that is lost where the quantity has a value."""
-        nearest = min(self._known, key=lambda point: abs(point.target - target))
-        return self._on_best_branch(self._point(target, [self._origin]), nearest).loss
+        nearest = min(self._inside, key=lambda point: abs(point.target - target))
+        return self._on_best_branch(self._point(target, [nearest]), nearest).loss
 
     def limit(self, quantile: float, side: int) -> float:
         """Return the lower (side -1) or upper (+1) value at which twice the loss is the quantile; infinite if none is.
@@ -286,16 +286,18 @@ class Profile:
             if self._is_limit(here, inside[-1], quantile):
                 best = self._on_best_branch(here, inside[-1])
                 if best is here:
-                    self._known.append(here)
+                    self._inside.append(here)
                     return here.target
                 here, outside = best, None  # on a higher branch the limit is farther out
             if here.loss > quantile:
                 outside = here
             else:
+                if outside is not None and here.target == outside.target:
+                    outside = None
                 if outside is None and self._is_flat(inside[-1], here):
-                    self._known.append(here)
                     return float(side * np.inf)
                 inside = [*inside[-1:], here]
+                self._inside.append(here)
             path = inside if stray and here is outside else [*path[-1:], here]
             last = here
             target = self._next(inside[-1], outside, here, quantile, side)
@@ -319,13 +321,19 @@ class Profile:
     def _next(
         self, inside: _ProfilePoint, outside: _ProfilePoint | None, here: _ProfilePoint, quantile: float, side: int
     ) -> float:
-        """Take a step of Newton's method on the root of the loss, which is almost linear; else halve or double."""
+        """Return the step of Newton's method on the root of the loss, which is almost linear; else halve or double.
+
+        If the step from a point inside leads beyond the point outside, that point may lie on a lower branch, and is
+        evaluated once more, from the point inside.
+        """
         root = np.sqrt(max(here.loss, 0.0))
         step = (np.sqrt(quantile) - root) * 2 * root / here.derivative if here.derivative * side > 0 else np.inf
         target = here.target + step
         if outside is not None:
             low, high = sorted((inside.target, outside.target))
-            return float(target) if low < target < high else (low + high) / 2
+            if low < target < high:
+                return float(target)
+            return outside.target if here is inside else (low + high) / 2
         farthest = self.estimate + 2 * (here.target - self.estimate)
         return float(target) if 0 < step * side <= abs(farthest - here.target) else farthest
 
