@@ -491,11 +491,19 @@ class Cutpoints:
         """
         if not met.any():
             return None
-        gradient = self.likelihood.at(maximum.coefficients).gradient[: self.cuts]
+        gradient = self._gradient(maximum.coefficients)[: self.cuts]
         group = np.append(0, np.cumsum(~met))
         below = np.cumsum(gradient) - np.append(0.0, np.cumsum(np.bincount(group, gradient)))[group]
         gains = np.where(met, -below[:-1], 0.0)
         return int(gains.argmax()) if gains.max() > SEPARATING_GAIN else None
+
+    def _gradient(self, b: Array) -> Array:
+        """Return the gradient of the log-likelihood, of which groups of cutpoints have a sum of 0 at a maximum."""
+        return self.likelihood.at(b).gradient
+
+    def _kept(self, b: Array) -> Array:
+        """Return coefficients that fulfil what is demanded of them otherwise: all do."""
+        return b
 
     def _separated(self, maximum: LocalMaximum, met: Mask) -> Array | None:
         """Separate two sets of cutpoints a little, as far as that raises the likelihood."""
@@ -504,8 +512,9 @@ class Cutpoints:
         side = np.where(group == group[changed], -1.0, np.where(group == group[changed + 1], 1.0, 0.0))
         way = np.append(side, np.zeros(self.likelihood.size - self.cuts))
         for size in SEPARATIONS:
-            if self.likelihood.value(maximum.coefficients + size * way) > maximum.value:
-                return maximum.coefficients + size * way
+            b = self._kept(maximum.coefficients + size * way)
+            if self.likelihood.value(b) > maximum.value:
+                return b
         return None
 
 

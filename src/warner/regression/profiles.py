@@ -37,14 +37,15 @@ from scipy.special import logsumexp
 
 from warner.progress import steps
 from warner.regression.likelihood import Expansion, ModifiedLikelihood
-from warner.regression.newton import SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
+from warner.regression.maxima import Cutpoints
+from warner.regression.newton import CONVERGED_GAIN, SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
 from warner.regression.standard_errors import covariance
 from warner.results import StandardErrors, critical_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from warner.arrays import Array
+    from warner.arrays import Array, Mask
     from warner.regression.likelihood import Likelihood
     from warner.regression.regressions import Regression
 
@@ -198,6 +199,51 @@ class ConstrainedLikelihood(ModifiedLikelihood):
         return float(self.likelihood.at(every).gradient[self.quantity.pivot]) / self._gradient_at_pivot(every)
 
 
+class ConstrainedCutpoints(Cutpoints):
+    """The cutpoints of a model in which a linear combination of coefficients is fixed; they may meet but not fall."""
+
+    def __init__(self, constrained: ConstrainedLikelihood, cuts: int) -> None:
+        super().__init__(constrained.likelihood, cuts)
+        self.constrained = constrained
+        self._constrained_faces: dict[bytes, ConstrainedLikelihood] = {}
+
+    def face(self, met: Mask) -> ConstrainedLikelihood:
+        """Return the likelihood of the free coefficients of a face."""
+        if met.tobytes() not in self._constrained_faces:
+            quantity = self.constrained.quantity
+            within = Combination(quantity.gradient(np.zeros(self.likelihood.size)) @ self._inside(met))
+            self._constrained_faces[met.tobytes()] = ConstrainedLikelihood(super().face(met), within)
+        face = self._constrained_faces[met.tobytes()]
+        face.target = self.constrained.target
+        return face
+
+    def reduced(self, b: Array, met: Mask) -> Array:
+        """Return the free coefficients of a face that are nearest to some."""
+        return super().reduced(b, met)[self.face(met).free]
+
+    def rising(self, b: Array) -> Array:
+        """Return coefficients whose cutpoints do not fall: those above the pivot are raised, those below it lowered."""
+        b, pivot = b.copy(), self.constrained.quantity.pivot
+        pivot = pivot if pivot < self.cuts else 0
+        b[pivot : self.cuts] = np.maximum.accumulate(b[pivot : self.cuts])
+        b[: pivot + 1] = np.minimum.accumulate(b[pivot::-1])[::-1]
+        return self._kept(b)
+
+    def derivative(self, b: Array) -> float:
+        """Return the derivative of the profile in the value of the quantity, at a maximum."""
+        met = self.met(b)
+        return self.face(met).profile_derivative(self.reduced(b, met))
+
+    def _spread(self, a: Array, met: Mask) -> Array:
+        return super()._spread(self.face(met).all_coefficients(a), met)
+
+    def _gradient(self, b: Array) -> Array:
+        return super()._gradient(b) - self.derivative(b) * self.constrained.quantity.gradient(b)
+
+    def _kept(self, b: Array) -> Array:
+        return self.constrained.all_coefficients(b[self.constrained.free])
+
+
 class FalseOptimumError(Exception):
     """A higher likelihood than that of the estimate was found, at `coefficients`: the estimate is a false optimum."""
 
@@ -234,6 +280,8 @@ class Profile:
         Further coefficients from which each limit is tried, lest it lie on a lower branch of the profile.
     unit : float
         How far a predictor moves for one unit of the quantity.
+    cuts : int
+        How many coefficients, the first ones, are cutpoints.
     """
 
     def __init__(
@@ -245,8 +293,10 @@ class Profile:
         covariance: Array,
         starts: Sequence[Array] = (),
         unit: float = 1.0,
+        cuts: int = 0,
     ) -> None:
         self.constrained = ConstrainedLikelihood(likelihood, quantity)
+        self._cutpoints = ConstrainedCutpoints(self.constrained, cuts) if cuts > 1 else None
         self.log_likelihood, self.unit = log_likelihood, unit
         gradient = quantity.gradient(coefficients)
         self.estimate = quantity.value(coefficients)
@@ -301,9 +351,7 @@ class Profile:
             path = inside if stray and here is outside else [*path[-1:], here]
             last = here
             target = self._next(inside[-1], outside, here, quantile, side)
-        warnings.warn(
-            "a limit of a profile likelihood was not found and is missing; use interval='wald'", stacklevel=2
-        )
+        warnings.warn("a limit of a profile likelihood was not found and is missing; use interval='wald'", stacklevel=2)
         return np.nan
 
     def _is_limit(self, here: _ProfilePoint, inside: _ProfilePoint, quantile: float) -> bool:
@@ -353,17 +401,34 @@ class Profile:
         last = path[-1]
         if len(path) > 1 and last.target != path[-2].target:
             secant = (last.free - path[-2].free) / (last.target - path[-2].target)
-            return [last.free + (target - last.target) * secant, last.free]
+            return [self._rising(last.free + (target - last.target) * secant), self._rising(last.free)]
         if self._tangent is not None:
-            return [last.free + (target - last.target) * self._tangent, last.free]
-        return [last.free]
+            return [self._rising(last.free + (target - last.target) * self._tangent), self._rising(last.free)]
+        return [self._rising(last.free)]
+
+    def _rising(self, start: Array) -> Array:
+        """Return free coefficients at which cutpoints do not fall."""
+        if self._cutpoints is None:
+            return start
+        return self._cutpoints.rising(self.constrained.all_coefficients(start))[self.constrained.free]
+
+    def _ascent(self, start: Array, known: Sequence[LocalMaximum], gap: float = CONVERGED_GAIN) -> LocalMaximum:
+        """Ascend from free coefficients to a maximum, at which cutpoints may have met."""
+        if self._cutpoints is None:
+            return newton_ascent(self.constrained, start, gap=gap, known=known)
+        spread = self.constrained.all_coefficients
+        known = [one._replace(coefficients=spread(one.coefficients)) for one in known]
+        maximum = self._cutpoints.ascent(self.constrained, spread(start), known=known)
+        return maximum._replace(coefficients=maximum.coefficients[self.constrained.free])
 
     def _maximised(self, start: Array, known: Sequence[LocalMaximum] = ()) -> _ProfilePoint:
-        maximum = newton_ascent(self.constrained, start, known=known)
+        maximum = self._ascent(start, known)
         loss, b = 2 * (self.log_likelihood - maximum.value), maximum.coefficients
+        every = self.constrained.all_coefficients(b)
         if loss < -2 * SAME_MAXIMUM_NATS - 1e-12 * abs(self.log_likelihood):
-            raise FalseOptimumError(self.constrained.all_coefficients(b), -loss / 2)
-        return _ProfilePoint(self.constrained.target, b, loss, -2 * self.constrained.profile_derivative(b))
+            raise FalseOptimumError(every, -loss / 2)
+        slope = self.constrained.profile_derivative(b) if self._cutpoints is None else self._cutpoints.derivative(every)
+        return _ProfilePoint(self.constrained.target, b, loss, -2 * slope)
 
     def _on_best_branch(self, here: _ProfilePoint, near: _ProfilePoint, *, others: bool = True) -> _ProfilePoint:
         """Maximize from another point and from other starts with the same value, and return the highest maximum.
@@ -371,12 +436,12 @@ class Profile:
         An ascent that is nearly at its end and clearly lower than the present maximum is not finished.
         """
         self.constrained.target = here.target
-        for start in [near.free, *(self._starts if others else [])]:
+        for start in map(self._rising, [near.free, *(self._starts if others else [])]):
             if not np.isfinite(self.constrained.value(start)):
                 continue
             value = self.log_likelihood - here.loss / 2
             known = [LocalMaximum(here.free, value, 0.0, converged=True)]
-            rough = newton_ascent(self.constrained, start, gap=ROUGH_GAIN, known=known)
+            rough = self._ascent(start, known, ROUGH_GAIN)
             if rough.value > value - CLEARLY_LOWER:
                 other = self._maximised(rough.coefficients, known)
                 if other.loss < here.loss - 2 * SAME_MAXIMUM_NATS:
@@ -420,12 +485,11 @@ class ProfileStart(NamedTuple):
     log_likelihood: float
     covariance: Array
     starts: tuple[Array, ...]
+    cuts: int = 0
 
     def profile(self, quantity: Quantity, unit: float = 1.0) -> Profile:
         """Give the profile likelihood of a quantity."""
-        return Profile(
-            self.likelihood, quantity, self.coefficients, self.log_likelihood, self.covariance, self.starts, unit
-        )
+        return Profile(self.likelihood, quantity, *self[1:5], unit, self.cuts)
 
 
 def profile_start(fit: Regression, threshold: float, better: Array | None = None) -> ProfileStart:
@@ -436,21 +500,23 @@ def profile_start(fit: Regression, threshold: float, better: Array | None = None
     and the other starts of the fit, unless there are many.
     """
     assert fit.log_likelihood is not None
-    likelihood = fit.profile_likelihood
+    likelihood, cuts = fit.profile_likelihood, fit.specification.cuts
     rivals = [one for one in fit.optima[1:] if fit.log_likelihood - one.log_likelihood < threshold / 2]
     starts = fit.profile_starts[:STARTS_PER_LIMIT]
     if rivals or better is not None:
         others = fit.profile_starts[STARTS_PER_LIMIT:]
         starts = (*starts, *fit.rivals[:MOST_RIVALS], *(others if len(others) <= FEW_STARTS else ()))
     if better is None and likelihood is fit.likelihood:
-        return ProfileStart(likelihood, fit.finite_coefficients, fit.log_likelihood, fit.finite_covariance, starts)
+        return ProfileStart(
+            likelihood, fit.finite_coefficients, fit.log_likelihood, fit.finite_covariance, starts, cuts
+        )
     if better is None:  # more nodes of quadrature move the maximum a little
         near = newton_ascent(likelihood, fit.finite_coefficients)
-        return ProfileStart(likelihood, near.coefficients, near.value, fit.finite_covariance, starts)
+        return ProfileStart(likelihood, near.coefficients, near.value, fit.finite_covariance, starts, cuts)
     maximum = newton_ascent(likelihood, better)
     at_maximum = covariance(likelihood, maximum.coefficients, fit.errors, flat=True)
     starts = (*starts, fit.finite_coefficients)
-    return ProfileStart(likelihood, maximum.coefficients, maximum.value, at_maximum, starts)
+    return ProfileStart(likelihood, maximum.coefficients, maximum.value, at_maximum, starts, cuts)
 
 
 def interval_method(fit: Regression, interval: str) -> str:
@@ -617,6 +683,7 @@ class Coordinates(NamedTuple):
             start.log_likelihood,
             turn @ start.covariance @ turn.T,
             tuple(turn @ b for b in start.starts),
+            start.cuts,
         )
 
 
