@@ -338,7 +338,8 @@ class Profile:
                 if best is here:
                     self._inside.append(here)
                     return here.target
-                here, outside = best, None  # on a higher branch the limit is farther out
+                # On a higher branch the limit is farther out.
+                here, outside, path, inside = best, None, [], [self._origin]
             if here.loss > quantile:
                 outside = here
             else:
@@ -348,7 +349,7 @@ class Profile:
                     return float(side * np.inf)
                 inside = [*inside[-1:], here]
                 self._inside.append(here)
-            path = inside if stray and here is outside else [*path[-1:], here]
+            path = inside if stray else [*path[-1:], here]
             last = here
             target = self._next(inside[-1], outside, here, quantile, side)
         warnings.warn("a limit of a profile likelihood was not found and is missing; use interval='wald'", stacklevel=2)
