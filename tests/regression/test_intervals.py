@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, logsumexp
 from scipy.stats import chi2, t
 
 from cases import DICE, THREE
 from regression_cases import REFERENCE, fit_of, people_of
+from warner import RandomizedResponse
+from warner.regression import profiles
 from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import Optimum, all_starts
 from warner.regression.newton import newton_ascent
@@ -103,6 +106,128 @@ def test_why_an_estimate_is_infinite() -> None:
         "the 200 people with g = b reported 'yes' in 95.0 %, more than the 83.3 % of people whose answer is 'yes'"
     )
     assert fit_of("A").infinite == ()
+
+
+def log_likelihood(fit: Any, table: Any, columns: Any, reports: Any, b: Any) -> Any:
+    """Return the log-likelihood of a multinomial or an ordered logit, and its gradient, by hand."""
+    k = len(table)
+    if fit.specification.model == "ordered":
+        below = expit(b[: k - 1, np.newaxis] - columns[:, 1:] @ b[k - 1 :])
+        ends = np.zeros((1, len(columns)))
+        shares = np.diff(np.concatenate([ends, below, ends + 1]), axis=0)
+    else:
+        eta = np.vstack([b.reshape(k - 1, -1) @ columns.T, np.zeros(len(columns))])
+        shares = np.exp(eta - logsumexp(eta, axis=0))
+    seen = table[:, reports]
+    probability = (shares * seen).sum(axis=0)
+    if fit.specification.model == "ordered":
+        slope = below * (1 - below) * (seen[:-1] - seen[1:]) / probability
+        gradient = np.concatenate([slope.sum(axis=1), -slope.sum(axis=0) @ columns[:, 1:]])
+    else:
+        gradient = ((shares * seen / probability - shares)[:-1] @ columns).ravel()
+    return float(np.log(probability).sum()), gradient
+
+
+def loss_by_hand(fit: Any, odds: float, columns: Any, reports: Any, i: int, value: float) -> float:
+    """Return twice the loss with a coefficient held, by SciPy and another likelihood, from the estimate and from 0.
+
+    Covariates are divided by their root mean square. Cutpoints may meet but not fall.
+    """
+    k, size = int(reports.max()) + 1, len(fit.coefficients)
+    table = (np.ones((k, k)) + (odds - 1) * np.eye(k)) / (odds + k - 1)
+    scale = np.asarray(fit.likelihood.scale)
+    ordered = fit.specification.model == "ordered"
+    rising = np.diff(np.eye(size), axis=0)[: k - 2] / scale if ordered else np.zeros((0, size))
+    held = np.eye(size)[i] / scale[i]
+    constraints = [{"type": "eq", "fun": lambda b: held @ b - value, "jac": lambda b: held}]
+    constraints += [
+        {"type": "ineq", "fun": lambda b, way=way: way @ b, "jac": lambda b, way=way: way} for way in rising
+    ]
+
+    def negative(b: Any) -> Any:
+        value, gradient = log_likelihood(fit, table, columns, reports, b / scale)
+        return -value, -gradient / scale
+
+    # Where the coefficient moves, the others follow as they do in the predictors' mean squares.
+    metric = np.linalg.inv(fit.likelihood.basis @ fit.likelihood.basis.T)
+    way = np.linalg.solve(metric, np.eye(size)[i])
+    begin = fit.coefficients + way * (value - fit.coefficients[i]) / way[i]
+    found = [
+        minimize(
+            negative,
+            start * scale,
+            jac=True,
+            method="SLSQP",
+            constraints=constraints,
+            options={"ftol": 1e-14, "maxiter": 500},
+        ).fun
+        for start in (begin, fit.coefficients)
+    ]
+    return float(2 * (fit.log_likelihood + np.nanmin(found)))
+
+
+def test_limits_do_not_end_at_the_estimate_where_the_likelihood_is_flat() -> None:
+    # From the estimate, the first steps down lead to a plateau that loses 6.60. The limit is where 3.84 are lost.
+    rng = np.random.default_rng(5)
+    answers = np.array(["never", "once", "often"])
+    reports = rng.choice(3, 900, p=[0.5, 0.3, 0.2])
+    rng.choice(3, 900)
+    age = rng.integers(18, 80, 900).astype(float)
+    design = RandomizedResponse(answers.tolist(), odds=(4, 1))
+    fit = regress("answer ~ age", {"answer": answers[reports], "age": age}, design)
+    ends = fit.limits()
+    np.testing.assert_allclose(ends.low[[0, 2]], [2.024479, 0.829075], atol=1e-5)
+    columns = np.column_stack([np.ones(900), age])
+    for i in range(4):
+        for end in (ends.low[i], ends.high[i]):
+            assert loss_by_hand(fit, 4.0, columns, reports, i, end) == pytest.approx(QUANTILE, abs=1e-4)
+
+
+@pytest.mark.parametrize("counts", [(11, 5, 14, 10, 3, 17, 16, 4, 10), (6, 7, 17, 15, 2, 13, 12, 3, 15)])
+def test_cutpoints_meet_on_the_way_to_a_limit(counts: tuple[int, ...]) -> None:
+    # In the second table, the slope is -0.95. Its lower limit ended at -1.05, where an ascent was blocked.
+    x, answer = np.repeat([0.0, 1.0, 2.0], 3), np.tile([0, 1, 2], 3)
+    labels = np.array(["low", "mid", "high"])
+    design = RandomizedResponse(labels.tolist(), odds=(6, 1))
+    data = {"answer": labels[answer], "x": x, "n": counts}
+    fit = regress("answer ~ x", data, design, model="ordered", counts="n")
+    ends = fit.limits(interval="profile")
+    columns = np.repeat(np.column_stack([np.ones(9), x]), counts, axis=0)
+    for i in range(3):
+        for end in (ends.low[i], ends.high[i]):
+            reports = np.repeat(answer, counts)
+            assert loss_by_hand(fit, 6.0, columns, reports, i, end) == pytest.approx(QUANTILE, abs=1e-4)
+
+
+@pytest.mark.parametrize("model", ["multinomial", "ordered"])
+@pytest.mark.parametrize("seed", range(6))
+def test_limits_of_any_survey_lose_what_they_may(model: str, seed: int) -> None:
+    """Limits bracket the estimate, and at a finite one twice the loss is the quantile, on every scale of covariates."""
+    rng = np.random.default_rng([8, seed])
+    k, n, odds = (2 + seed % 2 if model == "multinomial" else 3), int(rng.integers(100, 400)), float(rng.uniform(3, 12))
+    x = (rng.integers(18, 80, n), 2000 + rng.integers(0, 20, n), np.round(np.exp(rng.normal(10, 0.7, n))))[seed % 3]
+    z = (x - x.mean()) / x.std()
+    answers = np.digitize(0.5 * z + rng.logistic(size=n), [-0.7, 0.9] if k == 3 else [0.2])
+    truthful = rng.random(n) < odds / (odds + k - 1)
+    reports = np.where(truthful, answers, (answers + rng.integers(1, k, n)) % k)
+    labels = np.array([f"a{i}" for i in range(k)])
+    design = RandomizedResponse(labels.tolist(), odds=(odds, 1))
+    fit = regress("answer ~ x", {"answer": labels[reports], "x": x.astype(float)}, design, model=model)
+    ends = fit.limits(interval="profile")
+    assert (ends.low < fit.coefficients).all()
+    assert (fit.coefficients < ends.high).all()
+    columns = np.column_stack([np.ones(n), x])
+    for i in range(len(fit.coefficients)):
+        for end in (ends.low[i], ends.high[i]):
+            if np.isfinite(end):
+                assert loss_by_hand(fit, odds, columns, reports, i, end) == pytest.approx(QUANTILE, abs=2e-3)
+
+
+def test_a_limit_that_is_not_found_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiles, "PROFILE_EVALUATIONS", 1)
+    with pytest.warns(UserWarning, match="a limit of a profile likelihood was not found and is missing"):
+        ends = fit_of("A").limits(interval="profile")
+    assert np.isnan([ends.low, ends.high]).all()
 
 
 def test_intervals_hold_their_estimate_on_random_tables() -> None:

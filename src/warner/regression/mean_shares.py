@@ -29,6 +29,7 @@ against a value of h comes from the same function, so that interval and p-value 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -75,7 +76,6 @@ STRONGEST_TILT = 1e9  # times the tilt of the standard error, beyond which nothi
 STUCK_SHARE = 1e-5  # below which an ascent may be stuck where the likelihood is flat
 NO_DISTANCE = 1e-6  # standard errors from the estimate, within which nothing is lost
 TILTED_GAIN = 1e-7  # nats that a tilted log-likelihood may still gain
-MAXIMUM_CHANGES = 4  # how often a tilt may turn out to have a higher maximum elsewhere
 
 
 class ShareSum(NamedTuple):
@@ -168,12 +168,15 @@ class MeanProfile:
         known = np.isfinite(variance) and variance > 0
         # It says how far to tilt first; on the boundary, where nothing is known of it, the number of people does.
         self.error = float(np.sqrt(variance if known else 1 / start.likelihood.total_weight))
+        self._branches: list[_TiltedMaximum] = []  # further maxima that are followed as the tilt changes
         self._origin = _TiltedMaximum(start.coefficients, start.log_likelihood, here.value, 0.0)
 
     def limit(self, quantile: float, side: int) -> float:
-        """Give the lower (side -1) or upper (+1) limit of the values that lose at most the quantile, twice the loss."""
+        """Return the lower (side -1) or upper (+1) limit of the values that lose at most the quantile."""
         tilt, there = self._tilted_until(side, lambda here: np.sqrt(max(here.loss, 0.0) / quantile), np.sqrt(quantile))
-        return there.value + side * (quantile - there.loss) / (2 * tilt)
+        weight = self.tilted.quantity.weight
+        limit = there.value + side * (quantile - there.loss) / (2 * tilt)
+        return float(np.clip(limit, np.minimum(weight, 0).sum(), np.maximum(weight, 0).sum()))
 
     def loss(self, target: float) -> float:
         """Give twice the log-likelihood that is lost where the sum has a value."""
@@ -190,19 +193,23 @@ class MeanProfile:
         self, side: int, progress: Callable[[_TiltedMaximum], float], errors: float
     ) -> tuple[float, _TiltedMaximum]:
         """Tilt, first by this many standard errors, until the progress is 1, or as far as it goes."""
-        search, changes, here = _TiltSearch(errors / self.error), 0, self._origin
+        search, here = _TiltSearch(errors / self.error), self._origin
         for _ in range(TILTS):
             tilt = search.tilt
             here = self._maximised(side * tilt, here.coefficients)
+            for other in self._branches:
+                here = max(here, self._maximised(side * tilt, other.coefficients), key=lambda one: one.tilted)
             close = abs(progress(here) - 1) < TILT_TOLERANCE
             if close or tilt * self.error > STRONGEST_TILT or search.narrow:
                 best = self._best_of_all_starts(side * tilt, here)
-                if best is here or changes == MAXIMUM_CHANGES:
+                if best is here:
                     return tilt, here
-                here, changes = best, changes + 1
-                search = _TiltSearch(tilt)
+                # The highest maximum is that of another branch from some tilt on, so both are followed.
+                self._branches += [here, best]
+                here, search = best, _TiltSearch(tilt)
             search.update(progress(here))
-        return tilt, here
+        warnings.warn("a limit of a mean share was not found and is missing; use interval='wald'", stacklevel=2)
+        return tilt, here._replace(value=np.nan)
 
     def _maximised(self, tilt: float, start: Array) -> _TiltedMaximum:
         """Maximise the tilted likelihood from the last maximum, and from less extreme shares where some have come to 0.
@@ -260,6 +267,8 @@ class _TiltSearch:
         low, high = self._inside[0], self._outside[0]
         # Progress that does not rise is rounding, as by quadrature: then it is taken as proportional to the tilt.
         step = (1 - progress) / slope if slope > 0 else here[0] * (1 / max(progress, 1 / FASTEST_TILT) - 1)
+        if before[1] > 0 and abs(slope) * here[0] < TILT_TOLERANCE:  # nothing moves any more
+            step = FASTEST_TILT * here[0]
         target = here[0] + step
         slow = abs(progress - 1) > abs(before[1] - 1) / 2
         if np.isinf(high):
