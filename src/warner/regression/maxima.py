@@ -40,7 +40,14 @@ from warner.progress import steps
 from warner.regression.families import Direct, joined
 from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Likelihood
-from warner.regression.newton import POSITIVE_EIGENVALUE, SAME_MAXIMUM_NATS, LocalMaximum, eigensystem, newton_ascent
+from warner.regression.newton import (
+    CONVERGED_GAIN,
+    POSITIVE_EIGENVALUE,
+    SAME_MAXIMUM_NATS,
+    LocalMaximum,
+    eigensystem,
+    newton_ascent,
+)
 from warner.regression.scores import debiased
 from warner.words import enumerated
 
@@ -432,13 +439,15 @@ class Cutpoints:
         met = self.met(b) | (np.arange(self.cuts - 1) == pair)
         return Start("met", self._spread(self.reduced(b, met), met))
 
-    def ascent(self, likelihood: Objective, start: Array, *, known: Sequence[LocalMaximum]) -> LocalMaximum:
+    def ascent(
+        self, likelihood: Objective, start: Array, *, known: Sequence[LocalMaximum], gap: float = CONVERGED_GAIN
+    ) -> LocalMaximum:
         """Ascend to a maximum at which no pair of cutpoints that have met gains by separating."""
         del likelihood  # its faces take its place
         b, met, best = start, self.met(start), None
         for _ in range(CHANGES_PER_CUTPOINT * self.cuts):
             there = [self.on_face(one, met) for one in known if (self.met(one.coefficients) == met).all()]
-            maximum = newton_ascent(self.face(met), self.reduced(b, met), known=there)
+            maximum = newton_ascent(self.face(met), self.reduced(b, met), gap=gap, known=there)
             maximum = maximum._replace(coefficients=self._spread(maximum.coefficients, met))
             b = maximum.coefficients
             if maximum.converged:

@@ -334,7 +334,7 @@ class Profile:
             if stray:
                 here = self._on_best_branch(here, inside[-1], others=False)
             if self._is_limit(here, inside[-1], quantile):
-                best = self._on_best_branch(here, inside[-1])
+                best = self._on_best_branch(here, None if last is inside[-1] else inside[-1])
                 if best is here:
                     self._inside.append(here)
                     return here.target
@@ -419,7 +419,7 @@ class Profile:
             return newton_ascent(self.constrained, start, gap=gap, known=known)
         spread = self.constrained.all_coefficients
         known = [one._replace(coefficients=spread(one.coefficients)) for one in known]
-        maximum = self._cutpoints.ascent(self.constrained, spread(start), known=known)
+        maximum = self._cutpoints.ascent(self.constrained, spread(start), known=known, gap=gap)
         return maximum._replace(coefficients=maximum.coefficients[self.constrained.free])
 
     def _maximised(self, start: Array, known: Sequence[LocalMaximum] = ()) -> _ProfilePoint:
@@ -431,13 +431,13 @@ class Profile:
         slope = self.constrained.profile_derivative(b) if self._cutpoints is None else self._cutpoints.derivative(every)
         return _ProfilePoint(self.constrained.target, b, loss, -2 * slope)
 
-    def _on_best_branch(self, here: _ProfilePoint, near: _ProfilePoint, *, others: bool = True) -> _ProfilePoint:
+    def _on_best_branch(self, here: _ProfilePoint, near: _ProfilePoint | None, *, others: bool = True) -> _ProfilePoint:
         """Maximize from another point and from other starts with the same value, and return the highest maximum.
 
         An ascent that is nearly at its end and clearly lower than the present maximum is not finished.
         """
         self.constrained.target = here.target
-        for start in map(self._rising, [near.free, *(self._starts if others else [])]):
+        for start in map(self._rising, [*([near.free] if near else []), *(self._starts if others else [])]):
             if not np.isfinite(self.constrained.value(start)):
                 continue
             value = self.log_likelihood - here.loss / 2
