@@ -437,7 +437,7 @@ class Profile:
         An ascent that is nearly at its end and clearly lower than the present maximum is not finished.
         """
         self.constrained.target = here.target
-        for start in map(self._rising, [*([near.free] if near else []), *(self._starts if others else [])]):
+        for start in [*([self._rising(near.free)] if near else []), *(self._starts if others else [])]:
             if not np.isfinite(self.constrained.value(start)):
                 continue
             value = self.log_likelihood - here.loss / 2
