@@ -447,7 +447,7 @@ class Cutpoints:
         b, met, best = start, self.met(start), None
         for _ in range(CHANGES_PER_CUTPOINT * self.cuts):
             there = [self.on_face(one, met) for one in known if (self.met(one.coefficients) == met).all()]
-            maximum = newton_ascent(self.face(met), self.reduced(b, met), gap=gap, known=there)
+            maximum = newton_ascent(self.objective(met), self.reduced(b, met), gap=gap, known=there)
             maximum = maximum._replace(coefficients=self._spread(maximum.coefficients, met))
             b = maximum.coefficients
             if maximum.converged:
@@ -472,6 +472,10 @@ class Cutpoints:
         if met.tobytes() not in self._faces:
             self._faces[met.tobytes()] = self.likelihood.within(self._inside(met))
         return self._faces[met.tobytes()]
+
+    def objective(self, met: Mask) -> Objective:
+        """Return what is maximized on a face."""
+        return self.face(met)
 
     def _inside(self, met: Mask) -> Array:
         """Return T, with T a all coefficients of those of a face."""
@@ -511,7 +515,7 @@ class Cutpoints:
         return self.likelihood.at(b).gradient
 
     def _kept(self, b: Array) -> Array:
-        """Return coefficients that fulfil what is demanded of them otherwise: all do."""
+        """Return coefficients that also fulfill other constraints: here there are none."""
         return b
 
     def _separated(self, maximum: LocalMaximum, met: Mask) -> Array | None:

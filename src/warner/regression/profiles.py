@@ -207,19 +207,19 @@ class ConstrainedCutpoints(Cutpoints):
         self.constrained = constrained
         self._constrained_faces: dict[bytes, ConstrainedLikelihood] = {}
 
-    def face(self, met: Mask) -> ConstrainedLikelihood:
+    def objective(self, met: Mask) -> ConstrainedLikelihood:
         """Return the likelihood of the free coefficients of a face."""
         if met.tobytes() not in self._constrained_faces:
             quantity = self.constrained.quantity
             within = Combination(quantity.gradient(np.zeros(self.likelihood.size)) @ self._inside(met))
-            self._constrained_faces[met.tobytes()] = ConstrainedLikelihood(super().face(met), within)
+            self._constrained_faces[met.tobytes()] = ConstrainedLikelihood(self.face(met), within)
         face = self._constrained_faces[met.tobytes()]
         face.target = self.constrained.target
         return face
 
     def reduced(self, b: Array, met: Mask) -> Array:
         """Return the free coefficients of a face that are nearest to some."""
-        return super().reduced(b, met)[self.face(met).free]
+        return super().reduced(b, met)[self.objective(met).free]
 
     def rising(self, b: Array) -> Array:
         """Return coefficients whose cutpoints do not fall: those above the pivot are raised, those below it lowered."""
@@ -232,10 +232,10 @@ class ConstrainedCutpoints(Cutpoints):
     def derivative(self, b: Array) -> float:
         """Return the derivative of the profile in the value of the quantity, at a maximum."""
         met = self.met(b)
-        return self.face(met).profile_derivative(self.reduced(b, met))
+        return self.objective(met).profile_derivative(self.reduced(b, met))
 
     def _spread(self, a: Array, met: Mask) -> Array:
-        return super()._spread(self.face(met).all_coefficients(a), met)
+        return super()._spread(self.objective(met).all_coefficients(a), met)
 
     def _gradient(self, b: Array) -> Array:
         return super()._gradient(b) - self.derivative(b) * self.constrained.quantity.gradient(b)
