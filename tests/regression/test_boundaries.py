@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize, minimize_scalar
-from scipy.special import logit
+from scipy.special import expit, logit
 from scipy.stats import binom, chi2, norm
 
 from cases import DICE, NINE
 from regression_cases import fit_of
-from warner.regression.mean_shares import MeanProfile, MeanShare, mean_over_people
+from warner import RandomizedResponse
+from warner.regression.mean_shares import MeanProfile, MeanShare, mean_over_people, mean_share_limits
 from warner.regression.profiles import Combination, infinite_sign, profile_start
 from warner.regression.regressions import regress
 
@@ -206,6 +207,24 @@ def test_derivatives_of_a_sum_of_shares() -> None:
             up, down = quantity.at(fit.finite_coefficients + step), quantity.at(fit.finite_coefficients - step)
             assert (up.value - down.value) / (2 * h) == pytest.approx(here.gradient[i], abs=1e-8)
             np.testing.assert_allclose((up.gradient - down.gradient) / (2 * h), here.curvature[i], atol=1e-7)
+
+
+def test_limits_of_a_difference_are_not_those_of_a_lower_maximum() -> None:
+    # Coefficients whose loss is within the quantile have no difference beyond a limit: a grid of two coefficients.
+    x, counts = np.array([0, 1, 2, 5]), [17, 8, 16, 9, 9, 16, 18, 7]
+    data = {"answer": ["yes", "no"] * 4, "x": np.repeat(x, 2), "n": counts}
+    fit = regress("answer ~ x", data, RandomizedResponse(["yes", "no"], odds=(2, 1)), counts="n")
+    mean = mean_over_people(fit, {"x": 2}).plus(-1.0, mean_over_people(fit, {"x": 1}))
+    start = profile_start(fit, QUANTILE)
+    low, high = mean_share_limits(fit, MeanShare(fit.specification, mean.x, mean.weight, 0), QUANTILE, start)
+    middle, slope = np.meshgrid(np.linspace(-20, 20, 401), np.linspace(-20, 20, 401))
+    rate = (1 + expit(middle + slope * (x[:, np.newaxis, np.newaxis] - 1.5))) / 3
+    yes, no = np.reshape(counts, (4, 2)).T
+    heights = np.tensordot(yes, np.log(rate), 1) + np.tensordot(no, np.log1p(-rate), 1)
+    inside = 2 * (fit.log_likelihood - heights) <= QUANTILE
+    change = (expit(middle + slope / 2) - expit(middle - slope / 2))[inside]
+    assert low <= change.min() + 1e-9
+    assert high >= change.max() - 1e-9
 
 
 def test_a_value_that_no_shares_reach_is_ruled_out() -> None:

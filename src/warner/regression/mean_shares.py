@@ -218,6 +218,8 @@ class MeanProfile:
         """
         self.tilted.tilt = tilt
         here, likelihood = self._maximised_from(start), self.start.likelihood
+        if here.tilted < self.start.log_likelihood + tilt * self.estimate:  # lower than the start of the profile
+            here = self._maximised_from(self.start.coefficients)
         eta = likelihood.predictors(here.coefficients)
         if likelihood.family.shares(eta).min() > STUCK_SHARE:
             return here

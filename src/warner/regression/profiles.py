@@ -61,6 +61,7 @@ FLAT_LOSS = 1e-6  # change of twice the loss below which a profile does not chan
 ROUGH_GAIN, CLEARLY_LOWER = 1e-4, 0.01  # nats that an ascent may still gain, and by which it is then given up
 TARGET_ROUNDING = 1e-10  # part of the distance from the estimate, within which rounding hides where a limit is
 ROUNDED_LOSS = 1e-3  # how far twice the loss may then be from its quantile
+SMALLEST_FIRST_STEP = 1e-8  # change of a predictor below which a standard error is rounding
 LARGEST_FIRST_STEP = 1e3  # change of a predictor within which a limit is looked for first
 
 
@@ -302,7 +303,7 @@ class Profile:
         self.estimate = quantity.value(coefficients)
         along = covariance @ gradient
         variance = float(gradient @ along)
-        known = np.isfinite(variance) and variance > 0
+        known = np.isfinite(variance) and variance > (SMALLEST_FIRST_STEP / unit) ** 2
         self.error = min(float(np.sqrt(variance)), LARGEST_FIRST_STEP / unit) if known else 1 / unit
         # Where the free coefficients are expected to go as the quantity moves: a regression on it.
         free = self.constrained.free
