@@ -223,25 +223,6 @@ def test_no_warning_of_ours_is_silenced() -> None:
     assert not [module for module, words in WARNINGS_CAUGHT.items() if words not in TEXTS[module]]
 
 
-def undocumented(text: str) -> list[str]:
-    """Name the public methods without a docstring that no base class in the tree can have documented."""
-    inherited = {"Exception", "Protocol", "NamedTuple", "object"}
-    return [
-        f"{owner.name}.{method.name}"
-        for owner in nodes_of(text)
-        if isinstance(owner, ast.ClassDef)
-        and owner.name[0] != "_"
-        and all(ast.unparse(base) in inherited for base in owner.bases)
-        for method in owner.body
-        if isinstance(method, ast.FunctionDef) and not method.name.startswith("_") and not ast.get_docstring(method)
-    ]
-
-
-def test_a_method_that_overrides_nothing_says_what_it_does() -> None:
-    """An override needs no docstring: the class that it inherits from says what it is."""
-    assert not {module: names for module, text in TEXTS.items() if (names := undocumented(text))}
-
-
 # Ceilings: a change that needs more of one of these says why, or makes room first.
 MOST_FILES = 215
 MOST_LINES = 72_500

@@ -80,6 +80,23 @@ def test_everything_public_is_documented() -> None:
         assert len(getattr(warner, name).__doc__) > 40
 
 
+def undocumented(kind: type) -> list[str]:
+    """Public methods and properties of a class without a docstring, neither their own nor an inherited one."""
+    members = ((name, inspect.getattr_static(kind, name)) for name in dir(kind) if name[0] != "_")
+    callables = (name for name, value in members if callable(value) or hasattr(value, "__get__"))
+    return [f"{kind.__name__}.{name}" for name in callables if not inspect.getdoc(getattr(kind, name))]
+
+
+def test_every_public_method_is_documented() -> None:
+    """Internal functions need no docstring where names and types already say it; users see the public ones."""
+    kinds = [value for name in warner.__all__ if inspect.isclass(value := getattr(warner, name))]
+    assert not [name for kind in kinds for name in undocumented(kind)]
+
+
+def test_a_method_without_a_docstring_would_be_seen() -> None:
+    assert undocumented(type("Bare", (), {"shares": lambda self: self})) == ["Bare.shares"]
+
+
 def test_importing_is_cheap() -> None:
     heavy = ["scipy.stats", "matplotlib", "pandas", "numpy"]
     code = f"import sys, warner; {{}}; print([name for name in {heavy} if name in sys.modules])"

@@ -145,6 +145,7 @@ class BlockDesign(OddsDesign):
 
     @cached_property
     def symmetry(self) -> Symmetry:
+        """Response probabilities that all answers share."""
         return self.blocks.symmetry(*self.odds)
 
     @property
@@ -478,6 +479,7 @@ class PrimeFieldDesign(BlockDesign):
 
     @cached_property
     def blocks(self) -> BlockParameters:
+        """Numbers of points and blocks."""
         return self._blocks(self.field, self.dimension)
 
     # Which field to take

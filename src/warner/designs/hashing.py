@@ -168,6 +168,7 @@ class AffineHashing(OddsDesign):
 
     @cached_property
     def symmetry(self) -> Symmetry:
+        """Response probabilities that all answers share."""
         return _symmetry(self.prime, self.values, *self.odds)
 
     @property
