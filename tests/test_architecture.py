@@ -27,7 +27,7 @@ TEXTS = {module: path.read_text(encoding="utf-8") for module, path in MODULES.it
 ARROW = (
     {"arrays", "lazy"},
     {"words"},
-    {"documents", "memory", "progress", "searching", "special"},
+    {"documents", "memory", "numerics", "progress"},
     {"typesetting"},
     {"results"},
     {"designs"},

@@ -72,10 +72,9 @@ from warner.estimation import estimated
 from warner.estimators import MOST_LIKELY
 from warner.inference.binomial import MANY_REPORTS
 from warner.inference.comparisons import answers_of_interest
+from warner.numerics import deviance, first_true
 from warner.regression.scores import column_scores
 from warner.results import Estimates, plain
-from warner.searching import first_true
-from warner.special import deviance
 from warner.words import level_text, p_value
 
 if TYPE_CHECKING:

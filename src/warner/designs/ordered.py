@@ -38,7 +38,7 @@ from warner.designs.facts import NOBODY, CumulativeSets, LinearCombination, Nest
 from warner.designs.labels import canonical, grid_to_json, is_missing, step_of
 from warner.designs.law import Law, LinearEstimator, kept
 from warner.designs.symmetric import FromOdds, refuse_odds
-from warner.searching import first_true
+from warner.numerics import first_true
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -38,7 +38,7 @@ from warner.designs.exact import TOTAL_LIMIT, exact, odds_as_given, odds_not_abo
 from warner.designs.facts import Symmetry
 from warner.designs.report_forms import BitForm
 from warner.designs.symmetric import Budget, NumberReader, OddsDesign, refuse_even
-from warner.searching import first_true
+from warner.numerics import first_true
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask

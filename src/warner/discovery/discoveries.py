@@ -42,9 +42,9 @@ from warner.arrays import objects
 from warner.designs.open_values import OTHER
 from warner.discovery.prefix_search import fewest_crafted, lower_bound, search, smallest_share
 from warner.inference.binomial import at_least, check_power
+from warner.numerics import bisected_each
 from warner.reports.open_tallies import OpenTally
 from warner.results import Column, Estimates, TableResult, check_level, plain
-from warner.searching import bisected_each
 from warner.typesetting import cells, labels, p_value_cells, plain_table
 from warner.words import about, counted, enumerated, level_text, percent, points, printable, sentence, shortened
 

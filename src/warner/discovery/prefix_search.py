@@ -61,7 +61,7 @@ import numpy as np
 from warner.designs.open_domain import FALSE_PREFIXES, tail_probabilities
 from warner.designs.support_counts import ExtensionCounter, support_of_listed
 from warner.inference.binomial import at_least
-from warner.searching import bisected, first_true, first_true_each
+from warner.numerics import bisected, first_true, first_true_each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL, UNIT_ROUNDOFF, Numbers
+from warner.numerics import first_true
 from warner.reports.counts import LONG_ROW
-from warner.searching import first_true
 
 if TYPE_CHECKING:
     from collections.abc import Callable

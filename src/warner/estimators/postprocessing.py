@@ -27,8 +27,8 @@ from warner.arrays import LARGEST_TOTAL, SMALLEST
 from warner.designs.facts import full_symmetry
 from warner.estimators import closed_forms
 from warner.estimators.projections import projected, refuse_incomplete
+from warner.numerics import bisected
 from warner.reports.counts import Histograms, checked
-from warner.searching import bisected
 
 if TYPE_CHECKING:
     from collections.abc import Callable

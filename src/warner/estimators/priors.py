@@ -42,7 +42,7 @@ import numpy as np
 from scipy.special import gammainc, gammaln, logsumexp, ndtr
 
 from warner.estimators.methods import ANSWERS_FOR_SHRINKAGE
-from warner.searching import bisected_each
+from warner.numerics import bisected_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable

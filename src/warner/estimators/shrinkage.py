@@ -87,9 +87,8 @@ from warner.designs.facts import check_target, full_symmetry
 from warner.estimators.methods import ANSWERS_FOR_SHRINKAGE
 from warner.estimators.priors import BELIEFS, SUM_VARIANCE_SLACK, Beliefs, dictionary
 from warner.estimators.projections import projected_within, refuse_incomplete
+from warner.numerics import bisected_each, deviance
 from warner.reports.counts import checked
-from warner.searching import bisected_each
-from warner.special import deviance
 from warner.words import counted
 
 if TYPE_CHECKING:

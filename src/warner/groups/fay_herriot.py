@@ -94,7 +94,7 @@ from scipy.special import expit, logit, xlog1py, xlogy
 
 from warner.arrays import SMALLEST
 from warner.inference.normal import ADDED_REPORTS
-from warner.special import beta_cdf
+from warner.numerics import beta_cdf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -93,11 +93,10 @@ from warner.inference.binomial import ROUNDING, Binomial, at_least
 from warner.inference.intervals import Confidence, mirrored
 from warner.inference.means import Mean, numbers_of, sets_of
 from warner.inference.ranking import reports_in_papers
+from warner.numerics import bisected, bisected_each, deviance
 from warner.reports.tallies import Pool, Tally
 from warner.results import Column, Estimates, TableResult, critical_value
-from warner.searching import bisected, bisected_each
 from warner.simulate import seeded_by
-from warner.special import deviance
 from warner.typesetting import labels, p_value_cells, percent_cells, plain_table
 from warner.words import level_text, p_value, quoted
 

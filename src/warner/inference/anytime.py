@@ -32,7 +32,7 @@ from scipy.special import xlogy
 
 from warner.arrays import SMALLEST
 from warner.inference.binomial import Binomial, all_at_each_count, standard_error
-from warner.special import stirling_remainder
+from warner.numerics import stirling_remainder
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Mask, Numbers

@@ -45,9 +45,8 @@ from scipy.special import betainccinv, betaincinv, ndtri
 
 from warner.arrays import SMALLEST, Numbers
 from warner.designs.facts import TARGETS
+from warner.numerics import beta_cdf, beta_sf, deviance, first_true, first_true_each, stirling_remainder
 from warner.reports.counts import LONG_ROW, distinct_counts
-from warner.searching import first_true, first_true_each
-from warner.special import beta_cdf, beta_sf, deviance, stirling_remainder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -55,12 +55,11 @@ from warner.inference.binomial import ROUNDING, at_each_count, at_least, at_most
 from warner.inference.check_results import Check, Findings, Test
 from warner.inference.intervals import in_all_groups
 from warner.inference.report_types import EQUAL_G2, number_of_report_type_tests, report_type_evidence, report_type_tests
+from warner.numerics import bisected_each, deviance, first_true_each
 from warner.reports.counts import refuse_uninformative
 from warner.reports.tallies import Pool, Tally, refuse_uncounted
 from warner.results import check_level
-from warner.searching import bisected_each, first_true_each
 from warner.simulate import of_each_size, seeded_by
-from warner.special import deviance
 from warner.words import amount, p_value, quoted, reports_counted
 
 if TYPE_CHECKING:

@@ -76,8 +76,8 @@ from warner.inference.binomial import (
 from warner.inference.exact_tests import barnard_test, fisher_test, limits_between, sign_test
 from warner.inference.intervals import cut_limits, design_based_limits, in_one_cluster, uncut_limits
 from warner.inference.normal import never_empty
+from warner.numerics import bisected_each, rising_roots
 from warner.reports.design_based import LinearScores
-from warner.searching import bisected_each, rising_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -59,7 +59,7 @@ from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
 from warner.arrays import SMALLEST
 from warner.inference.binomial import LIMIT_TOLERANCE, ROUNDING, Binomial, at_least, expected_range, log_binomial
-from warner.searching import bisected, first_true_each, rising_roots
+from warner.numerics import bisected, first_true_each, rising_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -59,7 +59,7 @@ from warner.inference.binomial import (
     terms_of,
     variance_needed,
 )
-from warner.searching import rising_roots
+from warner.numerics import rising_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -63,8 +63,8 @@ from warner.inference.ranking import (
     names_of,
     reports_in_papers,
 )
+from warner.numerics import bisected, rising_roots
 from warner.results import Column, TableResult, check_level, name_columns
-from warner.searching import bisected, rising_roots
 from warner.typesetting import p_value_cells
 from warner.words import level_text, percent
 

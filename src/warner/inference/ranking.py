@@ -27,8 +27,8 @@ from warner.inference.binomial import Binomial, at_least, at_most
 from warner.inference.exact_tests import sign_tail
 from warner.inference.intervals import Confidence, limits, mirrored
 from warner.inference.normal import joints
+from warner.numerics import first_true
 from warner.results import Column, TableResult, name_columns
-from warner.searching import first_true
 from warner.words import enumerated, level_text, printable, reports_counted
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from warner.estimators.auto import SIMULATED_COUNTS_AT_ONCE
 from warner.inference.binomial import at_least, at_most
 from warner.inference.check_results import MISFITS_LISTED, Test
 from warner.inference.intervals import in_all_groups
+from warner.numerics import deviance
 from warner.simulate import of_each_size, seeded_by
-from warner.special import deviance
 from warner.words import amount, enumerated, p_value
 
 if TYPE_CHECKING:

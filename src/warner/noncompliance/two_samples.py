@@ -44,8 +44,8 @@ from warner.designs.exact import probability
 from warner.estimators import channel_mle
 from warner.inference.binomial import Binomial, wilson_limit
 from warner.inference.normal import never_empty
+from warner.numerics import bisected_each
 from warner.results import Column, Estimates, TableResult, check_level
-from warner.searching import bisected_each
 from warner.words import level_text
 
 if TYPE_CHECKING:

@@ -41,8 +41,8 @@ from warner.inference.binomial import binomial_limits
 from warner.inference.differences import MEAN_UNKNOWN
 from warner.inference.intervals import readout_limits
 from warner.inference.means import place_of, sets_of, up_to_each
+from warner.numerics import bisected, first_true
 from warner.planning.precision import PlannedSample, Precision, anytime_half_width, with_article
-from warner.searching import bisected, first_true
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Sets

@@ -32,6 +32,7 @@ from warner.estimators import METHODS, UNBIASED
 from warner.estimators.auto import METHODS_COMPARED, SIMULATED_SURVEYS, predicted_errors
 from warner.inference.binomial import check_power
 from warner.inference.intervals import EXACT, Confidence, positions_of
+from warner.numerics import first_true
 from warner.planning.mechanisms import advice, better_mechanism, candidates, compared, comparison_words
 from warner.planning.number_precision import (
     fewest_people,
@@ -61,7 +62,6 @@ from warner.planning.tradeoffs import SurveyPlan, Tradeoff
 from warner.planning.wording import design_effect, design_sentence, sentences, shuffled_sentence, solution
 from warner.reports.tallies import Pool, Tally
 from warner.results import Column, check_level
-from warner.searching import first_true
 from warner.simulate import seeded_by
 from warner.typesetting import percent_cells, plain_table
 from warner.words import counted, level_text, percent, quoted

@@ -32,7 +32,7 @@ import numpy as np
 
 from warner.designs.facts import full_symmetry
 from warner.inference.binomial import at_least
-from warner.searching import bisected
+from warner.numerics import bisected
 
 if TYPE_CHECKING:
     from warner.arrays import Array

@@ -38,6 +38,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from warner.arrays import objects
+from warner.numerics import rising_roots
 from warner.regression.adaptive_quadrature import NODES, SPREAD_TO_BEGIN, RandomIntercepts
 from warner.regression.families import MEDIAN_GROUP, all_groups, with_random_intercepts
 from warner.regression.maxima import NoMaximumError, Start, maximise
@@ -45,7 +46,6 @@ from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.profiles import Combination, ConstrainedLikelihood
 from warner.regression.standard_errors import covariance
 from warner.results import Column, Estimates, TableResult, critical_value
-from warner.searching import rising_roots
 from warner.typesetting import in_digits, labels
 from warner.words import counted, level_text, p_value, quoted
 
