@@ -33,8 +33,8 @@ STARTED = pytest.StashKey[float]()
 @pytest.fixture(scope="session", autouse=True)
 def _one_database() -> Iterator[None]:
     """Use one DuckDB connection for all files in this process: starting one takes longer than reading a small file."""
-    from warner.memory import refuse_small_address_space
     from warner.reports import files
+    from warner.runtime import refuse_small_address_space
 
     own, started = files._database, cache(files._database)
 

@@ -25,9 +25,9 @@ TEXTS = {module: path.read_text(encoding="utf-8") for module, path in MODULES.it
 
 # A module imports from its left, or from its own package.
 ARROW = (
-    {"arrays", "lazy"},
+    {"arrays", "runtime"},
     {"words"},
-    {"documents", "memory", "numerics", "progress"},
+    {"documents", "numerics"},
     {"typesetting"},
     {"results"},
     {"designs"},

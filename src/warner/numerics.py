@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.arrays import SMALLEST
-from warner.lazy import on_first_use
+from warner.runtime import on_first_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.shell import ESTIMATE
-from warner import progress
+from warner import runtime
 from warner.cli import messages as telling
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ def test_the_line_on_a_terminal_says_how_far_work_is_and_goes_away(monkeypatch: 
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setattr(telling, "PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.0)
-    logger = logging.getLogger(progress.LOGGER)
+    monkeypatch.setattr(runtime, "SECONDS_BETWEEN", 0.0)
+    logger = logging.getLogger(runtime.LOGGER)
     with telling.working("computing intervals"):
         patience = time.monotonic() + 10
         while "coefficients: " not in screen.getvalue() and time.monotonic() < patience:
-            list(progress.steps(range(3), "coefficients"))
+            list(runtime.steps(range(3), "coefficients"))
             time.sleep(0.01)
     assert "computing intervals; coefficients: " in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[2K")  # the line is erased

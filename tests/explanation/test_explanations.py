@@ -21,7 +21,7 @@ from scipy.stats import t as student
 
 from outside import data_file, published
 from references import reference
-from warner import Channel, RandomizedResponse, SquareWave, UnaryEncoding, memory, surveys
+from warner import Channel, RandomizedResponse, SquareWave, UnaryEncoding, runtime, surveys
 from warner.explanation.explanations import explain
 from warner.regression.data import Observations
 from warner.regression.scores import debiased
@@ -457,6 +457,6 @@ def test_more_answers_than_can_be_gone_through_are_refused_in_a_line(monkeypatch
     ) as told:
         explain("y ~ x", data, {"x": SquareWave(4097, epsilon=1)}, values={"x": "numbers"})
     assert "\n" not in str(told.value)
-    monkeypatch.setattr(memory, "available", lambda: 4 * 50 * 119)
+    monkeypatch.setattr(runtime, "available", lambda: 4 * 50 * 119)
     with pytest.raises(ValueError, match="200 entries, one for each person and each of 50 answers, need about 24 kB"):
         explain("y ~ x", data, {"x": SquareWave(50, epsilon=1)}, values={"x": "numbers"})

@@ -19,7 +19,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from engines import ENGINES, Table, in_engine
-from warner import LocalHashing, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, memory, tally
+from warner import LocalHashing, RandomizedResponse, SubsetSelection, Tally, UnaryEncoding, runtime, tally
 from warner.reports import batches, subtotals
 from warner.reports.queries import Roles
 from warner.reports.randomizing_files import randomize_file
@@ -326,9 +326,9 @@ def test_subtotals_add_up_in_any_order() -> None:
 def test_more_groups_than_fit_are_refused_on_the_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     source = in_engine("polars", TABLES["bits"], tmp_path)
     monkeypatch.setattr(subtotals, "CELLS_ALWAYS", 0)
-    monkeypatch.setattr(memory, "available", lambda: 5 * 14 * memory.TALLY_BYTES)
+    monkeypatch.setattr(runtime, "available", lambda: 5 * 14 * runtime.TALLY_BYTES)
     assert len(tally(source, BITS, column="report", by="region").groups) == 5
-    monkeypatch.setattr(memory, "available", lambda: 4 * 14 * memory.TALLY_BYTES)
+    monkeypatch.setattr(runtime, "available", lambda: 4 * 14 * runtime.TALLY_BYTES)
     with pytest.raises(ValueError, match=r"5 groups of 14 set sizes need about 1\.68 kB of memory, but 1\.34 kB are"):
         tally(source, BITS, column="report", by="region")
 

@@ -16,8 +16,8 @@ from warner.cli.values import generator, values_from_text
 from warner.designs.labels import from_text
 from warner.estimation import estimated
 from warner.estimators import METHODS
-from warner.memory import JSON_BYTES, refuse_beyond_memory
 from warner.results import formulas_in
+from warner.runtime import JSON_BYTES, refuse_beyond_memory
 from warner.words import conjoined, sentence
 
 if TYPE_CHECKING:

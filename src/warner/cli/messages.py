@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from warner.progress import LOGGER
+from warner.runtime import LOGGER
 from warner.words import bounded, printable
 
 if TYPE_CHECKING:

@@ -235,7 +235,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Load the module of the command, make its values of the options and call it."""
-        from warner.lazy import postpone_parts_of_numpy
+        from warner.runtime import postpone_parts_of_numpy
 
         postpone_parts_of_numpy()
         function = getattr(import_module(f"warner.cli.{self.module}"), str(self.name))

@@ -45,11 +45,10 @@ from warner.estimators.projections import (
     variance_of_one_report,
     within_one,
 )
-from warner.memory import ESTIMATE_BYTES, refuse_beyond_memory
 from warner.metrics import log_likelihood_per_report
-from warner.progress import steps
 from warner.reports.counts import checked
 from warner.reports.tallies import holds_every_answer
+from warner.runtime import ESTIMATE_BYTES, refuse_beyond_memory, steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -28,7 +28,6 @@ from warner.designs.facts import full_symmetry
 from warner.explanation.corrected_score import OutcomeFamily, Outcomes, solve_corrected_score
 from warner.explanation.joint_likelihood import maximise_joint_likelihood
 from warner.inference.means import numbers_by_question, values_of
-from warner.memory import refuse_beyond_memory
 from warner.regression.data import Observations
 from warner.regression.formulas import Formula, TermList, numbered, refuse_infinite, sides
 from warner.regression.maxima import overall_shares, refuse_dependent, refuse_too_few
@@ -41,6 +40,7 @@ from warner.reports.options import ALL_COLUMNS, Columns, Reading
 from warner.reports.queries import INSIDE
 from warner.reports.samples import RESPONDENT, Sampling
 from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients
+from warner.runtime import refuse_beyond_memory
 from warner.typesetting import labels
 from warner.words import conjoined, counted, level_text, quoted
 

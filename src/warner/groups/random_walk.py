@@ -44,11 +44,11 @@ from scipy.special import chdtri, gammaincc
 
 from warner.arrays import SMALLEST
 from warner.groups.fay_herriot import Pooled, largest_spread, likely_range, refined_maximum, trapezoid
-from warner.lazy import on_first_use
 from warner.numerics import bisected
 from warner.regression.formulas import kind
 from warner.reports.loading import column
 from warner.reports.tallies import Pool, group_order
+from warner.runtime import on_first_use
 from warner.words import counted, enumerated, group_name, quoted
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from warner.arrays import objects
-from warner.lazy import on_first_use
 from warner.reports.loading import Values, column
+from warner.runtime import on_first_use
 from warner.words import counted, enumerated, not_installed
 
 if TYPE_CHECKING:

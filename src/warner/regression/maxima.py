@@ -36,7 +36,6 @@ import numpy as np
 
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
-from warner.progress import steps
 from warner.regression.families import Direct, joined
 from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Likelihood
@@ -49,6 +48,7 @@ from warner.regression.newton import (
     newton_ascent,
 )
 from warner.regression.scores import debiased
+from warner.runtime import steps
 from warner.words import enumerated
 
 if TYPE_CHECKING:

@@ -28,7 +28,6 @@ from scipy.special import expit, logit
 from warner.arrays import objects
 from warner.designs.facts import check_target
 from warner.inference.comparisons import answers_of_interest, remainder
-from warner.progress import steps
 from warner.regression.families import BOUNDARY_SHARE, Binary, Cumulative, Softmax
 from warner.regression.formulas import by_name, columns_of, number_of_rows
 from warner.regression.likelihood import Likelihood
@@ -64,6 +63,7 @@ from warner.results import (
     critical_value,
     freedom_column,
 )
+from warner.runtime import steps
 from warner.typesetting import in_digits, labels
 from warner.words import enumerated, level_text, quoted
 

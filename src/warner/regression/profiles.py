@@ -35,12 +35,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from warner.progress import steps
 from warner.regression.likelihood import Expansion, ModifiedLikelihood
 from warner.regression.maxima import Cutpoints
 from warner.regression.newton import CONVERGED_GAIN, SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
 from warner.regression.standard_errors import covariance
 from warner.results import StandardErrors, critical_value
+from warner.runtime import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

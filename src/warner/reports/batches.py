@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from warner.lazy import on_first_use
 from warner.reports.counts import unknown_values
 from warner.reports.files import engine_errors, format_by_name, open_files, parquet_errors, partition, shown
 from warner.reports.queries import select_columns
 from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
+from warner.runtime import on_first_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.lazy import on_first_use
 from warner.reports.options import written_code
 from warner.reports.queries import INSIDE, Table, is_text
+from warner.runtime import on_first_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

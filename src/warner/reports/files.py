@@ -39,9 +39,9 @@ from urllib.parse import unquote
 
 from warner.designs.labels import LONE_SURROGATE
 from warner.documents import HEAD_BYTES, format_within, is_pipe, named_as_given, resolved
-from warner.memory import refuse_small_address_space
 from warner.reports.options import PLAIN
 from warner.reports.queries import Table
+from warner.runtime import refuse_small_address_space
 from warner.words import enumerated, not_installed
 
 if TYPE_CHECKING:

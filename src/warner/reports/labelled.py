@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from warner.arrays import LARGEST_TOTAL
-from warner.lazy import on_first_use
 from warner.reports.files import Reader, partition, refuse_duplicates
+from warner.runtime import on_first_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

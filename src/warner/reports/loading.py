@@ -32,7 +32,6 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.designs.labels import is_missing
-from warner.lazy import on_first_use
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import blanked, translated
 from warner.reports.files import Files, are_places, engine_errors, in_utf8, open_files
@@ -51,6 +50,7 @@ from warner.reports.queries import (
     refuse_bad_amounts,
     refuse_types,
 )
+from warner.runtime import on_first_use
 from warner.words import counted, enumerated
 
 if TYPE_CHECKING:

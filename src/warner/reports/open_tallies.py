@@ -18,9 +18,9 @@ from warner.designs.labels import MISSING
 from warner.designs.open_domain import OpenDomain
 from warner.designs.support_counts import LevelReports
 from warner.documents import Document, checked, document, loaded, parsed, save_text
-from warner.memory import refuse_beyond_memory
 from warner.reports.counts import left_out, refuse_unknown, together
 from warner.reports.tallies import Tally, group_order, grouping_from_json, refuse_grouping
+from warner.runtime import refuse_beyond_memory
 from warner.words import counted, group_name, printable, reports_counted
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
 from warner.designs.labels import MISSING, OUTSIDE
-from warner.lazy import on_first_use
 from warner.reports.counts import refuse_amounts
+from warner.runtime import on_first_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

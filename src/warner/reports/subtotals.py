@@ -21,10 +21,10 @@ import numpy as np
 from warner.designs.facts import Counted
 from warner.designs.labels import MISSING, OUTSIDE, is_missing
 from warner.designs.report_forms import all_reports
-from warner.memory import TALLY_BYTES, refuse_beyond_memory
 from warner.reports.counts import together
 from warner.reports.queries import INSIDE
 from warner.reports.tallies import SUMMED, Tally, group_order
+from warner.runtime import TALLY_BYTES, refuse_beyond_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
