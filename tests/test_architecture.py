@@ -26,7 +26,7 @@ TEXTS = {module: path.read_text(encoding="utf-8") for module, path in MODULES.it
 # A module imports from its left, or from its own package.
 ARROW = (
     {"arrays", "runtime"},
-    {"words"},
+    {"text"},
     {"documents", "numerics"},
     {"typesetting"},
     {"results"},

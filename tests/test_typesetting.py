@@ -23,8 +23,8 @@ from warner.inference.quantities import Quantities
 from warner.noncompliance import cheating_detection, sensitivity
 from warner.noncompliance.trait_regressions import unrelated_question_regression
 from warner.results import Result
+from warner.text import level_text
 from warner.typesetting import Printed, html, latex, markdown, number_text, rounded
-from warner.words import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

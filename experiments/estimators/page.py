@@ -26,7 +26,7 @@ from experiments.estimators.ratios import (
 )
 from experiments.pinzon2026.page import embedded, settings_and_versions, write_page
 from warner.estimators import METHODS
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -50,7 +50,7 @@ def main() -> None:
         try:
             from warner.cli import app
         except ImportError as error:
-            from warner.words import not_installed
+            from warner.text import not_installed
 
             _fail(not_installed(f"the command line needs {error.name}", "cli"))
         _complete(app)
@@ -174,7 +174,7 @@ def _end(error: Any) -> None:
 
 def _fail(message: str, code: int = 2) -> None:
     if sys.stderr is not None:
-        from warner.words import bounded, printable
+        from warner.text import bounded, printable
 
         said = bounded(printable(message, keep="\n"))
         sys.stderr.write(f"warner: {said}\n")

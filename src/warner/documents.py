@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias, TypeVar
 
-from warner.words import enumerated
+from warner.text import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

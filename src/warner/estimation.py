@@ -47,8 +47,8 @@ from warner.reports.design_based import LEAST_CLUSTERS, few_clusters, sample_fre
 from warner.reports.linearization import RESULT_COLUMN
 from warner.reports.tallies import Pool, holds_every_answer, refuse_uncounted
 from warner.results import Column, Estimates, TableResult, TableRows, group_column
+from warner.text import counted, level_text, printable
 from warner.typesetting import amount_cells, bar, count_cells, fragment, plain_table
-from warner.words import counted, level_text, printable
 
 if TYPE_CHECKING:
     import os

@@ -25,6 +25,7 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.documents import csv_writer, json_escaped
+from warner.text import counted, quoted, sentence
 from warner.typesetting import (
     Printed,
     cells,
@@ -44,7 +45,6 @@ from warner.typesetting import (
     rounded,
     share_decimals,
 )
-from warner.words import counted, quoted, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

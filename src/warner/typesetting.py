@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
-from warner.words import (
+from warner.text import (
     LABEL_CHARACTERS,
     LINE_CHARACTERS,
     SMALLEST_P_SHOWN,

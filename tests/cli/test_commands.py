@@ -29,7 +29,7 @@ from warner.designs.survey_designs import SURVEYS
 from warner.estimators import METHODS
 from warner.reports.files import PIPED
 from warner.reports.options import Columns, Reading, Sample
-from warner.words import not_installed
+from warner.text import not_installed
 
 if TYPE_CHECKING:
     from pathlib import Path

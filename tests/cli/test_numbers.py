@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from warner import CutoffResponse, SquareWave, estimate, grid, load_design, regress, tally
-from warner.words import sentence
+from warner.text import sentence
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,7 +27,7 @@ from warner.designs.labels import (
     listed,
     positions,
 )
-from warner.words import printable
+from warner.text import printable
 
 if TYPE_CHECKING:
     from pathlib import Path

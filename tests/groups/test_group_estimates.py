@@ -29,7 +29,7 @@ from warner import (
 from warner.groups import fay_herriot
 from warner.groups.group_intervals import COVERAGE_WORDS, exact_limits
 from warner.inference.quantities import Quantities
-from warner.words import p_value, sentence
+from warner.text import p_value, sentence
 
 EXAMPLE = reference("groups")["groups"]
 NAMES = tuple((name,) for name in "ABCDEFGH")

@@ -32,7 +32,7 @@ from warner import (
 )
 from warner.designs.support_counts import AncillaryCount
 from warner.inference.check_results import _p_values, influence_text, moved_by
-from warner.words import p_value
+from warner.text import p_value
 
 
 def drawn(design: Any, rng: np.random.Generator, n: int = 300) -> Tally:

@@ -38,7 +38,7 @@ from warner.inference import checking as fit
 from warner.inference import report_types as kinds
 from warner.inference.checking import doubt, likelihood_ratio
 from warner.metrics import negative_log_likelihood
-from warner.words import p_value
+from warner.text import p_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -37,7 +37,7 @@ from warner.designs.facts import counts_everyone
 from warner.estimation import estimated
 from warner.inference.intervals import mirrored
 from warner.inference.means import quantile_places, values_of
-from warner.words import sentence
+from warner.text import sentence
 
 NUMBERS = reference("numbers")
 DESIGNS = [design for mechanism in MECHANISMS.values() for design in mechanism.examples()]

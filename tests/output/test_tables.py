@@ -1,6 +1,6 @@
 """Tables by group: which group a row belongs to, and which answer, can be read whatever they are called.
 
-It tests words.py as well.
+It tests text.py as well.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from warner import RandomizedResponse, Tally, estimate, tally
-from warner.words import told_apart
+from warner.text import told_apart
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -36,7 +36,7 @@ from warner.service.stores import backup, collected
 from warner.service.stores.contract import Collected, by_question
 from warner.service.stores.sqlite import SqliteStore
 from warner.service.survey import SKIPPED, load_survey, survey_from_json
-from warner.words import sentence
+from warner.text import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

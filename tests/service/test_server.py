@@ -33,7 +33,7 @@ from warner.__main__ import main
 from warner.service.responses import Bodies
 from warner.service.stores import backup, collected, opened
 from warner.service.stores.contract import added
-from warner.words import not_installed
+from warner.text import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

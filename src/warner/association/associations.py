@@ -53,8 +53,8 @@ from warner.reports.samples import effective_number
 from warner.reports.tallies import Tally
 from warner.results import Column, Estimates, TableResult
 from warner.simulate import seeded_by
+from warner.text import amount, conjoined, counted, enumerated, level_text, percent, quoted, rounded_up
 from warner.typesetting import Printed, in_digits, labels, p_value_cells, plain_table
-from warner.words import amount, conjoined, counted, enumerated, level_text, percent, quoted, rounded_up
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask

@@ -75,7 +75,7 @@ from warner.inference.comparisons import answers_of_interest
 from warner.numerics import deviance, first_true
 from warner.regression.scores import column_scores
 from warner.results import Estimates, plain
-from warner.words import level_text, p_value
+from warner.text import level_text, p_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -47,8 +47,7 @@ from warner.designs.open_domain import OpenDomain
 from warner.inference.binomial import at_least, at_most, binomial_limits
 from warner.reports.tallies import refuse_design
 from warner.results import Column, TableResult, check_level
-from warner.typesetting import plain_table
-from warner.words import (
+from warner.text import (
     counted,
     enumerated,
     level_text,
@@ -58,6 +57,7 @@ from warner.words import (
     rounded_down,
     wrapped,
 )
+from warner.typesetting import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from warner.designs.report_forms import all_reports
-from warner.words import counted, printable, shortened
+from warner.text import counted, printable, shortened
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Label

@@ -54,7 +54,7 @@ from warner.designs.support_counts import (
     parts_of_field,
 )
 from warner.inference.binomial import Binomial, wilson_limit
-from warner.words import enumerated, printable, quoted, shortened
+from warner.text import enumerated, printable, quoted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

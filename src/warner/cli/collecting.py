@@ -12,7 +12,7 @@ import click
 from warner.cli.delivering import refuse_overwriting
 from warner.cli.messages import tell, warn
 from warner.documents import loaded, save_text, written_whole
-from warner.words import counted, not_installed
+from warner.text import counted, not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ import click
 
 from warner.cli.messages import tell, working
 from warner.documents import format_of, resolved, save_text, written_whole
-from warner.words import conjoined
+from warner.text import conjoined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

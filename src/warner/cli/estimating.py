@@ -18,7 +18,7 @@ from warner.estimation import estimated
 from warner.estimators import METHODS
 from warner.results import formulas_in
 from warner.runtime import JSON_BYTES, refuse_beyond_memory
-from warner.words import conjoined, sentence
+from warner.text import conjoined, sentence
 
 if TYPE_CHECKING:
     from warner.cli import commands

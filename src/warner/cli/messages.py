@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from warner.runtime import LOGGER
-from warner.words import bounded, printable
+from warner.text import bounded, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,7 @@ import warner
 from warner.cli.delivering import refuse_overwriting
 from warner.cli.messages import is_quiet, tell
 from warner.designs import load_design
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,7 +17,7 @@ from warner.cli.values import generator, values_from_text
 from warner.designs.labels import from_text
 from warner.reports.options import Columns
 from warner.results import formulas_in
-from warner.words import conjoined
+from warner.text import conjoined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,7 +19,7 @@ from warner.reports.open_tallies import FORMAT as OPEN_FORMAT
 from warner.reports.open_tallies import OpenTally
 from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE, Columns, Reading, Sample
 from warner.reports.tallies import FORMAT, POOL_FORMAT, Tally, pool
-from warner.words import not_installed
+from warner.text import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

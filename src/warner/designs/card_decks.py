@@ -22,7 +22,7 @@ from warner.designs.channel import Channel
 from warner.designs.exact import exact, probability
 from warner.designs.labels import canonical
 from warner.designs.ordered import decimal_texts, is_numeric, numbers_of
-from warner.words import enumerated
+from warner.text import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.labels import refuse_rounded
 from warner.designs.report_forms import LabelForm
 from warner.documents import Document, checked, document, loaded, parsed, save_text
-from warner.words import printable
+from warner.text import printable
 
 if TYPE_CHECKING:
     import os

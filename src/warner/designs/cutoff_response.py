@@ -44,7 +44,7 @@ from warner.designs.facts import NOBODY, BinomialReports, ChannelOperator, Proba
 from warner.designs.labels import canonical, first_and_last, labels_from_json
 from warner.designs.law import kept
 from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, is_numeric, numbers_of
-from warner.words import counted, enumerated
+from warner.text import counted, enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -77,7 +77,7 @@ from warner.designs.symmetric import (
     refuse_even,
     refuse_odds,
 )
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask

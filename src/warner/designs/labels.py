@@ -20,7 +20,7 @@ import numpy as np
 
 from warner.arrays import LARGEST_TOTAL
 from warner.designs.exact import TOTAL_LIMIT
-from warner.words import POSITIONS_LISTED
+from warner.text import POSITIONS_LISTED
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Dtype, Integers, Mask

@@ -26,7 +26,7 @@ import numpy as np
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.memoized import Memoized
 from warner.documents import FileLock, checked, document, loaded, parsed, resolved, save_text
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Label, Mask

@@ -48,7 +48,7 @@ from warner.designs.labels import canonical, first_and_last, listed
 from warner.designs.response import RandomizedResponse
 from warner.designs.rounds import AnswerRounds, BitRounds, FlipRounds, HashRounds, Rounds, basic_rappor, second_odds
 from warner.designs.unary import OPTIMAL, SYMMETRIC, UnaryEncoding
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -90,7 +90,7 @@ from warner.designs.open_values import (
 )
 from warner.designs.report_forms import Read
 from warner.designs.symmetric import Budget, refuse_odds
-from warner.words import about, conjoined, counted, percent
+from warner.text import about, conjoined, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

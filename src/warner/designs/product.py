@@ -38,7 +38,7 @@ from warner.designs.facts import ChannelOperator, ProbabilityBounds, SamplingMod
 from warner.designs.labels import LABELS_LISTED, canonical, listed
 from warner.designs.law import INVERSE_TOLERANCE, Law, LinearEstimator, kept
 from warner.designs.report_forms import LabelForm
-from warner.words import enumerated, percent, quoted
+from warner.text import enumerated, percent, quoted
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size

@@ -44,7 +44,7 @@ from warner.designs.finite_geometry import (
     size,
     vectors,
 )
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask

@@ -16,7 +16,7 @@ from warner.arrays import objects
 from warner.designs.bits import packed_column, sizes
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, labelled, positions
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Dtype, Integers, Mask

@@ -45,8 +45,8 @@ from warner.inference.binomial import at_least, check_power
 from warner.numerics import bisected_each
 from warner.reports.open_tallies import OpenTally
 from warner.results import Column, Estimates, TableResult, check_level, plain
+from warner.text import about, counted, enumerated, level_text, percent, points, printable, sentence, shortened
 from warner.typesetting import cells, labels, p_value_cells, plain_table
-from warner.words import about, counted, enumerated, level_text, percent, points, printable, sentence, shortened
 
 if TYPE_CHECKING:
     import os

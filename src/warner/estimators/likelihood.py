@@ -27,7 +27,7 @@ from warner.designs.facts import ChannelOperator, full_symmetry
 from warner.estimators.projections import SUM_ROUNDING
 from warner.metrics import log_likelihood_per_report
 from warner.reports.counts import LONG_ROW, Histograms, multinomial
-from warner.words import rounded_up
+from warner.text import rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

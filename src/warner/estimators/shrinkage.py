@@ -89,7 +89,7 @@ from warner.estimators.priors import BELIEFS, SUM_VARIANCE_SLACK, Beliefs, dicti
 from warner.estimators.projections import projected_within, refuse_incomplete
 from warner.numerics import bisected_each, deviance
 from warner.reports.counts import checked
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

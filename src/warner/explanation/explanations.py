@@ -41,8 +41,8 @@ from warner.reports.queries import INSIDE
 from warner.reports.samples import RESPONDENT, Sampling
 from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients
 from warner.runtime import refuse_beyond_memory
+from warner.text import conjoined, counted, level_text, quoted
 from warner.typesetting import labels
-from warner.words import conjoined, counted, level_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

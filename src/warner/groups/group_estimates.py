@@ -63,8 +63,8 @@ from warner.inference.intervals import mirrored, positions_of
 from warner.reports.tallies import holds_every_answer, refuse_uncounted
 from warner.results import Column, Estimates, TableResult, TableRows, critical_value, group_column, plain
 from warner.simulate import seeded_by
+from warner.text import counted, enumerated, level_text, points, printable, quoted
 from warner.typesetting import amount_cells, fragment, labels, percent_cells, plain_table
-from warner.words import counted, enumerated, level_text, points, printable, quoted
 
 if TYPE_CHECKING:
     import os

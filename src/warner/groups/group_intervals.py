@@ -97,8 +97,8 @@ from warner.numerics import bisected, bisected_each, deviance
 from warner.reports.tallies import Pool, Tally
 from warner.results import Column, Estimates, TableResult, critical_value
 from warner.simulate import seeded_by
+from warner.text import level_text, p_value, quoted
 from warner.typesetting import labels, p_value_cells, percent_cells, plain_table
-from warner.words import level_text, p_value, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -49,7 +49,7 @@ from warner.regression.formulas import kind
 from warner.reports.loading import column
 from warner.reports.tallies import Pool, group_order
 from warner.runtime import on_first_use
-from warner.words import counted, enumerated, group_name, quoted
+from warner.text import counted, enumerated, group_name, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

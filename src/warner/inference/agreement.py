@@ -33,7 +33,7 @@ from warner.inference.exact_tests import MOST_REPORTS, equality_scores, equality
 from warner.inference.normal import Joint, Sampled, ratio_to_error
 from warner.reports.tallies import holds_every_answer
 from warner.results import plain
-from warner.words import p_value, percent, quoted
+from warner.text import p_value, percent, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

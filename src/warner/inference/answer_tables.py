@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warner.results import Column
+from warner.text import counted, enumerated, printable, reports_counted
 from warner.typesetting import labels
-from warner.words import counted, enumerated, printable, reports_counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -39,8 +39,7 @@ from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, described, has_
 from warner.inference.binomial import at_least, at_most
 from warner.reports.tallies import holds_every_answer
 from warner.results import Column, TableResult, check_level, plain
-from warner.typesetting import Printed, amount_cells, labels, p_value_cells, plain_table
-from warner.words import (
+from warner.text import (
     conjoined,
     counted,
     enumerated,
@@ -54,6 +53,7 @@ from warner.words import (
     told_apart,
     wrapped,
 )
+from warner.typesetting import Printed, amount_cells, labels, p_value_cells, plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -60,7 +60,7 @@ from warner.reports.counts import refuse_uninformative
 from warner.reports.tallies import Pool, Tally, refuse_uncounted
 from warner.results import check_level
 from warner.simulate import of_each_size, seeded_by
-from warner.words import amount, p_value, quoted, reports_counted
+from warner.text import amount, p_value, quoted, reports_counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -61,8 +61,8 @@ from warner.inference.intervals import Confidence, in_all_groups, law_of, limits
 from warner.inference.normal import Sampled, joints, normal_limits, normal_test
 from warner.reports.tallies import refuse_uncounted
 from warner.results import Column, Estimates, TableResult, name_columns
+from warner.text import enumerated, group_name, level_text, printable, quoted
 from warner.typesetting import share_decimals
-from warner.words import enumerated, group_name, level_text, printable, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

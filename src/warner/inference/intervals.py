@@ -69,7 +69,7 @@ from warner.reports.design_based import refuse_realised
 from warner.reports.linearization import fewer_people
 from warner.reports.tallies import holds_every_answer
 from warner.results import Column, Estimates, TableResult, check_level
-from warner.words import NAMES_LISTED, counted, enumerated, level_text
+from warner.text import NAMES_LISTED, counted, enumerated, level_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

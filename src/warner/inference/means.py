@@ -60,8 +60,8 @@ from warner.inference.normal import joints, normal_limits, normal_test
 from warner.inference.quantities import Rows
 from warner.reports.tallies import holds_every_answer
 from warner.results import Column, Estimates, TableResult, name_columns
+from warner.text import enumerated, level_text
 from warner.typesetting import amount_cells, plain_table
-from warner.words import enumerated, level_text
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, PerGroup, Sets

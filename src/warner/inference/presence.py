@@ -65,8 +65,8 @@ from warner.inference.ranking import (
 )
 from warner.numerics import bisected, rising_roots
 from warner.results import Column, TableResult, check_level, name_columns
+from warner.text import level_text, percent
 from warner.typesetting import p_value_cells
-from warner.words import level_text, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

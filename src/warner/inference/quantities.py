@@ -14,8 +14,8 @@ import numpy as np
 
 from warner.arrays import objects
 from warner.results import Column, TableResult
+from warner.text import level_text
 from warner.typesetting import labels
-from warner.words import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -29,7 +29,7 @@ from warner.inference.intervals import Confidence, limits, mirrored
 from warner.inference.normal import joints
 from warner.numerics import first_true
 from warner.results import Column, TableResult, name_columns
-from warner.words import enumerated, level_text, printable, reports_counted
+from warner.text import enumerated, level_text, printable, reports_counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,7 +29,7 @@ from warner.inference.check_results import MISFITS_LISTED, Test
 from warner.inference.intervals import in_all_groups
 from warner.numerics import deviance
 from warner.simulate import of_each_size, seeded_by
-from warner.words import amount, enumerated, p_value
+from warner.text import amount, enumerated, p_value
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask

@@ -19,8 +19,8 @@ from warner.inference.comparisons import answers_of_interest, remainder
 from warner.inference.intervals import Confidence, limits
 from warner.reports.tallies import Tally
 from warner.results import Column, Estimates, TableResult, check_level
+from warner.text import enumerated, level_text, reports_counted
 from warner.typesetting import cells, labels
-from warner.words import enumerated, level_text, reports_counted
 
 if TYPE_CHECKING:
     from warner.arrays import Array

@@ -33,8 +33,8 @@ from warner.regression.regressions import fitted
 from warner.regression.variance_floors import floor_notes
 from warner.reports.options import grouped_keywords
 from warner.results import Column, Estimates, TableResult, coefficients
+from warner.text import counted, enumerated, level_text
 from warner.typesetting import labels
-from warner.words import counted, enumerated, level_text
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Label

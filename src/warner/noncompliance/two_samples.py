@@ -46,7 +46,7 @@ from warner.inference.binomial import Binomial, wilson_limit
 from warner.inference.normal import never_empty
 from warner.numerics import bisected_each
 from warner.results import Column, Estimates, TableResult, check_level
-from warner.words import level_text
+from warner.text import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.documents import Document, written_whole
-from warner.words import not_installed, printable
+from warner.text import not_installed, printable
 
 if TYPE_CHECKING:
     import os

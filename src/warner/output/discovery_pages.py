@@ -14,8 +14,7 @@ from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.discovery_plots import discovery_svg
 from warner.output.page_tables import sortable_table
 from warner.output.pages import TABLE_ROWS, design_section, left_out_section, whole_page
-from warner.typesetting import p_value_cells
-from warner.words import (
+from warner.text import (
     TIGHT,
     counted,
     enumerated,
@@ -27,6 +26,7 @@ from warner.words import (
     reports_counted,
     sentence,
 )
+from warner.typesetting import p_value_cells
 
 if TYPE_CHECKING:
     import os

@@ -13,7 +13,7 @@ import numpy as np
 
 from warner.discovery.discoveries import shown_value
 from warner.output import canvas
-from warner.words import counted, level_text, percent, printable, reports_counted, shortened, told_apart
+from warner.text import counted, level_text, percent, printable, reports_counted, shortened, told_apart
 
 if TYPE_CHECKING:
     import os

@@ -34,7 +34,7 @@ from warner.groups.random_walk import axis_of_values
 from warner.inference.intervals import limits
 from warner.inference.means import values_of
 from warner.output import canvas
-from warner.words import counted, printable, quoted, reports_counted, shortened, told_apart
+from warner.text import counted, printable, quoted, reports_counted, shortened, told_apart
 
 if TYPE_CHECKING:
     import os

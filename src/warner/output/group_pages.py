@@ -12,8 +12,8 @@ from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.group_plots import TITLE, TREND_TITLE, groups_svg
 from warner.output.page_tables import number_cells, share_cells, sortable_table
 from warner.output.pages import TABLE_ROWS, design_section, left_out_section, whole_page
+from warner.text import group_name, quoted, sentence
 from warner.typesetting import amount_cells, percent_cells
-from warner.words import group_name, quoted, sentence
 
 if TYPE_CHECKING:
     import os

@@ -12,7 +12,7 @@ import numpy as np
 
 from warner.groups.random_walk import axis_of_values
 from warner.output import canvas
-from warner.words import counted, group_name, printable, quoted, reports_counted, shortened, told_apart
+from warner.text import counted, group_name, printable, quoted, reports_counted, shortened, told_apart
 
 if TYPE_CHECKING:
     import os

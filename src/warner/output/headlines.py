@@ -9,8 +9,8 @@ import numpy as np
 
 from warner.inference.answer_tables import answers_shown
 from warner.output.estimate_plots import axis_of
+from warner.text import TIGHT, counted
 from warner.typesetting import percent_cells, share_decimals
-from warner.words import TIGHT, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

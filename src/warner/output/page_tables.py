@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.text import printable
 from warner.typesetting import percent_cells, share_decimals
-from warner.words import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -21,8 +21,7 @@ from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, svg
 from warner.output.headlines import headline, warnings
 from warner.output.page_tables import Cell, number_cells, share_cells, sortable_table
-from warner.typesetting import count_cells
-from warner.words import (
+from warner.text import (
     TIGHT,
     counted,
     group_name,
@@ -31,7 +30,8 @@ from warner.words import (
     reports_counted,
     rounded_up,
 )
-from warner.words import sentence as as_sentence
+from warner.text import sentence as as_sentence
+from warner.typesetting import count_cells
 
 if TYPE_CHECKING:
     import os

@@ -9,7 +9,7 @@ import numpy as np
 from warner.output import canvas
 from warner.planning.mechanisms import VARIANCE_TOLERANCE, bits_text, comparison_words
 from warner.planning.precision import MEASURES
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     import os

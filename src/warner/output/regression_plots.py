@@ -11,7 +11,7 @@ from warner.inference.comparisons import answers_of_interest
 from warner.output import canvas
 from warner.regression.descriptions import abridged, interval_heading, number_name, subject
 from warner.regression.formulas import INTERCEPT
-from warner.words import counted, enumerated, level_text, printable, quoted, shortened
+from warner.text import counted, enumerated, level_text, printable, quoted, shortened
 
 if TYPE_CHECKING:
     import os

@@ -74,8 +74,8 @@ from warner.planning.precision import (
 )
 from warner.planning.wording import share_text
 from warner.results import Column, TableResult
+from warner.text import counted, enumerated, percent, quoted, rounded_up, sentence
 from warner.typesetting import cells, in_digits
-from warner.words import counted, enumerated, percent, quoted, rounded_up, sentence
 
 if TYPE_CHECKING:
     import os

@@ -63,8 +63,8 @@ from warner.planning.wording import design_effect, design_sentence, sentences, s
 from warner.reports.tallies import Pool, Tally
 from warner.results import Column, check_level
 from warner.simulate import seeded_by
+from warner.text import counted, level_text, percent, quoted
 from warner.typesetting import percent_cells, plain_table
-from warner.words import counted, level_text, percent, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

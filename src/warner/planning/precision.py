@@ -64,7 +64,7 @@ from warner.inference.normal import Sampled
 from warner.inference.presence import evidence
 from warner.reports.tallies import Pool, Tally
 from warner.simulate import uniform, zipf
-from warner.words import points, rounded_up
+from warner.text import points, rounded_up
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -17,8 +17,8 @@ from warner.planning.mechanisms import compared
 from warner.planning.number_precision import LARGEST_EPSILON, follows_epsilon, precision_of, with_epsilon
 from warner.planning.precision import MEASURES, check_people
 from warner.results import Column, TableResult
+from warner.text import wrapped
 from warner.typesetting import Printed, cells, plain_table
-from warner.words import wrapped
 
 if TYPE_CHECKING:
     import os

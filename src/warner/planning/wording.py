@@ -8,7 +8,7 @@ from warner.designs.facts import full_symmetry
 from warner.estimators import UNBIASED
 from warner.planning.number_precision import SMALLEST_EPSILON
 from warner.planning.precision import in_units, with_article
-from warner.words import counted, enumerated, level_text, points, quoted, rounded_up
+from warner.text import counted, enumerated, level_text, points, quoted, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

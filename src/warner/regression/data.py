@@ -54,7 +54,7 @@ from warner.reports.queries import INSIDE
 from warner.reports.sample_columns import refuse_contradictions
 from warner.reports.samples import SIMPLE_RANDOM, Sampling, parts_by_stratum, refuse_parts
 from warner.reports.tallies import Pool, Tally
-from warner.words import enumerated
+from warner.text import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,8 +9,8 @@ import numpy as np
 
 from warner.regression.formulas import INTERCEPT
 from warner.regression.standard_errors import ENOUGH_DIRECT_ANSWERS, coefficient_names
+from warner.text import LABEL_CHARACTERS, counted, enumerated, level_text, printable, quoted, sentence, shortened
 from warner.typesetting import in_digits
-from warner.words import LABEL_CHARACTERS, counted, enumerated, level_text, printable, quoted, sentence, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

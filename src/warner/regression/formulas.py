@@ -35,7 +35,7 @@ import numpy as np
 from warner.arrays import objects
 from warner.reports.loading import Values, column
 from warner.runtime import on_first_use
-from warner.words import counted, enumerated, not_installed
+from warner.text import counted, enumerated, not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence

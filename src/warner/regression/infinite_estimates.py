@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from warner.regression.newton import FLAT_EIGENVALUE, SAME_MAXIMUM_NATS, eigensystem, newton_ascent
-from warner.words import counted, percent, quoted
+from warner.text import counted, percent, quoted
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Label, Mask

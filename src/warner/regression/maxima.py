@@ -49,7 +49,7 @@ from warner.regression.newton import (
 )
 from warner.regression.scores import debiased
 from warner.runtime import steps
-from warner.words import enumerated
+from warner.text import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

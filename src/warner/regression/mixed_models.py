@@ -46,8 +46,8 @@ from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.profiles import Combination, ConstrainedLikelihood
 from warner.regression.standard_errors import covariance
 from warner.results import Column, Estimates, TableResult, critical_value
+from warner.text import counted, level_text, p_value, quoted
 from warner.typesetting import in_digits, labels
-from warner.words import counted, level_text, p_value, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

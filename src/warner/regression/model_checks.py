@@ -23,8 +23,8 @@ from warner.arrays import objects
 from warner.regression.families import BOUNDARY_SHARE
 from warner.regression.model_tests import most_likely
 from warner.results import Column, TableResult
+from warner.text import counted, enumerated, shortened
 from warner.typesetting import Printed, cells, p_value_cells, percent_cells, plain_table, rounded
-from warner.words import counted, enumerated, shortened
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Label

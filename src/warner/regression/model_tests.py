@@ -39,8 +39,8 @@ from warner.regression.standard_errors import NORMAL_FREEDOM, ROUGH_FREEDOM, coe
 from warner.regression.variance_floors import floor_notes
 from warner.reports.queries import INSIDE
 from warner.results import Column, Estimates, TableResult
+from warner.text import counted, enumerated, level_text
 from warner.typesetting import cells, labels, p_value_cells, rounded
-from warner.words import counted, enumerated, level_text
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -64,8 +64,8 @@ from warner.results import (
     freedom_column,
 )
 from warner.runtime import steps
+from warner.text import enumerated, level_text, quoted
 from warner.typesetting import in_digits, labels
-from warner.words import enumerated, level_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -18,7 +18,7 @@ from warner.regression.scores import column_scores, report_scores
 from warner.reports.counts import refuse_uninformative, refuse_unknown, unknown_values
 from warner.reports.loading import as_label, refuse_other_names
 from warner.reports.queries import INSIDE
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -77,7 +77,7 @@ from warner.regression.variance_floors import (
 )
 from warner.reports.samples import RESPONDENT
 from warner.results import StandardErrors
-from warner.words import enumerated, printable
+from warner.text import enumerated, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

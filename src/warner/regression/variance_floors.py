@@ -62,7 +62,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from warner.words import enumerated
+from warner.text import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

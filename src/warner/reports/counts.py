@@ -26,7 +26,7 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL
 from warner.designs.labels import OUTSIDE
 from warner.designs.report_forms import all_reports
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

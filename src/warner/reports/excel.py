@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from xml.parsers import expat
 
 from warner.reports.files import Reader, partition, refuse_duplicates
-from warner.words import enumerated
+from warner.text import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -42,7 +42,7 @@ from warner.documents import HEAD_BYTES, format_within, is_pipe, named_as_given,
 from warner.reports.options import PLAIN
 from warner.reports.queries import Table
 from warner.runtime import refuse_small_address_space
-from warner.words import enumerated, not_installed
+from warner.text import enumerated, not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

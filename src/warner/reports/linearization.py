@@ -72,7 +72,7 @@ from scipy.special import stdtrit
 
 from warner.arrays import LARGEST_TOTAL, SMALLEST
 from warner.reports.samples import refuse_few_units, refuse_parts, refuse_split_clusters
-from warner.words import counted, plural
+from warner.text import counted, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

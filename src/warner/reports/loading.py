@@ -51,7 +51,7 @@ from warner.reports.queries import (
     refuse_types,
 )
 from warner.runtime import on_first_use
-from warner.words import counted, enumerated
+from warner.text import counted, enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

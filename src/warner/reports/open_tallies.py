@@ -21,7 +21,7 @@ from warner.documents import Document, checked, document, loaded, parsed, save_t
 from warner.reports.counts import left_out, refuse_unknown, together
 from warner.reports.tallies import Tally, group_order, grouping_from_json, refuse_grouping
 from warner.runtime import refuse_beyond_memory
-from warner.words import counted, group_name, printable, reports_counted
+from warner.text import counted, group_name, printable, reports_counted
 
 if TYPE_CHECKING:
     import os

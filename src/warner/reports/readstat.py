@@ -98,7 +98,7 @@ def _streams(kind: str, files: Sequence[str], **asked: Any) -> Generator[tuple[s
     """Read the streams of a child: for each file its name with the schema, and then with the schema and each batch."""
     import pyarrow as pa
 
-    from warner.words import not_installed
+    from warner.text import not_installed
 
     request = {"kind": kind, "files": [str(Path(file).absolute()) for file in files], **asked}
     name = files[0]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.words import counted
+from warner.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -50,7 +50,7 @@ from warner.reports.design_based import (
     steady_effective,
 )
 from warner.reports.samples import effective_number
-from warner.words import amount, counted, group_name, printable, reports_counted
+from warner.text import amount, counted, group_name, printable, reports_counted
 
 if TYPE_CHECKING:
     import os

@@ -42,7 +42,7 @@ from warner.planning.plans import plan
 from warner.planning.precision import PlanningQuestion as Measure
 from warner.planning.precision import Precision, numbers_asked
 from warner.results import formulas_in, plain
-from warner.words import counted, level_text, percent, points, printable, sentence
+from warner.text import counted, level_text, percent, points, printable, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

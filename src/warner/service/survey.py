@@ -35,7 +35,7 @@ from warner.designs.labels import LARGEST_JSON_INTEGER, first_and_last
 from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, resolved, save_text
 from warner.reports.open_tallies import FOUND
 from warner.reports.tallies import RESULTS, Tally
-from warner.words import shortened
+from warner.text import shortened
 
 if TYPE_CHECKING:
     import os

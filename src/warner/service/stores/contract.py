@@ -33,7 +33,7 @@ import numpy as np
 
 from warner.reports.open_tallies import OpenTally
 from warner.service.survey import Layout, survey_from_json
-from warner.words import counted as in_words
+from warner.text import counted as in_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

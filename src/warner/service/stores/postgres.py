@@ -58,7 +58,7 @@ from warner.service.stores.contract import (
     today,
 )
 from warner.service.survey import IDENTIFIER
-from warner.words import not_installed
+from warner.text import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
