@@ -247,6 +247,14 @@ def checked(
     fields: Document, kind: str, version: int, names: set[str], optional: frozenset[str] = frozenset()
 ) -> Document:
     """Give the fields of a document of this kind with just these names; anything else is an error that says why."""
+    check_format(fields, kind, version)
+    what = f"this {kind.removeprefix('warner ')} is damaged"
+    refuse_other_fields(what, fields, names | {"format", "version"}, optional)
+    return fields
+
+
+def check_format(fields: Document, kind: str, version: int) -> None:
+    """Raise an error unless a document is of this kind and version."""
     what = kind.removeprefix("warner ")
     if not isinstance(fields, dict) or fields.get("format") != kind:
         raise ValueError(f'{_one(what)} must say "format": "{kind}"; this JSON does not, so it is something else')
@@ -255,8 +263,6 @@ def checked(
             f"this {what} is of version {fields.get('version')!r}, but this warner reads version {version}; "
             "read it with the warner that wrote it, or a newer one"
         )
-    refuse_other_fields(f"this {what}", fields, names | {"format", "version"}, optional)
-    return fields
 
 
 def refuse_other_fields(where: str, fields: Document, names: set[str], optional: Collection[str] = ()) -> None:
@@ -264,14 +270,18 @@ def refuse_other_fields(where: str, fields: Document, names: set[str], optional:
 
     >>> refuse_other_fields("this survey", {"id": "x", "starts": 1}, {"id", "title"}, {"opens"})
     Traceback (most recent call last):
-    ValueError: this survey is damaged: it lacks the field 'title', and must not have the field 'starts'
+    ValueError: this survey: it lacks the field 'title', and must not have the field 'starts'
     """
     missing = sorted(names - fields.keys())
     strange = sorted(fields.keys() - names - set(optional))
     wrong = [f"lacks the {_named_fields(missing)}"] if missing else []
     wrong += [f"must not have the {_named_fields(strange)}"] if strange else []
     if wrong:
-        raise ValueError(f"{where} is damaged: it {', and '.join(wrong)}")
+        from difflib import get_close_matches
+
+        guess = get_close_matches(strange[0], names | set(optional), 1) if strange else []
+        meant = f"; did you mean {guess[0]!r}?" if guess else ""
+        raise ValueError(f"{where}: it {', and '.join(wrong)}{meant}")
 
 
 def _named_fields(names: list[str]) -> str:

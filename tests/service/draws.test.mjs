@@ -220,6 +220,12 @@ test("fingerprints are Python's", async () => {
     await assert.rejects(fingerprint(JSON.parse(json)), TypeError);
 });
 
+test("defaults of a survey are filled in as in Python", async () => {
+  const { opened } = await module("page.js");
+  for (const { json, hash } of JSON.parse(process.env.WARNER_SURVEYS))
+    assert.equal((await opened(JSON.parse(json))).fingerprint, hash, json);
+});
+
 test("steps that are too long are refused before their values are counted", async () => {
   await module("open.js");
   const values = { kind: "text", alphabet: "ab", normalize: [], other: true };

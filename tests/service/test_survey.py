@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from collecting_cases import open_survey
 from warner import OpenDomain, RandomizedResponse, SubsetSelection
 from warner.designs import MECHANISMS
 from warner.service.pages import _table
-from warner.service.survey import INFORMAL_LANGUAGES, MOST_COUNTERS, load_survey, survey_from_json
+from warner.service.survey import INFORMAL_LANGUAGES, MOST_COUNTERS, SURVEY_DEFAULTS, load_survey, survey_from_json
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "survey.json"
 
@@ -153,12 +154,72 @@ def test_surveys_are_read_strictly(case: str) -> None:
         read(open_survey() | change)
 
 
-@pytest.mark.parametrize("field", sorted(open_survey()))
+@pytest.mark.parametrize("field", sorted(open_survey().keys() - SURVEY_DEFAULTS.keys()))
 def test_missing_fields_are_errors(field: str) -> None:
     fields = open_survey()
     del fields[field]
-    with pytest.raises(ValueError, match=r"it lacks the field|format|version"):
+    with pytest.raises(ValueError, match=r"it lacks the field|format|version") as failed:
         read(fields)
+    assert "damaged" not in str(failed.value)  # nobody has written the whole file yet
+
+
+def test_defaults_are_filled_in_before_the_fingerprint_is_taken() -> None:
+    fields = open_survey()
+    short = {name: value for name, value in fields.items() if name not in SURVEY_DEFAULTS}
+    short["questions"] = [{name: one[name] for name in one if name != "mode"} for one in fields["questions"]]
+    assert read(short) == read(fields)
+    assert read(short).fingerprint == read(fields).fingerprint
+    assert json.loads(read(short).to_json()) == fields
+
+
+def test_a_misspelled_field_gets_a_suggestion() -> None:
+    fields = open_survey()
+    fields["questions"][0]["optonal"] = True
+    with pytest.raises(ValueError, match=r"question 1: .* field 'optonal'; did you mean 'optional'\?$"):
+        read(fields)
+
+
+WRONG_JSON = {
+    "a comma after the last entry": ("10,", "10,\n}", "line 11, column 15 .*: remove this comma", 'batch": 10,'),
+    "a comma that is missing": (
+        '"A survey",',
+        '"A survey"',
+        "line 5, column 23 .*: put a comma",
+        '"title": "A survey"',
+    ),
+    "single quotes": ('"title"', "'title'", "line 5, column 4 .*straight double quotes", "'title': "),
+    "curly quotes": (
+        '"A survey"',
+        "\u201cA survey\u201d",
+        "line 5, column 13 .*straight double quotes",
+        "\u201cA survey",
+    ),
+    "a comment": ('"title"', '// the title\n"title"', "line 5, column 4 .*: remove this comment", "// the title"),
+    "a colon that is missing": ('"title":', '"title"', "line 5, column 11 .*: put a colon", '"title" "A survey"'),
+    "a text that is not closed": ('"A survey"', '"A survey', "line 5, column 23 .*: close this text", '"A survey,'),
+    "Python's constants": ("10", "None", "line 11, column 13 .*lower case", "None"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_JSON)
+def test_wrong_json_is_shown_with_its_line_and_a_remedy(case: str) -> None:
+    old, new, words, line = WRONG_JSON[case]
+    text = json.dumps(open_survey(), indent=3, ensure_ascii=False)
+    with pytest.raises(ValueError, match=f"a survey must be JSON, but .*{words}") as failed:
+        survey_from_json(text.replace(old, new, 1))
+    _, picture, mark = str(failed.value).split("\n")
+    assert line in picture
+    column = int(re.findall(r"column (\d+)", str(failed.value))[0])
+    assert mark.index("^") == picture.index("|") + 1 + column
+
+
+def test_the_picture_of_a_long_line_holds_the_place() -> None:
+    text = json.dumps(open_survey(intro="x" * 5000)).replace('"consent"', "'consent'")
+    with pytest.raises(ValueError, match="straight double quotes") as failed:
+        survey_from_json(text)
+    _, picture, mark = str(failed.value).split("\n")
+    assert picture[mark.index("^") :].startswith("'consent'")
+    assert len(picture) < 90
 
 
 QUESTIONS: dict[str, tuple[dict[str, Any], str]] = {

@@ -20,9 +20,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from collecting_cases import open_survey
 from service.browsers import wait_until
 from service.nodes import HERE, VECTORS, WEB, node
 from warner.designs import MECHANISMS, OpenDomain, design_from_json
+from warner.service.survey import SURVEY_DEFAULTS, survey_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,8 +139,22 @@ def fingerprints() -> list[dict[str, str]]:
     return [{"json": json.dumps(value), "hash": found} for value, found in zip(values, hashes, strict=True)]
 
 
+def short_surveys() -> list[dict[str, str]]:
+    """Return surveys without some or all of the fields that have defaults, and their fingerprints."""
+    fields = open_survey()
+    bare = {name: value for name, value in fields.items() if name not in SURVEY_DEFAULTS}
+    bare["questions"] = [{name: one[name] for name in one if name != "mode"} for one in fields["questions"]]
+    texts = [json.dumps(survey) for survey in (fields, bare, bare | {"language": "de", "batch": 20})]
+    return [{"json": text, "hash": survey_from_json(text).fingerprint} for text in texts]
+
+
 def test_node_draws_the_vectors_and_keeps_the_law() -> None:
-    given = {"WARNER_WEB": str(WEB), "WARNER_VECTORS": str(VECTORS), "WARNER_FINGERPRINTS": json.dumps(fingerprints())}
+    given = {
+        "WARNER_WEB": str(WEB),
+        "WARNER_VECTORS": str(VECTORS),
+        "WARNER_FINGERPRINTS": json.dumps(fingerprints()),
+        "WARNER_SURVEYS": json.dumps(short_surveys()),
+    }
     command = [node(), "--test", str(HERE / "draws.test.mjs")]
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | given)
     assert done.returncode == 0, done.stdout + done.stderr

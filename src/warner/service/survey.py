@@ -32,10 +32,10 @@ import numpy as np
 from warner.designs import OPEN, Design, OpenDomain, device_from_dict, load_design
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.labels import LARGEST_JSON_INTEGER, first_and_last
-from warner.documents import Document, checked, document, loaded, parsed, refuse_other_fields, resolved, save_text
+from warner.documents import Document, check_format, document, loaded, parsed, refuse_other_fields, resolved, save_text
 from warner.reports.open_tallies import FOUND
 from warner.reports.tallies import RESULTS, Tally
-from warner.text import shortened
+from warner.text import printable, shortened
 
 if TYPE_CHECKING:
     import os
@@ -178,6 +178,18 @@ SURVEY_FIELDS = (
     "questions",
 )
 OPTIONAL_FIELDS = ("stop", "opens", "closes", "address")
+# The values of fields that were left out; the fingerprint has them, and the page fills them in alike (page.js).
+SURVEY_DEFAULTS: Document = {
+    "language": "en",
+    "intro": "",
+    "consent": "",
+    "thanks": "",
+    "keep": "counts",
+    "batch": 10,
+    "access": "open",
+    "groups": [],
+}
+QUESTION_DEFAULTS: Document = {"mode": "device"}
 KEEP_MODES = ("device", "person")
 ACCESSES = ("open", "invited")
 ADDRESSES = ("formal", "informal")
@@ -421,7 +433,11 @@ def _refuse_names_of_columns(survey: Survey) -> None:
 
 def survey_from_json(text: str, folder: Path | None = None) -> Survey:
     """Read the text of a survey file; designs that it names are looked for in this folder."""
-    fields = checked(parsed(text, FORMAT), FORMAT, VERSION, set(SURVEY_FIELDS), frozenset(OPTIONAL_FIELDS))
+    _check_json(text)
+    fields = parsed(text, FORMAT)
+    check_format(fields, FORMAT, VERSION)
+    fields = SURVEY_DEFAULTS | fields
+    refuse_other_fields("this survey", fields, {"format", "version", *SURVEY_FIELDS}, OPTIONAL_FIELDS)
     texts: Document = {name: _text(fields[name], name) for name in ("title", "intro", "consent", "thanks")}
     if not texts["title"].strip():
         raise ValueError("title must not be empty: it is the heading of the page")
@@ -453,6 +469,55 @@ def survey_from_json(text: str, folder: Path | None = None) -> Survey:
             f"{cells:,}; ask for fewer groups, or merge answers"
         )
     return survey
+
+
+JSON_REMEDIES = (  # by a pattern of what stands at the error
+    (r",\s*[]}]", "remove this comma, which follows the last entry"),
+    (r"['\u2018-\u201e\u00ab\u00bb`]", 'write texts between straight double quotes, "like this"'),
+    (r"//|/\*|#", "remove this comment: JSON has none"),
+    (r"True\b|False\b|None\b", "write true, false and null in lower case"),
+    (r",", "remove this comma, or put an entry before it"),
+    (r"\Z", "the text ends too early: close every quotation mark and bracket"),
+)
+PICTURE_COLUMNS = 70  # of the line of an error that are shown
+
+
+def _check_json(text: str) -> None:
+    """Raise an error with line and column, a picture of the place, and a remedy if a text is not JSON."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        message, place, before = error.msg, error.pos, text[: error.pos].rstrip()
+    except RecursionError:  # which `parsed` reports
+        return
+    else:
+        return
+    if message.startswith("Invalid control character") and text[place] != "\n":
+        remedy = "remove this character, which cannot be seen; a tab within a text is written \\t"
+    elif message.startswith("Invalid control character"):
+        remedy = "close this text before the end of the line; a line break within a text is written \\n"
+    elif message.startswith("Invalid \\"):
+        remedy = "write a backslash within a text as \\\\"
+    elif message.startswith("Unterminated"):
+        remedy = "close this text with a double quote"
+    elif message == "Extra data":
+        remedy = "remove what follows the last bracket"
+    else:
+        if text[place : place + 1] in {"]", "}"} and before.endswith(","):
+            place = len(before) - 1
+        remedy = next((words for pattern, words in JSON_REMEDIES if re.match(pattern, text[place:])), "")
+        if not remedy and "delimiter" in message:
+            mark = "comma or a closing bracket" if "','" in message else "colon"
+            place, remedy = len(before), f'put a {mark} here; a double quote within a text is written \\"'
+        remedy = remedy or 'write texts between double quotes, "like this"'
+    row, start = text.count("\n", 0, place), text.rfind("\n", 0, place) + 1
+    column, margin = place - start, f"  {row + 1} | "
+    left = max(0, column - PICTURE_COLUMNS // 2)
+    shown = printable(text[start:].partition("\n")[0].replace("\t", " ")[left : left + PICTURE_COLUMNS])
+    raise ValueError(
+        f"a survey must be JSON, but line {row + 1}, column {column + 1} cannot be read: {remedy}\n"
+        f"{margin}{shown}\n{' ' * (len(margin) + column - left)}^"
+    )
 
 
 def _refuse_settings(fields: Document) -> None:
@@ -514,6 +579,7 @@ def _group(fields: Any, place: int) -> Group:
 
 def _question(fields: Any, place: int, folder: Path | None) -> Question:
     where = f"question {place + 1}"
+    fields = QUESTION_DEFAULTS | fields if isinstance(fields, dict) else fields
     _fields(fields, where, {"id", "text", "mode", "design"}, {"help", "labels", "optional"})
     if fields["mode"] not in KEEP_MODES:
         raise ValueError(f'mode of {where} must be "device" or "person", but got {_got(fields["mode"])}')

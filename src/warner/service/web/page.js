@@ -26,12 +26,19 @@ const random = (size) => crypto.getRandomValues(new Uint8Array(size));
 
 // Surveys and bodies
 
+// Values of fields that a survey file may leave out; the server fills in the same ones (survey.py), and so does the fingerprint.
+const SURVEY_DEFAULTS = {
+  language: "en", intro: "", consent: "", thanks: "", keep: "counts", batch: 10, access: "open", groups: [],
+};
+const QUESTION_DEFAULTS = { mode: "device" };
+
 /**
  * Read a survey: its fingerprint, its designs, and how its bodies are written. Throws where anything is wrong. Epsilon is
  * also given as the server writes it, if that is right.
  */
-export async function opened(survey, expected, written) {
-  if (survey?.format !== "warner survey" || survey.version !== 1) throw new TypeError("it must be a survey of version 1");
+export async function opened(given, expected, written) {
+  if (given?.format !== "warner survey" || given.version !== 1) throw new TypeError("it must be a survey of version 1");
+  const survey = { ...SURVEY_DEFAULTS, ...given, questions: given.questions.map((one) => ({ ...QUESTION_DEFAULTS, ...one })) };
   const computed = await fingerprint(survey);
   if (expected && computed !== expected) throw new TypeError("the fingerprint must be that of the survey");
   if (survey.questions.some(({ design }) => !mechanisms.has(design.mechanism))) await import("./sets.js");
@@ -168,6 +175,7 @@ async function sent(url, bytes, tries) {
 export async function submit(url, survey, answers, { token = OPEN, groups = {}, expected } = {}) {
   if (!isSecureContext) throw new TypeError("answers are only randomized in pages that came over a secure connection");
   const form = await opened(survey, expected);
+  survey = form.survey;
   const choices = survey.questions.map(({ id, mode, optional }, i) => {
     if (optional && answers[id] === undefined) return null;
     const { answers: truths, reports } = form.designs[i];
