@@ -46,12 +46,11 @@ MERGED = 8  # subtotals that Dask adds up at a time
 
 
 def rows_at_a_time(form: Form) -> int:
-    """Give the number of reports in a batch."""
     return min(max(BATCH_BYTES // form.width, 1), BATCH_ROWS)
 
 
 def batches(source: Table, columns: Roles, form: Form) -> Iterator[Frame]:
-    """Go through a source: frames in memory, with the columns that `select_columns` gives.
+    """Iterate over a source: frames in memory, with the columns of `select_columns`.
 
     One batch is read ahead, so that an engine reads on while the last batch is being counted; not by Ibis, because some
     databases (SQLite) answer only the thread that opened them.
@@ -109,7 +108,7 @@ def _from_arrow(batch: Any) -> Frame:
 
 
 def _parquet(source: Table, names: list[str], rows: int) -> Iterator[Frame]:
-    """Read Parquet files by Arrow, which is ten times as fast here as a database."""
+    """Read Parquet files with Arrow, ten times as fast here as a database."""
     import pyarrow.parquet as pq
 
     schema = source.schema
@@ -126,14 +125,13 @@ def _parquet(source: Table, names: list[str], rows: int) -> Iterator[Frame]:
 
 
 class Batch(NamedTuple):
-    """Rows that were read, with 0 for each bad amount; the number of those; values that no report can have."""
+    """Rows, with 0 for each invalid amount; the number of these; and the invalid values."""
 
     rows: Rows
     bad: int
     strange: Mapping[str, int]
 
     def counted(self, design: Design, columns: Roles) -> Subtotal:
-        """Count the reports."""
         number = self.rows.number
         roughly = 0.0 if number is None else float(number.sum(dtype=np.float64))
         return subtotal(design, self.rows, by_kind=columns.by_kind)._replace(
@@ -142,7 +140,6 @@ class Batch(NamedTuple):
 
 
 def read_batch(frame: Frame, form: Form) -> Batch:
-    """Read the rows of a batch, which has the columns that `select_columns` gives."""
     values = _column(frame["value"])
     rows, bad = Rows(*form.read(values)), 0
     if by := [name for name in frame.columns if name.startswith("by")]:
@@ -158,7 +155,7 @@ def read_batch(frame: Frame, form: Form) -> Batch:
 
 
 def _column(series: Frame) -> Column:
-    """Give a column of Arrow, or a list where it holds Python objects, or where there is no Arrow."""
+    """Return an Arrow column, or a list for Python objects or without Arrow."""
     if series.dtype == nw.Object:
         return series.to_list()
     native = series.to_native()
@@ -172,7 +169,6 @@ def _column(series: Frame) -> Column:
 
 
 def no_rows(columns: Roles, form: Form) -> Batch:
-    """Give the batch of a source without rows."""
     rows = Rows(*form.read([]), place=np.zeros(0, dtype=np.int64), groups=()) if columns.by else Rows(*form.read([]))
     return Batch(rows if columns.weights is None else rows._replace(weight=np.zeros(0)), 0, NOTHING)
 
@@ -181,7 +177,7 @@ def no_rows(columns: Roles, form: Form) -> Batch:
 
 
 def on_cluster(frame: Frame) -> bool:
-    """Tell whether a frame is in partitions that are counted where they are."""
+    """Whether a frame has partitions that are counted where they are."""
     return _is_dask(frame) or hasattr(frame.to_native(), "mapInArrow")
 
 
@@ -190,7 +186,7 @@ def _is_dask(frame: Frame) -> bool:
 
 
 def counted_on_cluster(source: Table, columns: Roles, design: Design) -> Subtotal:
-    """Count every partition where it is: only one subtotal comes back."""
+    """Count every partition where it is; only one subtotal is sent back."""
     frame = select_columns(source.frame, source.schema, columns)
     return (_counted_by_dask if _is_dask(frame) else _counted_by_spark)(frame.to_native(), columns, design)
 
@@ -217,7 +213,6 @@ def _counted_by_spark(native: Any, columns: Roles, design: Design) -> Subtotal:
 
 
 def _partition(frames: Iterable[Any], columns: Roles, design: Design) -> Subtotal:
-    """Count the rows of one partition, which comes in one native frame or more."""
     form = design.report_form
     slices = chain.from_iterable(_slices(nw.from_native(frame), rows_at_a_time(form)) for frame in frames)
     parts = (read_batch(part, form).counted(design, columns) for part in slices)
@@ -246,7 +241,7 @@ def _as_row(part: Subtotal) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class FileReports:
-    """The reports of a file, or of all files of patterns and folders, read again at every pass.
+    """Reports of files, read again at every pass.
 
     `numbers` are those of the groups in the tally; `stamps` and `rows` tell whether a file has changed since.
     """
@@ -259,7 +254,6 @@ class FileReports:
     rows: int
 
     def __call__(self) -> Iterator[ReportBlock]:
-        """Go through the reports once."""
         rows = 0
         with engine_errors(shown(self.places)):
             source = open_files(self.places, columns_only=True)
@@ -277,6 +271,6 @@ class FileReports:
 
 
 def stamped(source: Table) -> tuple[Stamp, ...]:
-    """Give what tells whether files have changed: the name of each, its size and when it was written to."""
+    """Name, size and modification time of each file, which show changes."""
     stats = ((file, Path(file).stat()) for file in source.files)
     return tuple((str(Path(file).absolute()), stat.st_size, stat.st_mtime_ns) for file, stat in stats)

@@ -51,7 +51,7 @@ HELD_BYTES = 2**24  # of a file's reports that are kept in memory; it is read ag
 
 
 class TallyOptions(TypedDict, total=False):
-    """The options of `tally`, for types: what it returns depends on the designs."""
+    """Options of `tally`, for type checkers: its return type depends on the designs."""
 
     column: str | None
     question: str | None
@@ -201,7 +201,7 @@ def tallied(
     reading: Reading = PLAIN,
     sample: Sample = SIMPLE,
 ) -> Tally | Pool:
-    """Count reports; see `tally`. They may also be `Files`, or a table that is open."""
+    """Count reports; see `tally`. They may also be `Files` or an open table."""
     if isinstance(design, Mapping):
         return _tally_designs(reports, design, columns, reading, sample)
     if columns.question is not None or is_survey(reports := _looked_at(reports)):
@@ -215,13 +215,12 @@ def tallied(
 
 
 def _of_design(reading: Reading, design: Design) -> Reading:
-    """Check how reports of this design are read: none is a code, and they are kept only if counts do not suffice."""
+    """Check the reading options against the design, and keep reports only if counts are not sufficient."""
     refuse_codes_of_reports(reading, design.report_form)
     return replace(reading, keep=reading.keep and design.law.sufficient is None)
 
 
 def _counted(reports: Any, design: Design | OpenDomain, columns: Columns, reading: Reading, sample: Sample) -> Any:
-    """Count reports of one design, wherever they are."""
     if isinstance(reports, list | tuple | range | np.ndarray):
         return _tally_sequence(reports, design, columns, reading, sample)
     columns_only = design.report_form.kinds is None and not columns.rows
@@ -230,7 +229,6 @@ def _counted(reports: Any, design: Design | OpenDomain, columns: Columns, readin
 
 
 def _replicated(reports: Any, design: Design, columns: Columns, reading: Reading, sample: Sample) -> Tally:
-    """Count reports of one design once for each set of replicate weights."""
     if isinstance(reports, list | tuple | range | np.ndarray):
         each = columns_of_replicates(sample, [])
 
@@ -260,7 +258,7 @@ def _with_replicates(
 
 
 def _looked_at(reports: Any) -> Any:
-    """Look at files once, wherever they are given as paths; a URL is none."""
+    """Read the heads of files given as paths, once; URLs stay as they are."""
     if isinstance(reports, str | os.PathLike) and "://" in os.fspath(reports):
         return reports
     return Files.at(reports) if are_places(reports) else reports
@@ -312,7 +310,7 @@ def _tally_designs(
 
 
 def is_survey(reports: Any) -> bool:
-    """Tell whether counts of a survey may be there: an SQLite file, or the URL of a PostgreSQL database."""
+    """Whether this is the database of a survey: an SQLite file, or the URL of a PostgreSQL database."""
     if isinstance(reports, Files):
         return reports.is_sqlite
     if not isinstance(reports, str) or "://" not in reports:
@@ -323,7 +321,7 @@ def is_survey(reports: Any) -> bool:
 
 
 def _answered_openly(reports: Any, columns: Columns) -> bool:
-    """Tell whether this is a question of a survey that people answered in their own words."""
+    """Whether this is a free-text question of a survey."""
     if columns.question is None and not is_survey(reports):
         return False
     from warner.service.exports import is_open_question
@@ -332,7 +330,6 @@ def _answered_openly(reports: Any, columns: Columns) -> bool:
 
 
 def _survey_place(reports: Any) -> str:
-    """Return where the database of a survey is."""
     if isinstance(reports, Files):
         (reports,) = reports.places
     if not isinstance(reports, str | os.PathLike):
@@ -341,7 +338,6 @@ def _survey_place(reports: Any) -> str:
 
 
 def _refuse_options_of_reports(columns: Columns, reading: Reading, sample: Sample) -> None:
-    """Raise an error if an option is for files of reports, and not for the database of a survey."""
     others = {name: getattr(columns, name) for name in ("column", "weights", "counts", "where")}
     others |= {name: getattr(reading, name) or None for name in ("codes", "encoding", "missing", "sheet")}
     others |= {name: value or None if name == "whole" else value for name, value in vars(sample).items()}
@@ -353,7 +349,6 @@ def _refuse_options_of_reports(columns: Columns, reading: Reading, sample: Sampl
 
 
 def _tally_survey(reports: Any, design: Design | None, columns: Columns, reading: Reading, sample: Sample) -> Tally:
-    """Return the published counts of a question."""
     from warner.service.exports import published_tally
 
     place = _survey_place(reports)
@@ -373,7 +368,6 @@ def _tally_survey(reports: Any, design: Design | None, columns: Columns, reading
 def _tally_sequence(
     reports: Any, design: Design | OpenDomain, columns: Columns, reading: Reading, sample: Sample
 ) -> Any:
-    """Count a list or an array of reports, with arrays for groups and amounts."""
     if columns.column is not None:
         raise TypeError(f"column must be left out for a sequence of reports, but got {columns.column!r}")
     if columns.rows:
@@ -396,7 +390,7 @@ def tallied_open(
     reading: Reading = PLAIN,
     sample: Sample = SIMPLE,
 ) -> OpenTally:
-    """Count reports that are about no list of answers: they are kept, by level. A survey has a design of its own."""
+    """Count reports of an open domain, which are kept by level; a survey has its own design."""
     if columns.weights is not None or reading.keep or sample.is_complex:
         raise TypeError("reports of an open domain are not weighted; leave weights, strata, clusters and keep out")
     reports = _looked_at(reports)
@@ -412,7 +406,6 @@ def tallied_open(
 
 
 def _arrays_to_group_by(by: Columnars, sample: Sample, size: int) -> Mapping[str, Any]:
-    """Return the arrays to group a sequence by, each with its name."""
     named = {} if by is None else by if isinstance(by, Mapping) else {GROUP: by}
     named = {**named, **cells_of(sample)}
     for name, array in named.items():
@@ -428,7 +421,7 @@ def _tally_source(
     sample: Sample,
     leaving: Iterable[str] = (),
 ) -> Any:
-    """Count the reports of a table, or of columns in memory; columns to be left alone hold no reports."""
+    """Count the reports of a table, or of columns in memory; `leaving` are columns without reports."""
     cells = (*columns.groups, *cells_of(sample).values())
     form, named = design.report_form, (*cells, *columns.rows, *leaving)
     if isinstance(source, Mapping):
@@ -461,7 +454,6 @@ def _tally_rows(
     sample: Sample,
     library: str | None = None,
 ) -> Tally | OpenTally:
-    """Count rows of reports that were read from these values, with the amounts and groups that were loaded."""
     rows = rows._replace(number=loaded.number, weight=loaded.weight, square=loaded.square, positive=loaded.positive)
     if by:
         groups, place = grouped([listed(loaded.columns[name]) for name in by])
@@ -475,7 +467,6 @@ def _tally_rows(
 
 
 def _refuse_no_columns(columns: Mapping[str, Any]) -> None:
-    """Refuse a mapping of anything but names to columns."""
     single = [name for name, values in columns.items() if isinstance(values, str) or not hasattr(values, "__len__")]
     if single or not columns:
         found = f"that of {single[0]!r} is of type {type(columns[single[0]]).__name__}" if single else "there is none"
@@ -496,7 +487,7 @@ def _finished(
     kept: StoredReports | None = None,
     library: str | None = None,
 ) -> Tally:
-    """Make the tally of all that was counted, unless something in it must be refused."""
+    """Check all that was counted, and return the tally."""
     refuse_amounts("counts" if columns.weights is None else "weights", total.bad)
     refuse_overflow(total.roughly)
     if not reading.drop:
@@ -512,14 +503,13 @@ def _finished(
 
 
 def _stored(parts: list[Rows], total: Subtotal, *, keep: bool) -> StoredReports | None:
-    """Keep reports in memory, if they are to be kept."""
     return StoredReports.in_memory(*(rows.kept(total.numbers()) for rows in parts)) if keep else None
 
 
 def _tally_batches(
     source: Table, design: Design | OpenDomain, roles: Roles, columns: Columns, reading: Reading, sample: Sample
 ) -> Tally | OpenTally:
-    """Count reports of which nearly all may differ a batch at a time, where they are."""
+    """Count reports that nearly all differ, a batch at a time."""
     from warner.reports.batches import FileReports, batches, no_rows, on_cluster, read_batch, stamped
 
     if isinstance(design, OpenDomain):
@@ -554,7 +544,7 @@ def _tally_batches(
 
 
 def _open_tally_of_batches(source: Table, design: OpenDomain, roles: Roles, reading: Reading) -> OpenTally:
-    """Take in the reports of an open domain, which come here from a cluster, too: the tally holds them."""
+    """Collect the reports of an open domain, also from a cluster: the tally contains them."""
     from warner.reports.batches import batches, read_batch
 
     read = [read_batch(frame, design.report_form) for frame in batches(source, roles, design.report_form)]
@@ -565,7 +555,6 @@ def _open_tally_of_batches(source: Table, design: OpenDomain, roles: Roles, read
 def _tally_on_cluster(
     source: Table, design: Design, roles: Roles, columns: Columns, reading: Reading, sample: Sample
 ) -> Tally:
-    """Count reports where they are, by the workers of a cluster."""
     from warner.reports.batches import counted_on_cluster
 
     if reading.keep:

@@ -53,7 +53,7 @@ REPORTS_LISTED = 5  # impossible reports named in an error
 
 
 class Block(NamedTuple):
-    """The likelihood of some reports, and how often each of them was made, or how much it weighs."""
+    """Likelihood of some reports, and the number or weight of each."""
 
     operator: ChannelOperator
     amounts: Counts
@@ -61,7 +61,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DistinctCounts:
-    """The distinct counts of one histogram, in rising order, and how often each occurs.
+    """Distinct counts of one histogram, in ascending order, with their frequencies.
 
     A table with a cell for each count from the smallest on tells what was computed for it; the few counts beyond its
     end, the heavy ones, are looked up apart. Nothing of the length of the histogram is held.
@@ -77,16 +77,16 @@ class DistinctCounts:
 
     @cached_property
     def from_the_largest(self) -> tuple[Integers, Integers]:
-        """How many columns have a count as large as each or larger, and their sum; the largest first."""
+        """Number of columns with at least each count, and their sum, from the largest count on."""
         return np.cumsum(self.repeats[::-1]), np.cumsum((self.repeats * self.values)[::-1])
 
     @cached_property
     def from_the_smallest(self) -> tuple[Integers, Integers]:
-        """How many columns have a count as small as each or smaller, and their sum; the smallest first."""
+        """Number of columns with at most each count, and their sum, from the smallest count on."""
         return np.cumsum(self.repeats), np.cumsum(self.repeats * self.values)
 
     def for_each_column(self, results: Array) -> Array:
-        """Give every column what was computed for its count."""
+        """Map results for distinct counts to the columns."""
         light = self.values[: self.values.searchsorted(self.smallest + self.cells)]
         table = np.zeros(self.cells + 1, dtype=results.dtype)
         table[light - self.smallest] = results[: light.size]
@@ -117,21 +117,18 @@ class Histograms:
 
     @property
     def whole(self) -> bool:
-        """Whether these are whole numbers."""
         return self.counts.dtype == np.int64
 
     @property
     def single(self) -> bool:
-        """Whether this is one histogram."""
         return self.n.size == 1
 
     @cached_property
     def distinct(self) -> DistinctCounts:
-        """The distinct counts, of one histogram of whole numbers."""
         return distinct_counts(self.counts.reshape(-1), int(self.largest))
 
     def rows(self) -> Histograms:
-        """Give the same counts with a single leading axis."""
+        """Return the same counts with a single leading axis."""
         if self.counts.ndim == 2:
             return self
         effective = None if self.effective is None else self.effective.reshape(-1)
@@ -139,13 +136,12 @@ class Histograms:
         return Histograms(counts, self.n.reshape(-1), self.largest, effective=effective)
 
     def row(self, place: int) -> Histograms:
-        """Give one of the histograms: the same one each time, so that its distinct counts are found once."""
+        """Return one histogram; cached, so that its distinct counts are computed once."""
         if place not in self._rows:
             self._rows[place] = self.select(place)
         return self._rows[place]
 
     def select(self, places: Any) -> Histograms:
-        """Give some of the histograms."""
         counts = self.counts[places]
         histogram = None if self.histogram is None else self.histogram[places]
         groups = None if self.groups is None else self.groups[places]
@@ -153,7 +149,7 @@ class Histograms:
         return Histograms(counts, self.n[places], counts.max(initial=0), histogram, self.kept, groups, effective)
 
     def in_reports(self) -> tuple[Counts, Counts]:
-        """Return counts and numbers of reports, with weights scaled to their effective number of reports.
+        """Return counts and numbers of reports, with weights scaled to the effective number of reports.
 
         Rounding would leave a count above its number of reports, which has no binomial likelihood.
         """
@@ -163,16 +159,16 @@ class Histograms:
         return np.minimum(self.counts * (effective / self.n[..., np.newaxis]), effective), self.effective
 
     def has_likelihood(self, law: Law) -> bool:
-        """Whether the likelihood can be had: from counts, from the histogram, or from reports that were kept."""
+        """Whether counts, histogram or stored reports determine the likelihood."""
         told = {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
         return told is not None or self.kept is not None
 
     def streamed(self, law: Law) -> bool:
-        """Whether the likelihood needs reports that must be read again at every pass."""
+        """Whether the likelihood requires reports that are read again at every pass."""
         return law.sufficient is None and self.kept is not None and self.kept.streamed
 
     def blocks(self, law: Law) -> Iterator[Block]:
-        """Go through the whole reports of one histogram: their likelihood, and how often each was made."""
+        """Iterate over the likelihoods of the reports of one histogram, with their frequencies."""
         told = {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
         if told is not None:
             yield Block(law.likelihood(), told)
@@ -188,7 +184,7 @@ class Histograms:
 
 
 def checked(counts: ArrayLike, design: Design | ChannelOperator, n: ArrayLike | None = None) -> Histograms:
-    """Check counts of reports under a design, and that these can say anything.
+    """Check counts of reports under a design, and that they carry information.
 
     `n` is the number of reports, where that is not the sum of the counts.
     """
@@ -203,7 +199,7 @@ def checked(counts: ArrayLike, design: Design | ChannelOperator, n: ArrayLike | 
 
 
 def multinomial(counts: ArrayLike, design: Design | ChannelOperator) -> Histograms:
-    """Check counts whose likelihood is known: those of reports that are counted once each."""
+    """Check counts with a known likelihood: those of reports that are counted once each."""
     if not design.law.exclusive:
         raise TypeError(
             "a report of this design supports several answers, so that counts have no likelihood of their own; give "
@@ -213,7 +209,6 @@ def multinomial(counts: ArrayLike, design: Design | ChannelOperator) -> Histogra
 
 
 def refuse_uninformative(law: Law) -> None:
-    """Refuse a design of which reports say nothing."""
     if law.design is not None and law.design.epsilon == 0:
         raise ValueError(
             "the design must have an epsilon above 0: with p = q, rows that do not differ, reports carry no "
@@ -222,7 +217,7 @@ def refuse_uninformative(law: Law) -> None:
 
 
 def refuse_impossible(counts: Counts, law: Law) -> None:
-    """Refuse reports that no answer leads to: which, and how often."""
+    """Raise an error for reports that are impossible under the design."""
     possible = _possible(law)
     if possible is None or possible.all():
         return
@@ -237,13 +232,13 @@ def refuse_impossible(counts: Counts, law: Law) -> None:
 
 
 def _possible(law: Law) -> Mask | None:
-    """Return True for each column that some answer can lead to; None if all can."""
+    """Return True for each column with a positive probability under some answer; None if all have one."""
     most = law.bounds().most
     return None if most is None or np.ndim(most) == 0 else np.asarray(most) > 0
 
 
 def as_histograms(counts: ArrayLike, width: int, name: str = "counts") -> Histograms:
-    """Check counts whose last axis has so many entries; errors call them by their name."""
+    """Check counts whose last axis has this width; errors use this name."""
     if isinstance(counts, np.ma.MaskedArray) and np.ma.getmaskarray(counts).any():
         raise ValueError(
             f"{name} must not be masked: give 0 for an answer that was never reported, or leave it out of the domain"
@@ -260,7 +255,7 @@ def as_histograms(counts: ArrayLike, width: int, name: str = "counts") -> Histog
 
 
 def refuse_amounts(name: str, bad: int, shown: Sequence[str] = ()) -> None:
-    """Refuse columns of counts or weights of which some are `bad`; the first of them are `shown`."""
+    """Raise an error if some counts or weights are `bad`; `shown` are the first of them."""
     listed = f": {', '.join(shown)}{', ...' if bad > len(shown) else ''}" if shown else ""
     if bad and name == "counts":
         wrong = counted(bad, "is not", "are not")
@@ -271,7 +266,6 @@ def refuse_amounts(name: str, bad: int, shown: Sequence[str] = ()) -> None:
 
 
 def refuse_overflow(total: float) -> None:
-    """Refuse a column of counts whose sum, in doubles, is too large to be exact."""
     if total > LARGEST_TOTAL:
         raise ValueError(f"counts must sum to at most 2^53, but sum to about {total:.3g}")
 
@@ -309,7 +303,7 @@ def _bad_counts(rule: str, wrong: Mask, array: Counts) -> NoReturn:
 
 
 def number_of_reports(n: ArrayLike | None, counts: Counts, law: Law) -> Counts:
-    """Take the number of reports as given, and check that it is one that the counts can come from.
+    """Check that the counts can come from this number of reports.
 
     Each report is counted for as many columns as the design says: counts sum to so many times the number of reports.
     """
@@ -351,7 +345,7 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, law: Law) -> Counts:
 
 
 def agree(first: Counts, second: Counts) -> bool:
-    """Tell whether two sums of the same amounts are the same: exactly, or but for rounding where these are weights."""
+    """Whether two sums of the same amounts are equal; sums of weights up to rounding."""
     if first.shape != second.shape:
         return False
     if first.dtype.kind in "iu" and second.dtype.kind in "iu":
@@ -360,7 +354,6 @@ def agree(first: Counts, second: Counts) -> bool:
 
 
 def refuse_other_total(histogram: Counts | None, n: Counts) -> None:
-    """Refuse a histogram that does not sum to the number of reports."""
     if histogram is not None and not agree(histogram.sum(axis=-1), np.asarray(n)):
         raise ValueError(
             f"histogram must sum to n, the number of reports, but sums to {histogram.sum(axis=-1).tolist()} and n is "
@@ -369,7 +362,7 @@ def refuse_other_total(histogram: Counts | None, n: Counts) -> None:
 
 
 def refuse_squares(squares: ArrayLike | None, n: Counts) -> None:
-    """Refuse a sum of squares that no weights with this sum have: one report at least, and 2^53 of them at most."""
+    """Raise an error for a sum of squares that is impossible for weights with this sum."""
     if squares is None:
         return
     root = np.sqrt(np.broadcast_to(np.asarray(squares, dtype=np.float64), np.shape(n)))
@@ -384,14 +377,13 @@ def refuse_squares(squares: ArrayLike | None, n: Counts) -> None:
 
 
 def refuse_empty(totals: Counts) -> None:
-    """Refuse histograms without any report."""
     if not totals.all():
         where = "" if totals.ndim == 0 else f" in the histogram at position {np.argwhere(totals == 0)[0].tolist()}"
         raise ValueError(f"counts must hold at least one report, but all are zero{where}")
 
 
 def distinct_counts(counts: Integers, largest: int) -> DistinctCounts:
-    """Find the distinct counts of a histogram, in two passes and a table that is not longer than it."""
+    """Find the distinct counts of a histogram, in two passes and with a table no longer than the histogram."""
     longest = max(counts.size, LONG_ROW)
     nobody = np.zeros(0, dtype=np.int64)
     if largest < longest:
@@ -418,7 +410,7 @@ def distinct_counts(counts: Integers, largest: int) -> DistinctCounts:
 
 
 def _tallied(counts: Integers, smallest: int, cells: int) -> tuple[Integers, Integers]:
-    """Count how often each count occurs, from the smallest on, and find the positions of those beyond the last cell."""
+    """Return the frequency of each count from the smallest on, and the positions of counts beyond the last cell."""
     tally = np.zeros(cells + 1, dtype=np.int64)
     heavy = [np.zeros(0, dtype=np.int64)]
     for part, piece in _in_cells(counts, smallest, cells):
@@ -430,7 +422,7 @@ def _tallied(counts: Integers, smallest: int, cells: int) -> tuple[Integers, Int
 
 
 def _in_cells(counts: Integers, smallest: int, cells: int) -> Iterator[tuple[slice, Integers]]:
-    """Go through counts piece by piece: their distance from the smallest, or the number of cells if that is less."""
+    """Iterate over counts in pieces: their distance from the smallest, at most the number of cells."""
     step = max(CACHED_COUNTS, cells)
     buffer = np.empty(min(step, counts.size), dtype=np.int64)
     for start in range(0, counts.size, step):
@@ -460,7 +452,7 @@ DIFFERENCES: dict[str, Callable[[str], str]] = {
 
 
 def unknown_values(values: Any, status: Integers, number: Integers | None = None) -> Unknowns:
-    """Count the values that no report can have, as they are shown; each row stands for a `number` of reports."""
+    """Count the invalid values, by their representation; each row represents a `number` of reports."""
     if all_reports(status):
         return {}
     if isinstance(values, np.ndarray) and values.shape[:1] != status.shape:
@@ -476,12 +468,10 @@ def unknown_values(values: Any, status: Integers, number: Integers | None = None
 
 
 def together(first: Mapping[str, int], second: Mapping[str, int]) -> Unknowns:
-    """Add up unknown values."""
     return dict((Counter(first) + Counter(second)).most_common(VALUES_KEPT))
 
 
 def refuse_unknown(number: int, found: Unknowns, form: Form, what: str = "reports") -> None:
-    """Refuse values that no report can have, and show the first of them."""
     if not found:
         return
     shown = [_meant(value, form) for value in list(found)[:VALUES_LISTED]]
@@ -493,7 +483,7 @@ def refuse_unknown(number: int, found: Unknowns, form: Form, what: str = "report
 
 
 def left_out(number: int, found: Mapping[str, int], form: Form) -> str:
-    """Say which values were left out, and how often each; nothing where none was."""
+    """Return a sentence on the values that were left out; empty if there were none."""
     if not number:
         return ""
     said = f"{counted(number, 'value was', 'values were')} left out that no report can have"
@@ -505,7 +495,7 @@ def left_out(number: int, found: Mapping[str, int], form: Form) -> str:
 
 
 def _meant(shown: str, form: Form) -> str:
-    """Show a value, and the label that it nearly is."""
+    """Representation of a value, with the label that it nearly matches."""
     try:
         value = literal_eval(shown)
     except (ValueError, SyntaxError):
@@ -531,7 +521,7 @@ def _names_file(value: str) -> bool:
 
 
 def _number(value: str | float, labels: Labels) -> str:
-    """Give the label that a text such as 07 stands for."""
+    """Return the label that a text such as 07 represents."""
     try:
         number = float(str(value).strip().replace(",", "."))
     except ValueError:
@@ -541,7 +531,7 @@ def _number(value: str | float, labels: Labels) -> str:
 
 @lru_cache(maxsize=8)
 def _alike(labels: tuple[str, ...]) -> dict[str, str]:
-    """Give labels by what is left of them when all differences are undone, where that is left of one label only."""
+    """Return labels by their normalized text, where that is unique."""
     undone = [_undone(label, tuple(DIFFERENCES)) for label in labels]
     times = Counter(undone)
     return {text: label for text, label in zip(undone, labels, strict=True) if times[text] == 1}
@@ -554,7 +544,7 @@ def _undone(text: str, names: tuple[str, ...]) -> str:
 
 
 def difference(value: str, label: str) -> str:
-    """Say in what two texts differ that are alike but for case, spaces and Unicode form.
+    """Name the differences of two texts: case, spaces or Unicode form.
 
     >>> difference("Yes ", "yes")
     'spaces and case'

@@ -43,7 +43,7 @@ USUAL_TAIL = 0.025  # of the intervals that a single effective number is for
 
 
 def design_based(tally: Tally, question: LinearScores, groups: Any, target: str) -> SamplingModel:
-    """Say how shares show in groups of a complex sample, with design-based standard errors; see `SamplingModel`."""
+    """Return the sampling model of shares in groups of a complex sample, with design-based standard errors."""
     refuse_realised(tally, target)
     assert tally.sample is not None
     sample, rows = tally.sample, _numbers_of_groups(tally, groups)
@@ -92,7 +92,7 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
 
 
 def _with_noise(fixed: Array, noise: Array) -> Array:
-    """Return how many times as many degrees of freedom a variance has that is partly that of known noise.
+    """Factor on the degrees of freedom of a variance that is partly a known variance of noise.
 
     It is Satterthwaite's ratio for the sum of an estimated and a known variance, at their expectations.
     """
@@ -102,7 +102,7 @@ def _with_noise(fixed: Array, noise: Array) -> Array:
 def _of_randomization(
     question: LinearScores, counts: Counts, n: Array, histogram: Counts | None, shape: tuple[int, ...]
 ) -> Array:
-    """Return the variance of the randomization given the true answers, 0 where reports do not determine a share."""
+    """Variance of the randomization given the true answers; 0 where reports do not determine a share."""
     if not counts_everyone(question.design.law):
         return np.zeros(shape)
     given = question.readout(counts, n, histogram, target="realised")
@@ -110,7 +110,6 @@ def _of_randomization(
 
 
 def refuse_realised(tally: Collected, target: str) -> None:
-    """Refuse the share among the people who reported where these are a complex sample."""
     if tally.sample is not None and target != "population":
         raise ValueError(
             'target must be "population" with strata, clusters or replicate weights, which are about sampling from a '
@@ -119,13 +118,12 @@ def refuse_realised(tally: Collected, target: str) -> None:
 
 
 def _numbers_of_groups(tally: Tally, groups: Any) -> Integers:
-    """Give the numbers of groups, of all if None."""
     every = np.arange(len(tally.answered))
     return every if groups is None else every[np.asarray(groups)]
 
 
 def smallest_effective(tally: Tally) -> Array:
-    """Give the least number of people drawn alone, over all answers, that a group's reports are worth, (groups,)."""
+    """Smallest effective sample size over all answers, of each group, (groups,)."""
     result = np.zeros(len(tally.answered))
     if tally.answered.any():
         found = tally.drawn
@@ -136,7 +134,7 @@ def smallest_effective(tally: Tally) -> Array:
 
 
 def steady_effective(tally: Tally) -> Array:
-    """Return the effective number of reports of each group by one design effect of all answers, of shape (groups,)."""
+    """Effective number of reports of each group under one design effect of all answers, (groups,)."""
     result = np.zeros(len(tally.answered))
     if tally.answered.any():
         result[tally.answered] = np.where(few_clusters(tally), 1.0, mean_design_effect(tally.drawn)) * _weighed(tally)
@@ -144,14 +142,14 @@ def steady_effective(tally: Tally) -> Array:
 
 
 def few_clusters(tally: Tally) -> Mask:
-    """Tell which of the groups that have reports lie in too few clusters to show a design effect."""
+    """Whether the groups with reports lie in too few clusters to show a design effect."""
     found = tally.drawn
     assert found.freedom is not None
     return np.asarray(found.freedom[:, 0] + 1 < LEAST_CLUSTERS)
 
 
 def mean_design_effect(found: SamplingModel) -> Array:
-    """Return the part of reports that the mean design effect of all answers leaves, at most 1, of shape (groups,).
+    """Part of the reports that the mean design effect of all answers leaves, at most 1, (groups,).
 
     It is the sum of the variances of all shares in a simple sample over that of the design-based ones, which few
     clusters show much better than each variance alone. See J. N. K. Rao, A. J. Scott, "The analysis of categorical data
@@ -167,13 +165,12 @@ def mean_design_effect(found: SamplingModel) -> Array:
 
 
 def _weighed(tally: Tally) -> Array:
-    """Return the effective number of reports by weights alone, of the groups that have reports."""
+    """Effective number of reports by weights alone, of the groups with reports."""
     n, answered = np.atleast_1d(tally.n).astype(np.float64), tally.answered
     return n[answered] if tally.squares is None else effective_number(n, np.atleast_1d(tally.squares))[answered]
 
 
 def sample_freedom(tally: Tally) -> Array:
-    """Return the degrees of freedom of the groups that have reports."""
     assert tally.drawn.freedom is not None
     return np.ravel(tally.drawn.freedom)
 
@@ -185,7 +182,7 @@ SCORES_AT_ONCE = 2**22  # numbers in the scores of kinds of reports that are hel
 
 
 class LinearScores(NamedTuple):
-    """Which shares are asked for: those of sets of answers, less those of others; of every answer if None."""
+    """Shares of sets of answers, less those of others; of every answer if None."""
 
     design: Design
     sets: Sets | None = None
@@ -194,27 +191,27 @@ class LinearScores(NamedTuple):
     def readout(
         self, counts: Counts, n: Array, histogram: Counts | None = None, target: str = "population"
     ) -> SamplingModel:
-        """Return how the shares show in counts of shape (rows, columns)."""
+        """Return the sampling model of the shares, from counts of shape (rows, columns)."""
         return self.design.law.readout(counts, n, self.sets, minus=self.minus, target=target, histogram=histogram)
 
     def sums(self, counts: Counts, n: Array) -> Array:
-        """Give the sums of scores, of shape (rows, sets), which are linear in the counts."""
+        """Return the sums of scores, (rows, sets), which are linear in the counts."""
         return np.asarray(self.readout(counts, n).count, dtype=np.float64)
 
     def frequencies(self, counts: Counts, n: Array) -> Array:
-        """Give the mean scores, of all people or of those who were asked about an answer; 0 where nobody was."""
+        """Return mean scores, of all respondents or of those asked about an answer; 0 if there are none."""
         found = self.readout(counts, n)
         trials = np.broadcast_to(found.trials, found.count.shape)
         return np.divide(found.count, trials, out=np.zeros(trials.shape), where=trials > 0)
 
     def counted_parts(self, counts: Counts, n: Array) -> Array:
-        """Give the part of all people that each share is read from, of shape (sets,): those who were asked about it."""
+        """Return the part of respondents that each share is estimated from, (sets,)."""
         found = self.readout(counts, n)
         asked = np.broadcast_to(found.trials, found.count.shape).sum(axis=0) / max(float(np.sum(n)), 1e-300)
         return np.asarray(self.design.law.counted_fraction * np.minimum(asked, 1.0))
 
     def squared_sums(self, counts: Counts, sums: Array, exact: Any) -> Array:
-        """Give the sums of squared scores: scores of 0 and 1 are their own squares; NaN where counts do not tell."""
+        """Return sums of squared scores (0 and 1 are their own squares); NaN if counts do not determine them."""
         exact = np.broadcast_to(exact, sums.shape[1:])
         if exact.all():
             return sums
@@ -229,7 +226,7 @@ class LinearScores(NamedTuple):
         return result
 
     def squared_shares(self, counts: Counts, n: Array) -> Array:
-        """Give unbiased sums of squares of what people hold: memberships, or differences of these.
+        """Return unbiased sums of squared true memberships, or differences of memberships.
 
         Memberships are those of the people that the share is read from. Differences are read from all, so that the
         memberships of those who were asked about one answer stand for all.
@@ -259,7 +256,6 @@ CELL_FIELDS = frozenset({"people", "kind_squares", "without_weight"})  # that a 
 
 
 def sample_from_dict(fields: Document, read: Callable[[Document], Tally]) -> ComplexSample:
-    """Read the sample of a tally's file; `read` reads a tally."""
     given = fields["sample"]
     names = REPLICATE_FIELDS if isinstance(given, dict) and "replicates" in given else CLUSTER_FIELDS
     told = given.keys() - {"replicate_clusters"} if names is REPLICATE_FIELDS else given
@@ -283,7 +279,6 @@ def sample_from_dict(fields: Document, read: Callable[[Document], Tally]) -> Com
 
 
 def _whole_numbers(people: object, cells: Tally) -> Integers:
-    """Read the numbers of people in cells: somebody where there is weight."""
     numbers = numbers_of_cells("people", people, (len(cells.groups),))
     if (numbers != np.rint(numbers)).any() or (numbers > LARGEST_TOTAL).any() or (numbers < cells.answered).any():
         raise ValueError("people must be whole numbers, at least one where there are reports")
@@ -291,7 +286,6 @@ def _whole_numbers(people: object, cells: Tally) -> Integers:
 
 
 def refuse_other_sums(sample: ComplexSample, tally: Tally) -> Tally:
-    """Refuse a sample whose cells are not those of the groups of a tally; else give the tally."""
     if isinstance(sample, ClusterSample):
         sums = sample.summed(tally.by)
         if sums.groups != tally.groups or not np.allclose(sums.counts, tally.counts, rtol=1e-9, atol=0):

@@ -33,7 +33,7 @@ WITH_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
 def translated(
     source: Table, reading: Reading, numbers: Iterable[str] | None = None, names: Iterable[str | None] = ()
 ) -> Table:
-    """Return a source as if it had been written with decimal points, and with nothing where a code stands.
+    """Return a source with decimal points, and with missing values in the place of codes.
 
     Points stand in columns of `numbers`, or in all; but not in those of `names`, such as reports and clusters.
     """
@@ -54,7 +54,7 @@ def translated(
 
 
 def _rewritten(reading: Reading, name: str, dtype: Any, labels: Mapping[Any, str], *, comma: bool) -> Frame | None:
-    """Return a column without codes and with decimal points; None if it stays as it is. A label names its code."""
+    """Expression of a column without codes and with decimal points; None if it does not change."""
     column = nw.col(name)
     codes: list[Any] = [*reading.spellings]
     codes += [written_code(code) for code, label in labels.items() if label in reading.missing]
@@ -71,7 +71,7 @@ def _rewritten(reading: Reading, name: str, dtype: Any, labels: Mapping[Any, str
 
 
 def blanked(values: Any, reading: Reading) -> Any:
-    """Return a list or an array of values with nothing where a code stands."""
+    """Return values with missing values in the place of codes."""
     if not reading.missing:
         return values
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
@@ -85,7 +85,6 @@ def blanked(values: Any, reading: Reading) -> Any:
 
 
 def refuse_codes_of_reports(reading: Reading, form: Form) -> None:
-    """Raise an error if a code for missing values is a report."""
     if not reading.missing:
         return
     taken = [code for code in reading.spellings if (form.read([code], text=True).status == INSIDE).any()]
@@ -97,7 +96,7 @@ def refuse_codes_of_reports(reading: Reading, form: Form) -> None:
 
 
 def _number(code: str, dtype: Dtype | Any) -> int | float | None:
-    """Return a code as a column of this type would hold it; None where it could not."""
+    """Return a code as a value of a column of this type; None if it has none."""
     try:
         number = float(code)
     except ValueError:

@@ -59,15 +59,13 @@ WHOLE_DIGITS = 2**53  # below, a whole number is written in digits
 
 
 class Sheet(NamedTuple):
-    """A sheet of a file: its name, where its cells are, and whether it is shown."""
-
     name: str
     part: str
     visible: bool
 
 
 class HeaderRow(NamedTuple):
-    """The table on a sheet: the number of the row of its header, its first column, and the names of its columns."""
+    """Table on a sheet: number of the header row, first column, and names of the columns."""
 
     row: int
     first: int
@@ -75,8 +73,6 @@ class HeaderRow(NamedTuple):
 
 
 class Workbook:
-    """An Excel file that is open."""
-
     def __init__(self, file: str) -> None:
         self.file = file
         with Path(file).open("rb") as content:
@@ -97,7 +93,6 @@ class Workbook:
     # What the workbook says of itself
 
     def sheets(self) -> list[Sheet]:
-        """Name the sheets that hold cells."""
         targets: dict[str, str] = {}
         found: list[tuple[str, str, bool]] = []
 
@@ -115,7 +110,7 @@ class Workbook:
         return [Sheet(name, targets[link], visible) for name, link, visible in found if link in targets]
 
     def sheet_named(self, wanted: str | None) -> Sheet:
-        """Give the sheet of this name; if none is wanted, the only one that is shown and holds anything."""
+        """Return the sheet of this name; if None, the only visible sheet with content."""
         sheets = self.sheets()
         if wanted is not None:
             named = [sheet for sheet in sheets if sheet.name == wanted]
@@ -134,7 +129,7 @@ class Workbook:
         return filled[0]
 
     def table(self, sheet: Sheet) -> HeaderRow:
-        """Find the table on a sheet: its header is the first row in which there is anything."""
+        """Find the table of a sheet: its header is the first row with content."""
         header = next(self._rows(sheet), None)
         if header is None:
             raise ValueError(f"the sheet {sheet.name!r} of {self.file} is empty: there is not even a header")
@@ -144,7 +139,7 @@ class Workbook:
         return HeaderRow(number, first, names)
 
     def rows(self, sheet: Sheet, table: HeaderRow, wanted: Sequence[str]) -> Iterator[list[str | None]]:
-        """Give the columns that are wanted of all rows below the header in which there is anything."""
+        """Yield the required columns of all rows with content below the header."""
         places = [table.first + table.names.index(name) for name in wanted]
         last = table.first + len(table.names) - 1
         merged: list[str] = []
@@ -182,7 +177,7 @@ class Workbook:
         text: Callable[[str], None] | None,
         most: int,
     ) -> Iterator[None]:
-        """Go through a part, a piece at a time; elements are called by their local names."""
+        """Parse a part, a piece at a time; elements are called by their local names."""
         local: dict[str, str] = {}
 
         def name_of(given: str) -> str:
@@ -213,7 +208,7 @@ class Workbook:
 
     @contextmanager
     def _sound(self) -> Iterator[None]:
-        """Turn whatever a damaged file leads to into one line."""
+        """Replace the errors of a damaged file by one line."""
         try:
             yield
         except NotImplementedError as error:  # of `zipfile`: another version of the format, compression or encryption
@@ -231,7 +226,7 @@ class Workbook:
 
     @cached_property
     def _shared(self) -> list[str]:
-        """Read the texts that cells share; what shows how a text is pronounced does not belong to it."""
+        """Shared texts, without phonetic annotations."""
         texts: list[str] = []
         current: list[str] = []
         inside = spoken = False
@@ -259,7 +254,7 @@ class Workbook:
 
     @cached_property
     def _moments(self) -> dict[str, str]:
-        """Tell which styles of cells show numbers as dates, and which as times, by their numbers."""
+        """Styles of cells that show numbers as dates or times, by their numbers."""
         codes: dict[int, str] = {}
         styles: dict[str, str] = {}
         inside = False
@@ -297,7 +292,7 @@ class Workbook:
     def _rows(
         self, sheet: Sheet, used: set[int] | None = None, merged: list[str] | None = None
     ) -> Iterator[tuple[int, dict[int, str]]]:
-        """Give the rows of a sheet that hold anything: their numbers, and their cells by the numbers of columns.
+        """Yield the rows of a sheet with content: their numbers, and their cells by the numbers of columns.
 
         Of columns that are not `used` it is only told that there is something. Cells that are `merged` are told at the
         end.
@@ -366,7 +361,6 @@ class Workbook:
 
 
 def _value(written: str, kind: str, shared: Sequence[str], moment: str, *, since_1904: bool) -> str:
-    """Write the value of a cell as a text file would have it."""
     if not written:
         return ""
     if kind == "s":
@@ -403,7 +397,7 @@ def _moment(number: float, shown: str, *, since_1904: bool) -> str:
 
 
 def _shows(number: int, codes: dict[int, str]) -> str:
-    """Tell whether a number format shows a date or a time; nothing where it shows a number.
+    """Return "date" or "time" for the number formats of dates and times; empty for others.
 
     >>> _shows(14, {}), _shows(164, {164: "yyyy-mm hh:mm"}), _shows(164, {164: "[h]:mm"}), _shows(164, {164: '0.0 "d"'})
     ('date', 'date', 'time', '')
@@ -419,12 +413,12 @@ def _shows(number: int, codes: dict[int, str]) -> str:
 
 
 def _unescaped(text: str) -> str:
-    r"""Read characters that XML cannot hold, which Excel writes as _x000D_."""
+    r"""Decode characters that XML cannot contain, which Excel writes as _x000D_."""
     return ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
 
 
 def _number(letters: str) -> int:
-    """Give the number of a column.
+    """Return the number of a column.
 
     >>> _number("A"), _number("AA"), _letters(27)
     (1, 27, 'AA')
@@ -440,7 +434,7 @@ def _letters(number: int) -> str:
 
 
 def _refuse_merged(file: str, span: str, table: HeaderRow, places: Sequence[int]) -> None:
-    """Refuse merged cells in columns that are used: only the first of them has the value."""
+    """Raise an error for merged cells in required columns: only the first of them contains the value."""
     ends = [REFERENCE.fullmatch(end) for end in span.split(":")]
     if len(ends) != 2 or ends[0] is None or ends[1] is None:
         return
@@ -456,7 +450,7 @@ def _refuse_merged(file: str, span: str, table: HeaderRow, places: Sequence[int]
 
 
 def read_excel(_: Sequence[Head], database: Any, reading: Reading, *, secret: bool) -> Reader:
-    """Read a sheet of files that are alike, all columns as texts, with those that their folders stand for."""
+    """Read a sheet of several files, all columns as texts, with the columns of their folders."""
     import pyarrow as pa
 
     from warner.reports.labelled import scanned
@@ -483,7 +477,6 @@ def read_excel(_: Sequence[Head], database: Any, reading: Reading, *, secret: bo
 
 
 def _pieces(file: str, sheet: str | None, wanted: Sequence[str]) -> Iterator[list[list[str | None]]]:
-    """Give rows of a file, some at a time."""
     size = max(SHEET_CELLS_AT_ONCE // max(len(wanted), 1), 1)
     with Workbook(file) as book:
         one = book.sheet_named(sheet)

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class Format(NamedTuple):
-    """Files of one kind.
+    """File format: its endings, readers and writers.
 
     `reader` and `writer` are functions, as module:function, that are imported when they are used: a reader takes the
     heads of files (`files.Reader` says what it gives), a writer the path of a file (`randomizing_files.Write`).
@@ -101,23 +101,21 @@ FOREIGN = {  # what is not read, and what to do
 
 
 def ending_of(name: str) -> str:
-    """Give the ending of a file, .gz left aside."""
     return Path(name.lower().removesuffix(".gz")).suffix
 
 
 def format_by_name(name: str) -> Format:
-    """Tell the format by the ending; what has no known ending is taken as CSV."""
+    """Format of a file by its ending; CSV if it is not known."""
     return ENDINGS.get(ending_of(name), UNNAMED)
 
 
 def function(name: str) -> Any:
-    """Give the function of this package that reads or writes a format."""
+    """Import the function of this package that reads or writes a format."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(f"warner.reports.{module}"), attribute)
 
 
 def refuse_foreign(name: str) -> None:
-    """Refuse files of formats that are known, and not read."""
     if remedy := FOREIGN.get(ending_of(name)):
         raise ValueError(f"{name} is of a format that is not read ({ending_of(name)}); {remedy}")
     found = format_by_name(name)
@@ -126,7 +124,7 @@ def refuse_foreign(name: str) -> None:
 
 
 def writer_of(name: str) -> Any:
-    """Give the function that writes a file of this name; what has no ending is written as CSV."""
+    """Return the function that writes a file of this name; without an ending, as CSV."""
     found = UNNAMED if ending_of(name) in {"", ".txt"} else ENDINGS.get(ending_of(name))
     if found is None or not found.writer:
         *most, last = [f".{form.piped[0]}" for form in FORMATS if form.writer]
@@ -147,19 +145,18 @@ Place: TypeAlias = "str | os.PathLike[str]"
 
 
 def are_places(given: object) -> TypeGuard[Place | Sequence[Place]]:
-    """Tell whether this is the path of a file, or a list of `Path` objects; texts in a list may be reports."""
+    """Whether this is the path of a file, or a list of `Path` objects; texts in a list may be reports."""
     if isinstance(given, list | tuple):
         return bool(given) and all(isinstance(place, os.PathLike) for place in given)
     return isinstance(given, str | os.PathLike)
 
 
 def places_of(given: Place | Sequence[Place]) -> tuple[str, ...]:
-    """Give one place or several as texts."""
     return (os.fspath(given),) if isinstance(given, str | os.PathLike) else tuple(os.fspath(place) for place in given)
 
 
 def files_of(places: Sequence[str]) -> tuple[str, ...]:
-    """Give all files of these places, each of which is a file, a pattern or a folder.
+    """List all files of these paths: files, patterns or folders.
 
     In a folder, and all folders below it, these are the files with the ending of a known format. Names that begin with
     a dot or an underscore are left out, as other programs do: ``_SUCCESS``, ``_metadata``, ``.part``. Links to folders
@@ -206,14 +203,13 @@ def _files(place: str) -> list[str]:
 
 
 def _below(place: str) -> Iterator[str]:
-    """Give the files in a folder, and in all folders below it, that have the ending of a known format."""
     for entry in _FolderSearch(place).below(place, hidden=(".", "_")):
         if entry.name.lower().removesuffix(".gz").endswith(tuple(ENDINGS)) and not entry.is_dir():
             yield str(Path(entry.path))
 
 
 def _matching(pattern: str) -> Iterator[str]:
-    """Give the files and folders that match a pattern, in which ``**`` stands for any number of folders, or none."""
+    """Yield files and folders that match a pattern, in which ``**`` matches any number of folders."""
     path, search = Path(pattern), _FolderSearch(pattern)
     places = [path.anchor]
     parts = path.parts[bool(path.anchor) :]
@@ -231,18 +227,16 @@ def _matching(pattern: str) -> Iterator[str]:
 
 
 def _matches(name: str, part: str) -> bool:
-    """Tell whether a name matches a part of a pattern; hidden ones are named as such."""
     return fnmatch.fnmatch(name, part) and (part.startswith(".") or not name.startswith("."))
 
 
 class _FolderSearch:
-    """A search of folders for a place, which ends if it looks at too many names: nobody means a whole disk."""
+    """Search of folders that raises an error after too many names."""
 
     def __init__(self, place: str) -> None:
         self.place, self.names = place, 0
 
     def inside(self, folder: str) -> Iterator[os.DirEntry[str]]:
-        """Give what is in a folder; nothing if it is none."""
         if folder and not Path(folder).is_dir():
             return
         with os.scandir(folder or ".") as entries:
@@ -256,7 +250,6 @@ class _FolderSearch:
                 yield entry
 
     def below(self, folder: str, hidden: tuple[str, ...]) -> Iterator[os.DirEntry[str]]:
-        """Give all that is in a folder and in those below it, but for names that begin in one of these ways."""
         waiting = [folder]
         while waiting:
             for entry in self.inside(waiting.pop()):
@@ -267,7 +260,7 @@ class _FolderSearch:
 
 
 def partition(file: str) -> dict[str, str | None]:
-    """Read the columns that the folders of a file stand for.
+    """Read the columns in the names of the folders of a file.
 
     Examples
     --------
@@ -281,7 +274,7 @@ def partition(file: str) -> dict[str, str | None]:
 
 
 def partition_columns(files: Sequence[str]) -> dict[str, bool]:
-    """Name the columns that the folders of all files stand for, and whether their values are whole numbers."""
+    """Return the columns in the names of folders, and whether their values are whole numbers."""
     found = [partition(file) for file in files]
     if not found[0] or any(list(values) != list(found[0]) for values in found):
         return {}
@@ -292,7 +285,6 @@ def partition_columns(files: Sequence[str]) -> dict[str, bool]:
 
 
 def shown(places: Sequence[str]) -> str:
-    """Name places in a message."""
     return enumerated(places, PLACES_LISTED)
 
 
@@ -338,19 +330,16 @@ BEGINNING = 2**10  # characters of a JSON file, among which its first bracket is
 
 
 def open_text(name: str, encoding: str = "utf-8-sig", errors: str = "strict") -> TextIO:
-    """Open a text file, gzipped or not, with its lines as they are."""
     if is_zipped(name):
         return io.TextIOWrapper(gzip.open(name, "rb"), encoding=encoding, errors=errors, newline="")
     return Path(name).open(encoding=encoding, errors=errors, newline="")
 
 
 def is_zipped(name: str) -> bool:
-    """Tell whether a file is gzipped, by its ending."""
     return name.lower().endswith(".gz")
 
 
 def standard_input() -> BinaryIO:
-    """Give the bytes of standard input, which somebody may have closed."""
     if sys.stdin is None:
         raise ValueError("standard input is closed; give a file instead of -, or send it something")
     return sys.stdin.buffer
@@ -358,7 +347,6 @@ def standard_input() -> BinaryIO:
 
 @contextmanager
 def gzip_errors(name: str) -> Iterator[None]:
-    """Turn the errors of a damaged gzipped file into one that names the file."""
     try:
         yield
     except DAMAGED_GZIP:
@@ -366,7 +354,7 @@ def gzip_errors(name: str) -> Iterator[None]:
 
 
 def refuse_damaged_text(name: str, *, lines: bool) -> None:
-    """Raise an error for what DuckDB misreads silently: damaged gzipped files and, in a file of `lines`, long ones.
+    """Raise an error for content that DuckDB misreads silently: damaged gzip, and overlong `lines`.
 
     DuckDB compares no checksums, and drops a last row that is longer than its buffer.
     """
@@ -390,7 +378,7 @@ def refuse_damaged_text(name: str, *, lines: bool) -> None:
 
 
 class Head(NamedTuple):
-    """What the beginning of a file tells, which is read once.
+    """Beginning of a file, which is read once.
 
     `kind` is that of `formats`, but SQLITE, DUCKDB or PIPE for what can have any name. `record` is the first line of
     lines of text, with line breaks that are quoted, and what a JSON file begins with; None where it is damaged.
@@ -404,7 +392,6 @@ class Head(NamedTuple):
 
     @classmethod
     def of(cls, file: str) -> Head:
-        """Look at a file."""
         if is_pipe(Path(file)):
             return cls(file, PIPE)
         with Path(file).open("rb") as content:
@@ -427,11 +414,10 @@ class Head(NamedTuple):
 
     @property
     def is_database(self) -> bool:
-        """Whether this is a database."""
         return self.kind in DATABASES
 
     def header(self, *, secret: bool = False) -> tuple[list[str], str]:
-        """Give the names of the columns of a text file, and its delimiter; with `secret`, no error tells a name."""
+        """Return the columns of a text file, and its delimiter; with `secret`, errors contain no names."""
         name, record = self.file, self.record
         if record is None:
             raise ValueError(NO_GZIP.format(name))
@@ -453,14 +439,13 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class Files:
-    """Files that were given by some `places`, each a file, a pattern or a folder; their heads are read once."""
+    """Files of some paths (files, patterns or folders), with their heads."""
 
     places: tuple[str, ...]
     heads: tuple[Head, ...]
 
     @classmethod
     def at(cls, given: Place | Sequence[Place] | Files) -> Files:
-        """Look at all files of some places."""
         if isinstance(given, Files):
             return given
         places = places_of(given)
@@ -468,22 +453,19 @@ class Files:
 
     @property
     def name(self) -> str:
-        """How they are named in a message."""
         return shown(self.places)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The files."""
         return tuple(head.file for head in self.heads)
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether this is one SQLite database, which may be that of a survey."""
         return len(self.heads) == 1 and self.heads[0].kind == SQLITE
 
     @property
     def format(self) -> Format:
-        """The format that all of them have; anything that does not hold reports is refused."""
+        """Format that all files have; an error for files without reports."""
         first = self.heads[0].kind
         if first == SQLITE:
             raise ValueError(
@@ -514,7 +496,7 @@ class Files:
 
 
 def first_record(lines: TextIO) -> str:
-    """Read the first line, and on where a name in quotation marks has a line break."""
+    """Read the first line, and further lines while a quoted name is open."""
     record = lines.readline(LONGEST_HEADER)
     while record.count('"') % 2 and len(record) < LONGEST_HEADER and (line := lines.readline(LONGEST_HEADER)):
         record += line
@@ -522,7 +504,7 @@ def first_record(lines: TextIO) -> str:
 
 
 def delimiter_of(record: str) -> str:
-    """Give the delimiter that stands in a header most often, outside of quotation marks.
+    """Most frequent delimiter of a header, outside of quotation marks.
 
     >>> delimiter_of('id;"Have you ever, in 2024, driven?";answer')
     ';'
@@ -533,7 +515,7 @@ def delimiter_of(record: str) -> str:
 
 
 def refuse_duplicates(names: Sequence[str], *, secret: bool = False) -> None:
-    """Refuse columns of one name, of which nobody can tell which is meant; engines do not tell capitals apart."""
+    """Raise an error for duplicate columns; engines ignore case."""
     seen: dict[str, str] = {}
     for name in names:
         if (same := seen.setdefault(name.lower(), name)) != name or names.count(name) > 1:
@@ -542,7 +524,7 @@ def refuse_duplicates(names: Sequence[str], *, secret: bool = False) -> None:
 
 
 def csv_query(files: Iterable[str], names: Sequence[str], delimiter: str, **options: bool) -> str:
-    """Give the SQL that reads text files in DuckDB: every column as text, and nothing guessed."""
+    """Return the SQL that reads text files in DuckDB: every column as text, without detection."""
     listed = ", ".join(map(sql_text, files))
     columns = ", ".join(f"{sql_text(name)}: 'VARCHAR'" for name in names)
     settings = {"auto_detect": False, "header": True, "max_line_size": LINE_BYTES, **options}
@@ -554,7 +536,6 @@ def csv_query(files: Iterable[str], names: Sequence[str], delimiter: str, **opti
 
 
 def sql_text(text: str) -> str:
-    """Write a text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -562,7 +543,7 @@ def sql_text(text: str) -> str:
 
 
 class Reader(NamedTuple):
-    """How files of one kind are opened: some of them as one relation, whose values may have labels.
+    """Way to open files of one format: as one relation, whose values may have labels.
 
     `relation` takes files, and whether the names of their folders are columns, as texts.
     """
@@ -578,7 +559,7 @@ def open_files(
     secret: bool = False,
     columns_only: bool = False,
 ) -> Table:
-    """Open files of one format as a table; with `secret`, errors tell nothing of what is in them.
+    """Open files of one format as a table; with `secret`, errors contain nothing of their content.
 
     With `columns_only`, for those who read Parquet files by themselves, the frame of these has no rows. Of `reading`,
     the sheet of an Excel file is meant, and the encoding of SPSS, Stata and SAS files that do not state theirs.
@@ -614,14 +595,14 @@ def _columns(relation: Any) -> list[str]:
 
 
 def _refuse_other_columns(other: Any, first: Any, file: str, name: str) -> None:
-    """Refuse files whose columns differ: DuckDB matches the columns of several files by their position."""
+    """Raise an error if columns differ: DuckDB matches the columns of several files by position."""
     if list(Table(other).schema.items()) != list(Table(first).schema.items()):
         raise ValueError(f"{file} must have the same columns as {name}, in the same order and of the same types")
 
 
 @contextmanager
 def in_utf8(files: Files, encoding: str) -> Iterator[Files]:
-    """Give copies of text files in UTF-8, which are gone afterwards; errors name the files themselves."""
+    """Yield temporary copies of text files in UTF-8; errors name the original files."""
     with tempfile.TemporaryDirectory() as folder:
         copies = [_copied(file, Path(folder) / str(number), encoding) for number, file in enumerate(files.names)]
         with named_as_given({str(copy): file for copy, file in zip(copies, files.names, strict=True)}):
@@ -629,7 +610,7 @@ def in_utf8(files: Files, encoding: str) -> Iterator[Files]:
 
 
 def _copied(name: str, folder: Path, encoding: str) -> Path:
-    """Copy a text file into a folder, in UTF-8, and into folders that stand for the same columns."""
+    """Copy a text file into a folder, in UTF-8, with the folders that name columns."""
     folder = folder.joinpath(*(part for part in Path(name).parent.parts if "=" in part))
     folder.mkdir(parents=True)
     form = format_by_name(name)
@@ -661,7 +642,6 @@ def _database() -> Any:
 
 
 def read_delimited(heads: Sequence[Head], database: Any, _: Reading, *, secret: bool) -> Reader:
-    """Read lines of text: every column as texts."""
     headers = {head.file: head for head in heads}
     for head in heads:
         if head.record is not None:
@@ -675,8 +655,6 @@ def read_delimited(heads: Sequence[Head], database: Any, _: Reading, *, secret: 
 
 
 def read_parquet(_: Sequence[Head], database: Any, __: Reading, *, secret: bool) -> Reader:
-    """Read Parquet files."""
-
     def relation(files: Sequence[str], partitioned: bool) -> Any:
         refuse_duplicates(_without_rows(files[:1]).column_names, secret=secret)  # DuckDB would rename them
         if not partitioned:
@@ -690,7 +668,7 @@ def read_parquet(_: Sequence[Head], database: Any, __: Reading, *, secret: bool)
 
 
 def read_json(heads: Sequence[Head], database: Any, _: Reading, *, secret: bool) -> Reader:
-    """Read JSON: an array of objects, or one object per line. Its errors tell nothing that is secret."""
+    """Read JSON: an array of objects, or one object per line."""
     del secret
     beginnings = {head.file: head.record or "" for head in heads}
     for file in filter(is_zipped, beginnings):
@@ -717,7 +695,6 @@ def _folders(partitioned: bool) -> dict[str, bool]:
 
 
 def _layout(beginnings: Sequence[str]) -> str:
-    """Tell whether JSON files are an array of objects each, or have one object per line."""
     layouts = {"array" if text.lstrip().startswith("[") else "newline_delimited" for text in beginnings}
     if len(layouts) > 1:
         raise ValueError("JSON files must all be arrays, or all have one object per line, but these differ")
@@ -725,7 +702,7 @@ def _layout(beginnings: Sequence[str]) -> str:
 
 
 def _without_rows(files: Sequence[str], partitioned: bool = False) -> Any:
-    """Give a table with the columns of Parquet files, which are alike, and none of their rows."""
+    """Return an empty table with the columns of Parquet files."""
     refuse_small_address_space()
     try:
         import pyarrow as pa
@@ -741,7 +718,6 @@ def _without_rows(files: Sequence[str], partitioned: bool = False) -> Any:
 
 @contextmanager
 def parquet_errors(name: str) -> Iterator[None]:
-    """Turn the errors of PyArrow on a damaged Parquet file into one that names the file."""
     import pyarrow as pa
 
     try:
@@ -757,7 +733,7 @@ def parquet_errors(name: str) -> Iterator[None]:
 
 @contextmanager
 def engine_errors(name: str, *, secret: bool = False) -> Iterator[None]:
-    """Turn an engine's error on a file into a plain one that names the file; no word of it where that is secret."""
+    """Replace an engine's error on a file by one that names the file; without details if `secret`."""
     try:
         yield
     except Exception as error:
@@ -769,7 +745,7 @@ def engine_errors(name: str, *, secret: bool = False) -> Iterator[None]:
 
 
 def telling_line(error: str) -> str:
-    """Say in one line what DuckDB says in many; never the line of the file, which it shows as well."""
+    """Summarize an error of DuckDB in one line, without the content of the file."""
     place = f"line {found[1]}" if (found := LINE.search(error)) else "a line"
     for pattern, words in TELLING.items():
         if found := pattern.search(error):

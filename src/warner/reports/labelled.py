@@ -33,7 +33,7 @@ LABELLED_VALUES_AT_ONCE = 2**20  # values that are read at a time
 
 
 def read_labelled(heads: Sequence[Head], database: Any, reading: Reading, *, secret: bool) -> Reader:
-    """Read SPSS, Stata or SAS files that are alike, as a data set of Arrow, with the columns of their folders."""
+    """Read SPSS, Stata or SAS files as an Arrow data set, with the columns of their folders."""
     import pyarrow as pa
 
     from warner.reports import readstat
@@ -57,7 +57,6 @@ def read_labelled(heads: Sequence[Head], database: Any, reading: Reading, *, sec
                 yield pa.record_batch(arrays, names=list(names))
 
         def _pieces(names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-            """Give the rows of small files, which are here already, and read those of the others."""
             small = {file: described[file].rows for file in files}
             yield from ((file, piece) for file, rows in small.items() for piece in rows or ())
             inside = {name: types[name] for name in names if name in types} or dict([*types.items()][:1])
@@ -70,12 +69,12 @@ def read_labelled(heads: Sequence[Head], database: Any, reading: Reading, *, sec
 
 
 def scanned(database: Any, schema: Any, batches: Callable[[Sequence[str]], Iterator[Any]]) -> Any:
-    """Give DuckDB what it reads as a data set of Arrow: batches of the columns that a query uses."""
+    """Relation of DuckDB on batches of the columns that a query uses."""
     import pyarrow as pa
     import pyarrow.dataset as arrow
 
     class DataSet(arrow.Dataset):  # type: ignore[misc]
-        """What DuckDB asks for: the columns, and each time that it reads, the rows of some of them."""
+        """Part of the interface of an Arrow data set that DuckDB uses."""
 
         def __init__(self) -> None:
             self.schema_of_all = schema
@@ -98,7 +97,7 @@ def scanned(database: Any, schema: Any, batches: Callable[[Sequence[str]], Itera
 
 
 def with_value_labels(source: Table, reports: Mapping[str, Sequence[Form]], others: Iterable[str] = ()) -> Table:
-    """Give a source whose columns hold what is asked of them: labels or codes.
+    """Apply value labels: columns contain labels or codes, as required.
 
     Columns of `reports` hold what reports of these forms are; all `others` hold their labels if every value has one,
     and else numbers. The labels that the new source has are those of the latter columns. Sources that cannot have
@@ -118,13 +117,13 @@ def with_value_labels(source: Table, reports: Mapping[str, Sequence[Form]], othe
 
 
 def label_order(source: Table, name: str) -> tuple[str, ...] | None:
-    """Give the labels that a column holds, as `with_value_labels` found, in the order of their codes."""
+    """Labels of a column after `with_value_labels`, in the order of their codes."""
     labels = (source.labels or {}).get(name)
     return None if labels is None else tuple(dict.fromkeys(labels.values()))
 
 
 def _reported(name: str, dtype: Any, labels: Mapping[Any, str], forms: Sequence[Form]) -> Frame | None:
-    """Give a column of reports as texts if the design has texts: labels, unless these are the codes in digits."""
+    """Expression of a column of reports as texts if the design has texts: labels, or codes in digits."""
     texts = {label for form in forms if form.holds == "strings" for label in form.labels or ()}
     if not texts:
         return None
@@ -138,7 +137,7 @@ def _reported(name: str, dtype: Any, labels: Mapping[Any, str], forms: Sequence[
 
 
 def _columns_fully_labelled(source: Table, schema: Document, names: Sequence[str]) -> tuple[Labels, list[str]]:
-    """Name the columns all of whose values have labels, and those of doubles that are whole; one query tells both."""
+    """Find columns with a label for every value, and columns of whole numbers, in one query."""
     labels = {name: source.labels[name] for name in names if source.labels and name in source.labels}
     numbers = [name for name in names if schema[name].is_float()]
     wrong = [~nw.col(name).is_in(list(codes)) for name, codes in labels.items()]

@@ -91,21 +91,7 @@ LEAST_WEIGHT_LEFT = 1e-9  # part of the weight without one cluster: with less, t
 
 
 class Moments(NamedTuple):
-    """What the reports of one domain add up to in each unit, for each of some sets of answers: (units, sets).
-
-    Attributes
-    ----------
-    sums : array
-        The weighted sums of scores.
-    weight : array
-        The sums of weights of those who were asked about the set, mostly all people.
-    everybody : array of shape (units,)
-        The sums of weights of all people.
-    squares : array or None
-        The sums of :math:`w^2 (a - f)^2`; None where they are not needed, NaN where counts do not tell them.
-    device : array or None
-        The sums of what is unbiased for the variance that the device adds; likewise.
-    """
+    """Weighted sums of the reports of one domain, by unit and set of answers, (units, sets)."""
 
     sums: Array
     weight: Array
@@ -115,12 +101,7 @@ class Moments(NamedTuple):
 
 
 class Deviations(NamedTuple):
-    """The linearised scores of estimates, of a domain or of a difference of two, in each unit: (units, sets).
-
-    `centred` are those whose weighted squares add up to the variance, with the mean of the stratum taken away;
-    `sums` the scores themselves, `squares` and `device` what `Moments` has. Estimates are independent between people,
-    so that the latter two add up where two domains are compared.
-    """
+    """Linearized scores of estimates by unit, (units, sets); the squares of `centred` sum to the variance."""
 
     centred: Array
     sums: Array
@@ -128,7 +109,6 @@ class Deviations(NamedTuple):
     device: Array | None
 
     def minus(self, other: Deviations) -> Deviations:
-        """Give those of the difference of two estimates."""
         squares, device = (
             None if mine is None or theirs is None else mine + theirs
             for mine, theirs in ((self.squares, other.squares), (self.device, other.device))
@@ -136,14 +116,13 @@ class Deviations(NamedTuple):
         return Deviations(self.centred - other.centred, self.sums - other.sums, squares, device)
 
     def scaled(self, factor: Array) -> Deviations:
-        """Give those of estimates that are so many times as large."""
         squares, device = (None if part is None else part * factor**2 for part in self[2:])
         return Deviations(self.centred * factor, self.sums * factor, squares, device)
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The primary sampling units: clusters in strata; or people who were drawn alone, by stratum.
+    """Primary sampling units: clusters in strata, or respondents drawn alone, by stratum.
 
     Attributes
     ----------
@@ -168,47 +147,39 @@ class Units:
 
     @cached_property
     def sizes(self) -> Array:
-        """The number of clusters, or of people who were drawn alone, in the stratum of each unit."""
+        """Number of clusters, or of respondents drawn alone, in the stratum of each unit."""
         sizes = np.bincount(self.stratum, self.people if self.alone else None).astype(np.float64)
         return np.maximum(sizes, 2.0)[self.stratum]  # a stratum without weight has no respondents, and no variance
 
     @property
     def number(self) -> int:
-        """The number of clusters, or of people who were drawn alone."""
         return int(self.people.sum()) if self.alone else len(self.stratum)
 
     @property
     def strata(self) -> int:
-        """The number of strata."""
         return int(self.stratum.max(initial=-1)) + 1
 
     def freedom_of(self, weight: Array) -> float:
-        """Give the degrees of freedom of a domain with so much weight in each unit: clusters less strata.
-
-        Strata in which it has nobody say nothing of it.
-        """
+        """Return clusters less strata, of the strata in which a domain with this weight by unit has respondents."""
         touched = np.bincount(self.stratum, weight, minlength=self.strata) > 0
         sizes = np.bincount(self.stratum, self.people if self.alone else None, minlength=self.strata)
         return float((sizes[touched] - 1).sum())
 
     @property
     def part(self) -> Array:
-        """The part sampled of the stratum of each unit, 0 where it is not known."""
         return np.zeros(len(self.stratum)) if self.sampled is None else self.sampled[self.stratum]
 
     @property
     def needs_squares(self) -> bool:
-        """Whether sums of squares within units are needed."""
         return self.alone or self.sampled is not None
 
     def means(self, values: Array) -> Array:
-        """Give each unit the mean of its stratum."""
         totals = np.zeros((self.strata, values.shape[1]))
         np.add.at(totals, self.stratum, values)
         return np.asarray(totals[self.stratum] / self.sizes[:, np.newaxis])
 
     def deviations(self, moments: Moments, frequency: Array) -> tuple[Deviations, float]:
-        """Linearise the frequencies of one domain; with their degrees of freedom."""
+        """Linearize the frequencies of one domain; also return their degrees of freedom."""
         total = moments.weight.sum(axis=0)
         total = np.where(total > 0, total, 1.0)  # nobody was asked about it: nothing varies
         scores = (moments.sums - frequency * moments.weight) / total
@@ -231,7 +202,7 @@ class Units:
         return worth * float(expected.sum()), float((self.sizes / (self.sizes - 1) * expected).sum())
 
     def leverage(self, part: Array) -> tuple[Array, float]:
-        r"""Give the factors of centred scores where clusters with this `part` of all weight are unequal, else ones.
+        r"""Factors of centered scores where clusters with this `part` of all weight are unequal, else ones.
 
         With them come the degrees of freedom. S has the entries :math:`d_c d_k C_{ck}` with the squared factors
         :math:`d_c` and, e being J less the mean of its stratum, :math:`C_{ck} = [c = k] J_c + [h_c = h_k] (\alpha_c +
@@ -258,7 +229,7 @@ class Units:
         return root, min(freedom, most)
 
     def variance(self, deviations: Deviations) -> Array:
-        """Give the variances; NaN where counts do not tell them."""
+        """Return the variances; NaN where counts do not determine them."""
         _, sums, squares, device = deviations
         between = self.between(deviations, 1 - self.part)
         if self.sampled is None:
@@ -271,7 +242,7 @@ class Units:
         return np.where(np.isfinite(remaining), between + np.maximum(remaining, 0), endless)
 
     def between(self, deviations: Deviations, part: Numbers = 1.0) -> Array:
-        """Variances between units, of which each stratum has this part left: those of an infinite population if 1."""
+        """Variances between units, with this part of each stratum not sampled; 1 for an infinite population."""
         centred, sums, squares, _ = deviations
         factor = (part * self.sizes / (self.sizes - 1))[:, np.newaxis]
         if not self.alone:
@@ -280,7 +251,7 @@ class Units:
         return np.asarray((factor * (squares - sums**2 / self.sizes[:, np.newaxis])).sum(axis=0))
 
     def _remaining(self, sums: Array, squares: Array, device: Array) -> Array:
-        """Give what a finite population does not take away: the noise of the device, and of people within clusters."""
+        """Return the variance that remains in a finite population: randomization, and variation within clusters."""
         part, people = self.part[:, np.newaxis], self.people[:, np.newaxis]
         if self.alone or self.whole:
             return np.asarray((part * device).sum(axis=0))
@@ -288,10 +259,7 @@ class Units:
         return np.asarray((part * np.where(people > 1, within, device)).sum(axis=0))
 
     def jackknife(self, moments: Moments, frequency: Array) -> Array:
-        """Give the deviations by the jackknife: one cluster left out at a time, the others of its stratum weighed up.
-
-        The squares of these add up to the variance.
-        """
+        """Deviations by the jackknife, with one cluster left out at a time; their squares sum to the variance."""
         up = (self.sizes / (self.sizes - 1))[:, np.newaxis]
 
         def without_each(values: Array) -> Array:
@@ -305,7 +273,7 @@ class Units:
 
 
 def fewer_people(people: Numbers, freedom: Numbers, tail: Numbers) -> Array:
-    """Part of the effective sample size that is left where the variance has few degrees of freedom; at most 1.
+    """Part of the effective sample size that remains where the variance has few degrees of freedom.
 
     >>> float(fewer_people(200, 30, 0.025).round(4)), float(fewer_people(4, 30, 0.025))  # t of 199 and 30 degrees
     (0.9323, 1.0)
@@ -324,7 +292,7 @@ RESULT_COLUMN = "sample"  # of a complex sample's estimate, which says what inte
 
 
 class Accuracy(NamedTuple):
-    """The variances of totals, (groups, sets), NaN where counts do not tell; degrees of freedom, (groups, 1)."""
+    """Variances of totals, (groups, sets), NaN where counts do not determine them; degrees of freedom, (groups, 1)."""
 
     variance: Array
     freedom: Array
@@ -338,7 +306,7 @@ class Variances(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What groups show about their design-based variances: numbers of one group, or arrays of shape (groups, 1).
+    """Information of groups on their design-based variances: of one group, or of shape (groups, 1).
 
     Attributes
     ----------
@@ -363,12 +331,11 @@ class Shown(NamedTuple):
 
     @classmethod
     def of_groups(cls, groups: Iterable[Shown]) -> Shown:
-        """Combine those of several groups."""
         return cls(*(np.array(column)[:, np.newaxis] for column in zip(*groups, strict=True)))
 
 
 class Together(NamedTuple):
-    """How the shares of two groups vary together.
+    """Covariance of the shares of two groups.
 
     Attributes
     ----------
@@ -387,7 +354,7 @@ class Together(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ComplexSample(ABC):
-    """Counts by cell; see the head of this module.
+    """Counts by cell; see the module docstring.
 
     Attributes
     ----------
@@ -402,49 +369,45 @@ class ComplexSample(ABC):
 
     @abstractmethod
     def described(self) -> str:
-        """Say what the sample consists of, such as 32 schools in 4 regions."""
+        """Describe the sample, such as "32 schools in 4 regions"."""
 
     @abstractmethod
     def accuracy(self, question: LinearScores, frequency: Array, groups: list[Group]) -> tuple[Variances, Shown]:
-        """Return the variances of the frequencies, and what the groups show about them."""
+        """Return the variances of frequencies, and the information of the groups on them."""
 
     @abstractmethod
     def of_difference(self, question: LinearScores, frequency: Array, gain: Array, pair: list[Group]) -> Together:
-        """Return how the shares of one set in two groups vary together."""
+        """Return the covariance of the shares of one set in two groups."""
 
     @abstractmethod
     def of_totals(self, question: LinearScores, totals: Array, groups: list[Group]) -> Accuracy:
-        """Give the variances of these totals, (groups, sets): sums of weights times scores less their base."""
+        """Return the variances of these totals, (groups, sets): sums of weights times scores less their base."""
 
     def within_clusters(self, question: LinearScores, groups: list[Group]) -> Array:
-        """Return the part of the variances of totals, (groups, sets), that respondents within clusters add.
-
-        Clusters can only add to it. It is 0 where it is not known.
-        """
+        """Part of the variances of totals, (groups, sets), from variation within clusters; 0 if not known."""
         return np.zeros((len(groups), 1))
 
     @abstractmethod
-    def to_dict(self) -> Document:
-        """Give what JSON can hold."""
+    def to_dict(self) -> Document: ...
 
     @property
     def finite(self) -> bool:
-        """Whether it is known which part of the population was sampled: then fewer people can be worth more."""
+        """Whether the sampled part of the population is known."""
         return False
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of cells beside those of groups."""
+        """Names in the keys of cells besides those of groups."""
         return tuple(name for name in self.cells.by if name in {STRATUM, CLUSTER, REPLICATE})
 
     @property
     def depth(self) -> int:
-        """The number of values by which a cell's group is known."""
+        """Number of values of a group in the key of a cell."""
         return len(self.cells.by) - len(self.names)
 
     @cached_property
     def _cells_of(self) -> dict[Group, list[int]]:
-        """The cells of each group that have reports."""
+        """Indices of the cells with reports, by group."""
         found: dict[Group, list[int]] = {}
         for place, key in enumerate(self.cells.groups):
             if self.cells.answered[place]:
@@ -452,21 +415,21 @@ class ComplexSample(ABC):
         return found
 
     def _rows(self, group: Group) -> tuple[list[int], Counts, Array]:
-        """Give the cells of a group, their counts, and their sums of weights, of shape (cells, 1)."""
+        """Return the cells of a group, their counts, and their sums of weights, (cells, 1)."""
         places = self._cells_of.get(group, [])
         return places, self.cells.counts[places], np.asarray(self.cells.n)[places].astype(np.float64)[:, np.newaxis]
 
     @cached_property
     def reports(self) -> Counts:
-        """The number of reports of each cell that have a weight."""
+        """Number of reports of each cell with a weight above 0."""
         return np.asarray(self.cells.n if self.people is None else self.people)
 
     def people_of(self, groups: list[Group]) -> Array:
-        """Give the number of reports of each group, of shape (groups, 1)."""
+        """Return the number of reports of each group, (groups, 1)."""
         return np.array([[self.reports[self._cells_of.get(group, [])].sum()] for group in groups], dtype=np.float64)
 
     def summed(self, by: tuple[str, ...], **more: Any) -> Tally:
-        """Give the tally of the groups, each the sum of its cells."""
+        """Return the tally of the groups: the sums of their cells."""
         from warner.reports.tallies import SUMMED, Tally, group_order
 
         cells = self.cells
@@ -510,7 +473,7 @@ class ComplexSample(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ClusterSample(ComplexSample):
-    """People who were drawn in strata, in clusters or alone.
+    """Respondents drawn in strata, in clusters or alone.
 
     Attributes
     ----------
@@ -540,7 +503,6 @@ class ClusterSample(ComplexSample):
 
     @cached_property
     def _cell_keys(self) -> list[tuple[Any, Any]]:
-        """The stratum and the cluster of each cell."""
         names = self.cells.by
         stratum, cluster = (names.index(name) if name in names else None for name in (STRATUM, CLUSTER))
         return [
@@ -550,25 +512,22 @@ class ClusterSample(ComplexSample):
 
     @cached_property
     def _keys(self) -> list[tuple[Any, Any]]:
-        """The stratum and the cluster of each unit, in a fixed order."""
+        """Stratum and cluster of each unit, in a fixed order."""
         from warner.reports.tallies import group_order
 
         return sorted(dict.fromkeys(self._cell_keys), key=group_order)
 
     @cached_property
     def strata_keys(self) -> list[Any]:
-        """The names of the strata."""
         return list(dict.fromkeys(stratum for stratum, _ in self._keys))
 
     @cached_property
     def _unit(self) -> Integers:
-        """The unit of each cell."""
         number = {key: place for place, key in enumerate(self._keys)}
         return np.array([number[key] for key in self._cell_keys], dtype=np.int64)
 
     @cached_property
     def units(self) -> Units:
-        """The units of all groups."""
         number = {key: place for place, key in enumerate(self.strata_keys)}
         stratum = np.array([number[stratum] for stratum, _ in self._keys], dtype=np.int64)
         everybody = self.reports if self.without_weight is None else self.reports + self.without_weight
@@ -597,7 +556,6 @@ class ClusterSample(ComplexSample):
     # Variances
 
     def _moments(self, question: LinearScores, frequency: Array, group: Group) -> Moments:
-        """Give what the reports of a group add up to in each unit."""
         places, counts, n = self._rows(group)
         units, unit = self.units, self._unit[places]
 
@@ -637,7 +595,7 @@ class ClusterSample(ComplexSample):
         return Variances(variance, endless), Shown.of_groups(shown)
 
     def _shown(self, weight: Array, group: Group, freedom: float) -> Shown:
-        """Return what a group shows about its variance, from its weight in each unit."""
+        """Return the information of a group on its variance, from its weight in each unit."""
         units, reached = self.units, weight > 0
         sampled = reached & (units.part < 1)  # clusters of other strata do not vary
         certain = not sampled.any() and (units.alone or units.whole)
@@ -655,7 +613,6 @@ class ClusterSample(ComplexSample):
         return Shown(min(freedom, most), max(shown, LEAST_SHOWN), False, certain, fixed / random if random > 0 else 0.0)
 
     def _squares(self, group: Group) -> Array:
-        """Return the sums of squared weights of a group in each unit."""
         places, _, n = self._rows(group)
         squares = n[:, 0] if self.cells.squares is None else np.asarray(self.cells.squares)[places]
         return np.bincount(self._unit[places], squares, minlength=len(self._keys)).astype(np.float64)
@@ -807,7 +764,6 @@ class ClusterSample(ComplexSample):
 
     @classmethod
     def from_dict(cls, fields: Document, cells: Tally, people: Any) -> ClusterSample:
-        """Read what `to_dict` gave, with the cells that were read already."""
         squares = fields["cells"].get("kind_squares")
         kinds = None if squares is None else numbers_of_cells("kind_squares", squares, cells.counts.shape)
         sampled, method = fields["sampled"], fields["variance"]
@@ -827,7 +783,6 @@ class ClusterSample(ComplexSample):
 
 
 def _without_weight(fields: Document, cells: Tally) -> Integers | None:
-    """Read the numbers of respondents in cells whose weight is 0."""
     given = fields["cells"].get("without_weight")
     if given is None:
         return None
@@ -838,7 +793,7 @@ def _without_weight(fields: Document, cells: Tally) -> Integers | None:
 
 
 def _named(number: int, name: str, one: str, several: str) -> str:
-    """Count clusters or strata by what they are called: a word in small letters as such, any other name beside it.
+    """Count clusters or strata by their name: plural of a lower-case word, else in parentheses.
 
     >>> _named(32, "school", "cluster", "clusters"), _named(32, "PSU_ID", "cluster", "clusters")
     ('32 schools', '32 clusters (PSU_ID)')
@@ -851,7 +806,7 @@ def _named(number: int, name: str, one: str, several: str) -> str:
 
 
 def cells_in_order(values: Any, given: tuple[Group, ...], groups: tuple[Group, ...]) -> Any:
-    """Give the values of the cells that are given with other cells, in their order; those that are new have none."""
+    """Align values of cells with other cells; new cells have zeros."""
     if values is None:
         return None
     order = {group: place for place, group in enumerate(groups)}
@@ -861,7 +816,7 @@ def cells_in_order(values: Any, given: tuple[Group, ...], groups: tuple[Group, .
 
 
 def _refuse_lookalikes(role: str, names: Iterable[Any]) -> None:
-    """Refuse names that are the same but for their type: a text file has texts where a table has numbers."""
+    """Raise an error for names that differ only in their type, such as numbers in a table and texts in a file."""
     known: dict[str, Any] = {}
     for name in names:
         if known.setdefault(str(name), name) != name:
@@ -878,7 +833,6 @@ def _ordered(keys: Any) -> list[Any]:
 
 
 def numbers_of_cells(name: str, given: Any, shape: tuple[int, ...]) -> Array:
-    """Read numbers of a file, an array of this shape."""
     try:
         array = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):

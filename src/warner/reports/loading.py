@@ -79,7 +79,7 @@ COLUMN_KINDS = "numbers, texts or truth values"
 
 
 class Column(NamedTuple):
-    """Values, a mask of those that are missing (and mean nothing), and the order of the levels, if one was declared."""
+    """Values, a mask of missing values, and the declared order of the levels."""
 
     values: Values
     missing: Mask
@@ -131,7 +131,7 @@ def _of_series(name: str, series: Any, *, text: bool) -> Column:
 
 
 def declared(series: Any) -> tuple[str, ...] | None:
-    """Give the order of the levels that a column declares: an ordered categorical, an Enum, a categorical of pandas."""
+    """Order of the levels that a column declares: ordered categorical, Enum, or categorical of pandas."""
     if series.dtype == nw.Enum:
         return tuple(series.dtype.categories)
     if series.dtype == nw.Categorical and series.implementation.is_pandas_like():
@@ -173,7 +173,7 @@ def _of_objects(name: str, values: list[Any]) -> Column:
 
 
 def _of_texts(texts: list[str | None]) -> Column:
-    """Read a column of a text file: numbers if all are, but for the ways in which a missing number is written."""
+    """Read a column of a text file: numbers if all values are numbers or spellings of missing numbers."""
     lost = [text is None or text.strip().lower() in NOT_A_NUMBER for text in texts]
     given = {text for text, gone in zip(texts, lost, strict=True) if text is not None and not gone}
     if given and all(NUMBER.fullmatch(text) for text in given):
@@ -192,7 +192,7 @@ VALUES_SEEN = 1_000  # different values of the column of versions that are looke
 
 
 def only(source: Table, where: Mapping[str, Any]) -> Table:
-    """Give the rows of a source in which these columns have these values; nobody may read past this choice."""
+    """Select the rows in which these columns have these values."""
     if not where:
         return source
     schema = source.schema
@@ -204,7 +204,7 @@ def only(source: Table, where: Mapping[str, Any]) -> Table:
 
 
 def _has(name: str, value: Any, dtype: Any) -> Frame:
-    """Tell in which rows a column has a value, which the words of a shell give as text."""
+    """Condition that a column has a value, which may come as text from the command line."""
     column = nw.col(name)
     if is_text(dtype):
         return column.cast(nw.String) == as_label(value)
@@ -219,7 +219,6 @@ def _has(name: str, value: Any, dtype: Any) -> Frame:
 
 
 def rows_where(columns: Mapping[str, Any], where: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Give the rows of columns by name in which some have these values."""
     lists = {name: values.tolist() if hasattr(values, "tolist") else list(values) for name, values in columns.items()}
     for name, value in where.items():
         refuse_absent(name, list(lists))
@@ -231,7 +230,7 @@ def rows_where(columns: Mapping[str, Any], where: Mapping[str, Any]) -> dict[str
 def refuse_other_versions(
     source: Table | Mapping[str, Any], column: str, where: Mapping[str, Any], names: Sequence[str]
 ) -> None:
-    """Refuse rows whose version is none of the names of designs."""
+    """Raise an error for rows whose version is not the name of a design."""
     if isinstance(source, Mapping):
         refuse_other_names(Counter(rows_where(source, where).get(column, ())), names)
         return
@@ -244,7 +243,7 @@ def refuse_other_versions(
 
 
 def refuse_other_names(found: Mapping[Any, int], names: Sequence[str]) -> None:
-    """Refuse values of the column of versions, each with its number of rows, that are no names of designs."""
+    """Raise an error for values, each with its number of rows, that are not names of designs."""
     strange = {value: int(number) for value, number in found.items() if as_label(value) not in names}
     if strange:
         rows = counted(sum(strange.values()), "row has", "rows have")
@@ -284,7 +283,7 @@ def opened(
     what: str = "data",
     column: str | None = None,
 ) -> Iterator[Table | Mapping[str, Any]]:
-    """Open any data, as long as it is used: a table that can be queried, or a mapping of columns.
+    """Open any data for the duration of the context: a table that can be queried, or a mapping of columns.
 
     Decimal commas are read in the columns of `numbers`, or in all, but not in those of `names`; for `columns_only` see
     `open_files`. An error names the data by `what` argument they are. A series is a table of one `column`.
@@ -328,7 +327,6 @@ def _table(data: Any, what: str, column: str | None) -> Table:
 
 
 def column_names(source: Table | Mapping[str, Any]) -> list[str]:
-    """Name the columns of data that are open."""
     return list(source) if isinstance(source, Mapping) else source.names
 
 
@@ -336,10 +334,7 @@ def column_names(source: Table | Mapping[str, Any]) -> list[str]:
 
 
 class Wanted(NamedTuple):
-    """Which columns are wanted: those of reports, each with the forms that these may have; others; and amounts.
-
-    Rows are wanted `where` columns have given values.
-    """
+    """Required columns: those of reports, with their possible forms; others; amounts; and `where` rows are selected."""
 
     reports: Mapping[str, Sequence[Form]]
     others: tuple[str, ...] = ()
@@ -349,14 +344,14 @@ class Wanted(NamedTuple):
 
     @property
     def columns(self) -> Roles:
-        """The same for a query: rows are alike if all of these are, but for the amounts."""
+        """The same columns for a query that groups equal rows."""
         first, *more = self.reports
         return Roles(first, tuple(dict.fromkeys((*more, *self.others))), self.weights, self.counts)
 
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """Columns by name, and how much each row stands for.
+    """Columns by name, with the number or weight of the rows of data behind each row.
 
     Attributes
     ----------
@@ -393,17 +388,17 @@ class Loaded:
 
     @property
     def numbers(self) -> Integers:
-        """For how many rows of the data each row stands."""
+        """Number of rows of the data behind each row."""
         if self.number is not None:
             return self.number
         return np.ones(len(next(iter(self.columns.values()))), dtype=np.int64)
 
     def reports(self, name: str) -> Any:
-        """Give a column of reports as forms read it: a list, or an array of labels or whole numbers."""
+        """Return a column of reports: a list, or an array of labels or whole numbers."""
         return plain(self.columns[name])
 
     def column(self, name: str, *, as_written: bool = False) -> Column:
-        """Give a column of what else is known. A column of a text file is one of numbers if all are.
+        """Return a column of covariates; a column of a text file is numeric if all its values are numbers.
 
         Names, such as those of clusters and designs, stay `as_written`.
         """
@@ -424,7 +419,7 @@ def load(
     every_row: bool = False,
     positive: bool = False,
 ) -> Loaded:
-    """Give the wanted columns of data that are open, and how much each row stands for.
+    """Load the required columns of open data, with the number or weight of each distinct row.
 
     With a form of `few` different reports, many more than these are an error, or with `drop` lumped together. With
     `codes`, reports are positions in the domain. With `every_row`, rows are not counted; with `positive`, those that
@@ -465,10 +460,7 @@ def load(
 
 
 def prepared(source: Table, wanted: Wanted, *, codes: bool = False) -> Table:
-    """Give the rows that are wanted, with labels or codes as is asked of each column; refuse what cannot hold reports.
-
-    Whether a column can hold reports is a matter of its type, and of the header of a text file.
-    """
+    """Select rows, apply value labels or codes, and check that columns can contain reports."""
     columns = wanted.columns
     for name in (*columns.names, *wanted.where):
         refuse_absent(name, source.names)
@@ -482,7 +474,7 @@ def prepared(source: Table, wanted: Wanted, *, codes: bool = False) -> Table:
 
 
 def _must_be_taken(table: Table, wanted: Wanted, *, counting_gains: bool) -> bool:
-    """Tell whether rows are taken one by one, because engines would change what they group.
+    """Whether rows are fetched one by one, because engines would change values, or because nearly all rows differ.
 
     They turn integers among Python objects into floats where some are missing, and not all can group lists. Or because
     nearly all rows differ.
@@ -498,12 +490,11 @@ def _must_be_taken(table: Table, wanted: Wanted, *, counting_gains: bool) -> boo
 
 
 def _holds_objects(table: Table, name: str) -> bool:
-    """Tell whether a column in memory holds Python objects, of which only each one's own type tells what it is."""
     return not table.text and isinstance(table.frame, nw.DataFrame) and bool(table.schema[name] == nw.Object)
 
 
 def nearly_all_differ(frame: Any, names: Sequence[str]) -> bool:
-    """Tell whether rows in memory are so different that grouping them would only cost time.
+    """Whether rows in memory are so different that grouping them would only cost time.
 
     Of m rows that each are one of D kinds, about m^2 / 2D pairs are alike: with m = 4 sqrt(n), 16 or more if there are
     at most n/2 kinds. None at all is what one sees of a column of measurements.
@@ -515,7 +506,7 @@ def nearly_all_differ(frame: Any, names: Sequence[str]) -> bool:
 
 
 def _orders(table: Table, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Give the orders of levels that columns declare, before their categories are grouped as texts."""
+    """Return the declared orders of levels, before their categories are grouped as texts."""
     if table.text:
         return {}
     orders = {name: label_order(table, name) or _declared(table, name) for name in names}
@@ -529,7 +520,7 @@ def _declared(table: Table, name: str) -> tuple[str, ...] | None:
 
 
 def _doubles(values: Any) -> Array | None:
-    """Give sums, which of some engines are decimals."""
+    """Convert sums, which some engines return as decimals."""
     return None if values is None else np.asarray(values).astype(np.float64)
 
 
@@ -539,7 +530,6 @@ def _doubles(values: Any) -> Array | None:
 def _in_memory(
     given: Mapping[str, Any], wanted: Wanted, *, text: bool = False, orders: Mapping[str, tuple[str, ...]] | None = None
 ) -> Loaded:
-    """Take columns in memory as they are."""
     names = wanted.columns
     columns = {name: given[name] for name in (names.value, *names.by)}
     size = length(columns[names.value]) or 0
@@ -550,7 +540,7 @@ def _in_memory(
 
 
 def with_amounts(loaded: Loaded, size: int, weights: Any, counts: Any, name: str | None = None) -> Loaded:
-    """Give columns with weights or counts, which must be good ones, for each of their rows."""
+    """Add weights or counts of the rows, after checking them."""
     if weights is None and counts is None:
         return loaded
     role, given = ("weights", weights) if counts is None else ("counts", counts)
@@ -572,26 +562,24 @@ def with_amounts(loaded: Loaded, size: int, weights: Any, counts: Any, name: str
 
 
 def refuse_length(what: str, values: Any, size: int) -> None:
-    """Refuse a column that is not as long as the others."""
     if length(values) != size:
         found = "no length" if length(values) is None else f"{length(values):,}"
         raise ValueError(f"{what} must have one value for each of the {size:,} rows, but has {found}")
 
 
 def length(values: Any) -> int | None:
-    """Give the number of values in a column."""
     return len(values) if hasattr(values, "__len__") else None
 
 
 def plain(values: Any) -> Any:
-    """Give a column as a list, or as an array of labels or whole numbers."""
+    """Return a column as a list, or as an array of labels or whole numbers."""
     if isinstance(values, list | tuple | range) or (isinstance(values, np.ndarray) and values.dtype.kind in "iuOU"):
         return values
     return listed(values)
 
 
 def listed(values: Any) -> list[Any]:
-    """Give a column as a list; the values of a list stay as they are, for an array would make 1 and "1" the same."""
+    """Return a column as a list; an array would make 1 and "1" equal."""
     if hasattr(values, "to_list"):
         return list(values.to_list())
     return list(values.tolist() if hasattr(values, "tolist") else values)

@@ -83,7 +83,7 @@ class OpenTally:
 
     @property
     def parts(self) -> tuple[OpenTally, ...]:
-        """The collections that this is made of, each with its design: one."""
+        """The collections: the tally itself."""
         return (self,)
 
     @classmethod
@@ -94,7 +94,7 @@ class OpenTally:
         place: Integers | None = None,
         **more: Any,
     ) -> OpenTally:
-        """Make a tally of reports as `OpenForm` has them in memory; `place` is the number of each one's group."""
+        """Make a tally of reports in the format of `OpenForm`; `place` is the number of each report's group."""
         place = np.zeros(len(rows), dtype=np.int64) if place is None else place
         order = np.lexsort((*rows.T[::-1], place))  # the order in which reports came is not kept
         rows, place = rows[order], place[order]
@@ -108,7 +108,7 @@ class OpenTally:
 
     @cached_property
     def rows(self) -> tuple[Integers, Integers]:
-        """All reports as `OpenForm` has them in memory, and the number of each one's group."""
+        """All reports in the format of `OpenForm`, and the number of each report's group."""
         parts = []
         for number, reports in enumerate(self.levels, start=1):
             rows = np.zeros((len(reports), self.design.levels + 2), dtype=np.int64)
@@ -125,7 +125,7 @@ class OpenTally:
 
     @property
     def _width(self) -> int:
-        """The number of groups; one where there are no groups."""
+        """Number of groups; 1 if there are no groups."""
         return len(self.groups) if self.by else 1
 
     @property
@@ -135,7 +135,7 @@ class OpenTally:
         return total if self.by else int(total)
 
     def of_group(self, number: int) -> tuple[LevelReports, ...]:
-        """Give the reports of one group, by level."""
+        """Return the reports of one group, by level."""
         if not self.by:
             return self.levels
         return tuple(
@@ -144,11 +144,11 @@ class OpenTally:
         )
 
     def closed(self, values: Sequence[str] | Sequence[int], *, other: bool = False) -> Tally:
-        """Count the reports for a list of answers: a tally like any other; see `OpenDomain.closed`."""
+        """Count the reports for a list of answers; see `OpenDomain.closed`."""
         return self.under(self.design.closed(values, other=other))
 
     def under(self, design: Design) -> Tally:
-        """Count the reports under the closed list of this open domain; any other design is refused."""
+        """Count the reports under a closed list of this open domain."""
         if getattr(design, "source", None) != self.design:
             raise ValueError(f"design must be a closed list of {self.design!r}, but got {design!r}")
         rows, place = self.rows
@@ -161,15 +161,15 @@ class OpenTally:
         return Tally(design, counts, n=n, by=self.by, groups=self.groups, **left)
 
     def group_names(self) -> list[str]:
-        """Name each group; one empty name without groups."""
+        """Names of the groups; one empty name without groups."""
         return [group_name(group) for group in self.groups] if self.by else [""]
 
     def left_out(self) -> str:
-        """Say which values were left out because they are no reports; nothing where none was."""
+        """Return a sentence on the invalid values that were left out; empty if there were none."""
         return left_out(int(np.sum(self.unknown)), self.dropped, self.design.report_form)
 
     def shown_epsilon(self) -> str:
-        """Write the privacy that one report spends, rounded up."""
+        """Write the epsilon of one report, rounded up."""
         return self.design.shown_epsilon()
 
     def __add__(self, other: object) -> OpenTally:
@@ -209,7 +209,7 @@ class OpenTally:
     # Files
 
     def to_dict(self) -> Document:
-        """Give the tally as what JSON can hold: the design, and for each group its reports as a column has them."""
+        """Return the tally as a JSON document: the design, and the reports of each group."""
         rows, place = self.rows
         form = self.design.report_form
         lists = [form.written(rows[place == number]).tolist() for number in range(self._width)]
@@ -230,7 +230,7 @@ class OpenTally:
 
     @classmethod
     def from_dict(cls, fields: Document) -> OpenTally:
-        """Read what `to_dict` gave; anything else is an error that says what is wrong with it."""
+        """Read a document of `to_dict`; anything else raises an error that names the reason."""
         checked(fields, FORMAT, VERSION, {"design", "reports", "missing", "unknown", "by", "groups"}, frozenset())
         try:
             return cls._from_fields(fields)
@@ -262,11 +262,11 @@ class OpenTally:
 
     @classmethod
     def from_json(cls, text: str) -> OpenTally:
-        """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
+        """Read a tally from JSON; anything else raises an error that names the reason."""
         return cls.from_dict(parsed(text, FORMAT))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally to a file, whole or not at all."""
+        """Write the tally to a file, atomically."""
         save_text(path, self.to_json())
 
     @classmethod
@@ -290,19 +290,7 @@ class OpenTally:
 def open_tally(
     design: OpenDomain, by: tuple[str, ...], parts: Iterable[tuple[Rows, Mapping[str, int]]], *, drop: bool
 ) -> OpenTally:
-    """Put rows that were read into a tally, and refuse what is no report, unless it is to be dropped and counted.
-
-    Parameters
-    ----------
-    design : OpenDomain
-        What every report went through.
-    by : tuple of str
-        The names of what rows are grouped by.
-    parts : iterable of (Rows, mapping)
-        Some rows at a time, and the values among them that are no reports.
-    drop : bool
-        Leave out and count what is no report, instead of refusing it.
-    """
+    """Make a tally of rows and of the invalid values among them, which raise an error unless `drop`."""
     numbers: dict[Group, int] = {}
     reports, places = [], []
     strange: dict[str, int] = {}
@@ -339,6 +327,6 @@ def open_tally(
 
 
 def _refuse_many(reports: int, design: OpenDomain) -> None:
-    """Refuse rows that stand for more reports than memory holds: each is kept, however many are equal."""
+    """Raise an error for more reports than memory holds: each is stored, even if many are equal."""
     remedy = "check that counts are the numbers of reports"
     refuse_beyond_memory(reports, COPIES * design.report_form.width, f"{reports:,} reports", remedy)

@@ -27,7 +27,7 @@ WHOLE_NUMBER = re.compile("0|-?[1-9][0-9]*")  # in digits
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns that hold reports, and what belongs to the reports; see `warner.tally`."""
+    """Names of columns; see `warner.tally`."""
 
     question: str | None = None
     column: str | None = None
@@ -42,18 +42,17 @@ class Columns:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The columns to group by."""
         return (self.by,) if isinstance(self.by, str) else tuple(self.by or ())
 
     @property
     def rows(self) -> Mapping[str, Any]:
-        """The values that columns have in the rows to be read."""
+        """Required values by column."""
         return self.where or {}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file was written by other programs, and how its values are read; checked, and in one spelling.
+    """Format of files of other programs, and interpretation of their values; normalized.
 
     An encoding of None is UTF-8, or the one that the file itself states.
     """
@@ -78,12 +77,11 @@ class Reading:
 
     @property
     def drop(self) -> bool:
-        """Whether invalid values are left out."""
         return self.unknown == "drop"
 
     @property
     def of_files(self) -> bool:
-        """Whether an option is for files alone."""
+        """Whether an option applies to files only."""
         return (self.encoding, self.decimal, self.sheet) != (None, ".", None)
 
     @property
@@ -93,13 +91,13 @@ class Reading:
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """The codes as a text file may have them: 9 also as 9.0, as programs without whole numbers write it."""
+        """Codes as a text file may contain them: 9 also as 9.0."""
         return (*self.missing, *(f"{code}.0" for code in self.missing if WHOLE_NUMBER.fullmatch(code)))
 
 
 @dataclass(frozen=True)
 class Sample:
-    """How respondents were sampled, besides their weights; see `warner.tally`."""
+    """Sampling design besides weights; see `warner.tally`."""
 
     strata: Columnar = None
     clusters: Columnar = None
@@ -111,7 +109,6 @@ class Sample:
 
     @property
     def is_complex(self) -> bool:
-        """Whether this is no simple random sample."""
         return any(part is not None for part in (self.strata, self.clusters, self.sampled, self.replicates))
 
     @property
@@ -121,12 +118,11 @@ class Sample:
 
     @property
     def jackknife(self) -> bool:
-        """Whether clusters are left out one at a time."""
         return isinstance(self.replicates, str) and self.replicates == JACKKNIFE
 
 
 def grouped_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keywords with the input options among them as `columns`, `reading` and `sample`."""
+    """Return keywords, with the input options among them as `columns`, `reading` and `sample`."""
     rest, values = dict(keywords), {}
     for name, kind in (("columns", Columns), ("reading", Reading), ("sample", Sample)):
         values[name] = kind(**{field: rest.pop(field) for field in kind.__dataclass_fields__ if field in rest})
@@ -134,7 +130,7 @@ def grouped_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def written_code(code: str | float) -> str:
-    """Return a code as a text file has it, a whole number without a point."""
+    """Return a code as in a text file, a whole number without a point."""
     if isinstance(code, float) and code.is_integer():
         return str(int(code))
     text = str(code)
@@ -150,7 +146,6 @@ def _written_codes(missing: str | float | Iterable[Any]) -> tuple[str, ...]:
 
 
 def _codec(encoding: str | None) -> str | None:
-    """Return Python's name of an encoding of text, or None for UTF-8."""
     try:
         "".encode(encoding or "utf-8")  # which rejects rot13 and base64: they are no encodings of texts
         known = codecs.lookup(encoding or "utf-8").name

@@ -44,7 +44,7 @@ SPELLED = r"^[0-9]*\.?[0-9]*([eE][+]?[0-9]+)?$"  # a number without a sign, unde
 
 
 def is_wide(dtype: Any) -> bool:
-    """Tell whether counts may not fit into 64 bits with a sign, as sums: 128 bits in DuckDB, or doubles or decimals."""
+    """Whether sums of counts may exceed 64 bits with a sign: 128-bit integers, doubles or decimals."""
     return bool(dtype in {nw.UInt64, nw.Int128, nw.UInt128} or dtype.is_float() or dtype.is_decimal())
 
 
@@ -79,12 +79,11 @@ def _flag(good: Frame) -> Frame:
 
 
 def summable_counts() -> Frame:
-    """Give the counts as doubles: sums are exact up to 2^53, the largest that is allowed, and overflow in no engine."""
+    """Return counts as doubles: their sums are exact up to 2^53, and overflow in no engine."""
     return nw.col("number").cast(nw.Float64)
 
 
 def refuse_bad_amounts(source: Table, columns: Roles, bad: float) -> None:
-    """Refuse a column of counts or weights of which some are `bad`, and show the first of these."""
     if not bad or columns.amounts is None:
         return
     flag = amounts(columns, source.schema[columns.amounts])["bad"]
@@ -108,7 +107,7 @@ INSIDE = 0  # the kind of a value in the domain, beside MISSING and OUTSIDE
 
 
 class Roles(NamedTuple):
-    """Which columns play which part; of a complex sample, weights are squared `by_kind` of report."""
+    """Columns by their role; for a complex sample, weights are squared `by_kind` of report."""
 
     value: str
     by: tuple[str, ...]
@@ -118,18 +117,16 @@ class Roles(NamedTuple):
 
     @property
     def amounts(self) -> str | None:
-        """The column of weights, or of counts."""
         return self.counts if self.weights is None else self.weights
 
     @property
     def names(self) -> list[str]:
-        """All of them, each once."""
         return list(dict.fromkeys(name for name in (self.value, *self.by, self.amounts) if name is not None))
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of any library, or of files that DuckDB reads; `text` if all its columns are texts, as in a CSV file.
+    """Table of any library, or of files that DuckDB reads; `text` if all columns are texts, as in CSV.
 
     `path` names where it was opened from, if from anywhere: the `places`, each a file, a pattern or a folder, which
     hold these `files`. The names of their folders stand for the columns `partitions`. Files of SPSS, Stata and SAS have
@@ -146,46 +143,41 @@ class Table:
 
     @cached_property
     def frame(self) -> Frame:
-        """The table as Narwhals queries it."""
         return nw.from_native(self.native)
 
     @cached_property
     def schema(self) -> Document:
-        """The types of the columns, as Narwhals tells them."""
         return dict(self.frame.collect_schema())
 
     @property
     def names(self) -> list[str]:
-        """The columns."""
         return list(self.native.columns) if self.text else list(self.schema)
 
     @property
     def library(self) -> str | None:
-        """The data-frame library of a table in memory, where results can go back to it."""
+        """Data-frame library of a table in memory, for results."""
         if self.path:
             return None
         name = {"dask": "pandas"}.get(str(self.frame.implementation), str(self.frame.implementation))
         return name if name in {"pandas", "polars", "pyarrow"} else None
 
     def in_memory(self) -> dict[str, Any] | None:
-        """Give the columns of a table in memory, whose rows have an order; None for any other."""
+        """Columns of a table in memory, whose rows have an order; None for any other."""
         if self.path or not isinstance(self.frame, nw.DataFrame):
             return None
         return {name: self.frame[name] for name in self.frame.columns}
 
     def with_whole_numbers(self, names: Sequence[str]) -> Table:
-        """Give the table with some columns of digits as whole numbers."""
         return self.with_frame(self.frame.with_columns(nw.col(*names).cast(nw.Int64)))
 
     def with_frame(self, frame: Frame, **changes: Any) -> Table:
-        """Give the table with its rows or columns changed."""
         return replace(self, native=frame.to_native(), **changes)
 
 
 def count_rows(
     source: Table, columns: Roles, form: Form, *, codes: bool, drop: bool, positive: bool = False
 ) -> CountedRows:
-    """Count the distinct values of a column, for each group, in the engine that holds it.
+    """Count the distinct values of a column, by group, in the engine that contains it.
 
     With `drop`, too many different values are not an error: those that no report can be are lumped together.
     """
@@ -211,7 +203,7 @@ def count_rows(
 
 
 def select_columns(frame: Frame, schema: Document, columns: Roles, only: Frame = None, *, whole: bool = False) -> Frame:
-    """Choose what counting needs: value, by0, by1, ..., and of amounts number or weight, with a flag for bad ones.
+    """Select value, by0, by1, ..., and number or weight with a flag for invalid amounts.
 
     With `only`, the values that reports can have, others are replaced and told apart by their kind; these values are
     `whole` numbers, or texts.
@@ -241,7 +233,7 @@ def select_columns(frame: Frame, schema: Document, columns: Roles, only: Frame =
 
 
 def _in_range(value: Frame, numbers: range, *, text: bool) -> Frame:
-    """Tell which values are among consecutive numbers, in digits if they are texts: there are too many to list."""
+    """Condition that values are among consecutive numbers, in digits if they are texts."""
     if not text:
         return value.is_between(numbers[0], numbers[-1])
     digits = max(len(str(abs(end))) for end in (numbers[0], numbers[-1]))
@@ -259,7 +251,6 @@ def _query(
     whole: bool = False,
     positive: bool = False,
 ) -> Frame:
-    """Count the distinct rows of what is selected."""
     rows = select_columns(frame, schema, columns, only, whole=whole)
     sums = [nw.len().alias("number")]
     if columns.weights is not None:
@@ -276,7 +267,7 @@ def _query(
 
 
 def count_distinct_rows(source: Table, columns: Roles, *, positive: bool) -> CountedRows:
-    """Count the rows that are alike; `positive`, with weights, how many of them weigh anything."""
+    """Count equal rows; with weights and `positive`, also those with a weight above 0."""
     rows = _counted(source, columns, ROWS_LIMIT + 1, positive=positive)
     if len(rows["value"]) > ROWS_LIMIT:
         raise ValueError(f"the data must have at most {ROWS_LIMIT:,} distinct rows in the columns that are used")
@@ -284,14 +275,13 @@ def count_distinct_rows(source: Table, columns: Roles, *, positive: bool) -> Cou
 
 
 def _counted(source: Table, columns: Roles, limit: int, *, positive: bool = False) -> CountedRows:
-    """Count distinct rows, and give so many of them at most."""
     if source.text and columns.amounts is None:
         return _counted_texts(source.native, columns, limit)
     return _fetched(_query(source.frame, source.schema, columns, positive=positive).head(limit))
 
 
 def _counted_texts(relation: Any, columns: Roles, limit: int) -> CountedRows:
-    """Count distinct rows of texts in DuckDB itself: loading Narwhals and Arrow would take longer than most files."""
+    """Count distinct rows of texts in DuckDB itself: importing Narwhals and Arrow would take longer."""
     quoted = ['"' + name.replace('"', '""') + '"' for name in (columns.value, *columns.by)]
     names = ["value", *(f"by{place}" for place in range(len(columns.by)))]
     chosen = ", ".join(f"{column} AS {name}" for column, name in zip(quoted, names, strict=True))
@@ -303,7 +293,6 @@ def _counted_texts(relation: Any, columns: Roles, limit: int) -> CountedRows:
 
 
 def fetch_rows(source: Table, names: Sequence[str]) -> dict[str, Any]:
-    """Give all rows of some columns."""
     frame = source.frame.select(*names)
     whole = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     return {name: whole[name] for name in names}
@@ -315,7 +304,7 @@ def _fetched(query: Frame) -> CountedRows:
 
 
 def _values(series: Frame) -> Any:
-    """Give integers as an array, masked where they are missing: there may be millions of different ones."""
+    """Return integers as an array, masked where they are missing: there may be millions."""
     if not series.dtype.is_integer():
         return series.to_list()
     if not (missing := series.is_null()).any():
@@ -324,7 +313,6 @@ def _values(series: Frame) -> Any:
 
 
 def _sums(series: Frame) -> Any:
-    """Give sums as an array; those of some engines are decimals."""
     if (series.dtype.is_integer() or series.dtype.is_float()) and not series.is_null().any():
         return _as_array(series)
     return np.array(series.to_list(), dtype=np.float64)
@@ -338,7 +326,7 @@ _fetched_as = {"value": _values, **dict.fromkeys(("number", "weight", "square", 
 
 
 def _as_array(series: Frame) -> Any:
-    """Give numbers as an array; Arrow's own way would load pandas, which takes longer than all the rest."""
+    """Return numbers as an array, without the import of pandas that Arrow would cause."""
     native = series.to_native()
     return np.from_dlpack(native.combine_chunks()) if hasattr(native, "combine_chunks") else series.to_numpy()
 
@@ -356,7 +344,7 @@ def resolve_columns(
     *,
     secret: bool = False,
 ) -> Roles:
-    """Check that the columns are there; where there is only one left to count, it need not be named.
+    """Check that the columns exist; a single remaining column need not be named.
 
     With `secret` the names are not told in errors: in a file without a header they are somebody's answers.
     """
@@ -373,7 +361,7 @@ def columns_among(
     partitions: Iterable[str] = (),
     secret: bool = False,
 ) -> Roles:
-    """Choose from these names; see `resolve_columns`. Those of folders are not counted unless they are asked for."""
+    """Choose from these names; see `resolve_columns`. Columns of folders are counted only if they are named."""
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     named = [name for name in (*groups, weights, counts) if name is not None]
     if column is None:
@@ -390,7 +378,6 @@ def columns_among(
 
 
 def refuse_absent(name: str, names: list[str], *, secret: bool = False) -> None:
-    """Refuse the name of a column that is not there."""
     if name in names:
         return
     if secret:
@@ -405,12 +392,12 @@ def _listed(names: list[str]) -> str:
 
 
 def is_text(dtype: Any) -> bool:
-    """Tell whether a column holds texts, be it as categories; an Enum is like the others, but has a hash of its own."""
+    """Whether a column contains texts, also as categories."""
     return bool(dtype in {nw.String, nw.Categorical} or dtype == nw.Enum)
 
 
 def categories_as_numbers(source: Table, name: str) -> Table:
-    """Give categories of pandas that are numbers, as readers of SPSS and Stata files make them, as these numbers."""
+    """Convert numeric categories of pandas, as readers of SPSS and Stata files make them, to numbers."""
     if source.text or not source.frame.implementation.is_pandas():
         return source
     table = source.frame.to_native()
@@ -422,7 +409,7 @@ def categories_as_numbers(source: Table, name: str) -> Table:
 
 
 def refuse_types(source: Table, columns: Roles, form: Form, *, codes: bool) -> None:
-    """Look at the schema before anything is run: engines differ in what they silently convert."""
+    """Check the schema before anything is run: engines differ in their silent conversions."""
     if form.kinds is None and codes:
         raise TypeError(f"codes must be left out for a column of sets or hashes, which are {form.rule}")
     if source.text:
@@ -454,7 +441,7 @@ def refuse_types(source: Table, columns: Roles, form: Form, *, codes: bool) -> N
 
 
 def refuse_headless(names: list[str], form: Form) -> None:
-    """Refuse a text file whose first line is a value of this form: the error tells no name, it is somebody's answer."""
+    """Raise an error if a header contains a report; it does not show the name, which is an answer."""
     if (form.read(names, text=True).status == INSIDE).any():
         raise ValueError(
             "the first line must name the columns, but one of the names is an answer or a report itself: add a header"

@@ -74,7 +74,6 @@ def randomize(answers: Any, design: Design, *, codes: bool = False, memo: Memo |
 
 
 def _remedy(design: Design) -> str:
-    """Say what to do about answers that are none."""
     if design.ordered and is_numeric(design.domain):
         return "Round numbers with design.nearest, or leave them out"
     return "Leave them out, or add them to the domain"

@@ -71,7 +71,7 @@ def randomize_file(
     sheet: str | None = None,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> int:
-    """Randomize a column of a file into another file, and give the number of rows.
+    """Randomize a column of a file into another file, and return the number of rows.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def randomize_file(
 
 
 def _rounded(values: list[Any], design: Design | OpenDomain) -> list[Any]:
-    """Round numbers, which may be texts, to the nearest answer; what is no number is none."""
+    """Round numbers, which may be texts, to the nearest answer; None for anything else."""
     if isinstance(design, OpenDomain):
         raise ValueError("nearest must be left out for an open domain, whose answers are not on a scale")
     domain = design.domain
@@ -155,7 +155,6 @@ def _rounded(values: list[Any], design: Design | OpenDomain) -> list[Any]:
 
 
 def _remedy(design: Design | OpenDomain, *, nearest: bool) -> str:
-    """Say what to do about an answer that is none."""
     if isinstance(design, OpenDomain):
         return "Leave such rows out"
     if nearest:
@@ -172,7 +171,7 @@ def randomize_lines(
     *,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> int:
-    """Randomize one answer per line into one report per line, without a header, and give the number of lines.
+    """Randomize one answer per line into one report per line, without a header, and return the number of lines.
 
     For programs that talk to each other: `warner audit` runs clients of this form.
 
@@ -215,7 +214,6 @@ def _answer_form(design: Design | OpenDomain) -> Any:
 
 
 def _drawn(codes: Counts, design: Design | OpenDomain, memo: Memo | None = None) -> Any:
-    """Draw a report for each answer, in codes."""
     if not isinstance(design, OpenDomain):
         return randomize(codes, design, codes=True, memo=memo)
     if memo is not None:
@@ -224,7 +222,7 @@ def _drawn(codes: Counts, design: Design | OpenDomain, memo: Memo | None = None)
 
 
 def _refuse_headless(names: list[str], design: Design | OpenDomain) -> None:
-    """Refuse a first line that is an answer, where answers can be told from names."""
+    """Raise an error if the first line is an answer, where answers differ from names."""
     if not isinstance(design, OpenDomain):
         refuse_headless(names, LabelForm(design.domain))
 
@@ -263,7 +261,7 @@ def _pieces(
     keep: Sequence[str],
     reading: Reading,
 ) -> tuple[Iterator[Piece], Document, bool]:
-    """Read the wanted columns, the answers first; also the Arrow types of the others, and whether all is text."""
+    """Read the required columns, the answers first; also the Arrow types of the others, and whether all are texts."""
     name, encoding = os.fspath(source), reading.encoding
     coded = encoding or "utf-8-sig"
     form = format_by_name(name)
@@ -298,7 +296,7 @@ def _pieces(
 
 
 def _only(names: list[str]) -> str:
-    """Give the only column; kept ones count, for one of them may hold the answers of which another has the name."""
+    """Return the only column; others to keep count, because one of them may contain the answers."""
     if len(names) != 1:
         raise ValueError(
             f"column must be given, that of the answers, unless the file has just one, but there are {len(names)}"
@@ -307,7 +305,7 @@ def _only(names: list[str]) -> str:
 
 
 def _refuse_kept(wanted: list[str]) -> None:
-    """Refuse to carry along the column of answers, the first of these, or any column twice."""
+    """Raise an error if the answers, the first of these columns, are to be kept, or a column twice."""
     column, *kept = wanted
     if column in kept:
         raise ValueError(
@@ -376,13 +374,11 @@ def _writer(target: str | os.PathLike[str], types: Document) -> Iterator[Write]:
 
 @contextmanager
 def write_csv(path: Path, _: Document, *, zipped: bool, delimiter: str = ",") -> Iterator[Write]:
-    """Write lines of values that are separated by commas."""
     with _text_writer(path, zipped) as file, _csv_writer(file, delimiter) as write:
         yield write
 
 
 def write_tsv(path: Path, types: Document, *, zipped: bool) -> Any:
-    """Write lines of values that are separated by tabs."""
     return write_csv(path, types, zipped=zipped, delimiter="\t")
 
 
@@ -419,7 +415,6 @@ def _csv_writer(file: Any, delimiter: str = ",") -> Iterator[Write]:
 
 @contextmanager
 def write_parquet(path: Path, types: Document, *, zipped: bool = False) -> Iterator[Write]:
-    """Write Parquet, which compresses by itself; kept columns have these types."""
     del zipped
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -443,7 +438,6 @@ def write_parquet(path: Path, types: Document, *, zipped: bool = False) -> Itera
 
 
 def _arrow_type(report: str | int | bytes | list[int]) -> Any:
-    """Give the type of a column of reports: labels of one kind, bytes of one length, or lists of one length."""
     import pyarrow as pa
 
     if isinstance(report, list):

@@ -46,7 +46,7 @@ DAMAGED = "it is damaged, or in another encoding"
 
 
 class Description(NamedTuple):
-    """What a file says of its columns: if they hold a number, an integer, a text or a moment; and their labels.
+    """Columns of a file: number, integer, text or moment; and their value labels.
 
     `rows` are all of them, as record batches, where they were few enough to be read at once.
     """
@@ -57,7 +57,7 @@ class Description(NamedTuple):
 
 
 def schema_of(types: Mapping[str, str]) -> Any:
-    """Give the schema of Arrow for columns of these types; moments are texts."""
+    """Arrow schema of columns of these types; moments are texts."""
     import pyarrow as pa
 
     arrows = {"number": pa.float64(), "integer": pa.int64(), "text": pa.string(), "moment": pa.string()}
@@ -87,7 +87,6 @@ def described(
 def pieces(
     kind: str, files: Sequence[str], types: Mapping[str, str], cells: int, encoding: str | None = None
 ) -> Generator[tuple[str, Any], None, None]:
-    """Read columns of these types, `cells` values at a time: record batches, and the file of each."""
     rows = max(cells // len(types), 1)
     for file, _, batch in _streams(kind, files, encoding=encoding, types=types, rows=rows):
         if batch is not None:
@@ -95,7 +94,7 @@ def pieces(
 
 
 def _streams(kind: str, files: Sequence[str], **asked: Any) -> Generator[tuple[str, Any, Any], None, None]:
-    """Read the streams of a child: for each file its name with the schema, and then with the schema and each batch."""
+    """Yield the streams of a child: for each file its schema, and then the schema with each batch."""
     import pyarrow as pa
 
     from warner.text import not_installed
@@ -121,7 +120,7 @@ def _streams(kind: str, files: Sequence[str], **asked: Any) -> Generator[tuple[s
 
 @contextmanager
 def _child(request: Document, complaints: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a child and send it a request; it is ended afterwards, wherever it is."""
+    """Start a child, send it a request, and end it afterwards."""
     process = subprocess.Popen(
         [sys.executable, "-I", "-c", CHILD],
         stdin=subprocess.PIPE,
@@ -141,7 +140,6 @@ def _child(request: Document, complaints: IO[bytes]) -> Iterator[subprocess.Pope
 
 
 def _reason(code: int, complaints: IO[bytes]) -> str:
-    """Say why a child ended."""
     if code in KILLED:
         return "its reader was killed, perhaps for lack of memory"
     if code not in {FAILED, REFUSED}:
@@ -155,17 +153,16 @@ def _reason(code: int, complaints: IO[bytes]) -> str:
 
 
 class WithoutPandas(MetaPathFinder):
-    """Let nobody load pandas: PyArrow would, to see whether values are from there, and it takes longest of all."""
+    """Import hook that hides pandas, which PyArrow would load, at great cost, to inspect types."""
 
     @staticmethod
     def find_spec(fullname: str, *_: Any) -> None:
-        """Find nothing, but for pandas fail."""
         if fullname == "pandas":
             raise ImportError(fullname)
 
 
 def write_streams(request: Document) -> NoReturn:
-    """Answer a request on standard output, and end."""
+    """Answer a request on standard output, and exit."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(ImportError):
         import resource
@@ -181,7 +178,7 @@ def write_streams(request: Document) -> NoReturn:
 
 
 def _answered(request: Document, answers: IO[bytes]) -> tuple[int, str]:
-    """Answer a request, and give the code to end with, and the reason for it."""
+    """Answer a request; return the exit code and its reason."""
     try:
         import pyreadstat
     except ImportError:
@@ -211,7 +208,7 @@ def _read(request: Document, file: str, **options: Any) -> tuple[Document, Any]:
 
 
 def _write_stream(request: Document, file: str, answers: IO[bytes]) -> None:
-    """Write the description of a file and its rows, if they are few enough; or the rows that were asked for."""
+    """Write the description of a file and the rows of a small file, or the requested rows."""
     import pyarrow as pa
 
     types, description, rows = request.get("types"), "", request.get("rows", 0)
@@ -254,7 +251,7 @@ def _described(told: Any) -> Description:
 
 
 def _in_order(labels: Mapping[Any, str]) -> dict[Any, str]:
-    """Sort labels by their codes, of which a few may be letters, as Stata has them for missing values."""
+    """Sort labels by their codes; Stata uses letters for some missing values."""
     return dict(sorted(labels.items(), key=lambda pair: (isinstance(pair[0], str), pair[0])))
 
 

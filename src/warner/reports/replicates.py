@@ -65,7 +65,7 @@ class ReplicateSample(ComplexSample):
         return np.asarray(question.frequencies(counts, n) - frequency)
 
     def _shown(self, group: Group) -> Shown:
-        """Return what a group shows about its variance, from how its size varies between the sets of weights."""
+        """Return the information of a group on its variance, from the variation of its size between sets of weights."""
         _, _, n = self._rows(group)
         sizes = np.append(n[:, 0], np.zeros(self.replicates - len(n)))
         variation = self.scale * float(((sizes / max(float(sizes.mean()), SMALLEST) - 1) ** 2).sum())
@@ -92,7 +92,7 @@ class ReplicateSample(ComplexSample):
         return Together((each[0] + each[1] - float(variance[0])) / 2, min(self._shown(group).freedom for group in pair))
 
     def _in_all(self, question: LinearScores, frequency: Array, group: Group) -> Array:
-        """Give the deviations under every set of weights, zero under those that leave the group out."""
+        """Deviations under every set of weights; zero for weights without the group."""
         result = np.zeros((self.replicates, frequency.size))
         numbers = [self.cells.groups[place][-1] for place in self._cells_of.get(group, [])]
         result[numbers] = self._deviations(question, frequency, group)
@@ -121,7 +121,6 @@ class ReplicateSample(ComplexSample):
 
     @classmethod
     def from_dict(cls, fields: Document, cells: Tally, people: Any) -> ReplicateSample:
-        """Read what `to_dict` gave, with the cells that were read already."""
         number, scale = fields["replicates"], fields["scale"]
         if type(number) is not int or number < 2:
             raise ValueError(f"replicates must be a whole number of at least 2, but is {number!r}")
@@ -133,13 +132,11 @@ class ReplicateSample(ComplexSample):
 
 
 def refuse_scale(scale: Any) -> None:
-    """Refuse what is no scale of replicate weights."""
     if isinstance(scale, bool) or not isinstance(scale, int | float | np.number) or not 0 < scale < np.inf:
         raise ValueError(f"scale must be a positive number, that of the replicate weights, but got {scale!r}")
 
 
 def refuse_clusters(clusters: Any) -> None:
-    """Raise an error for what is no number of clusters behind replicate weights."""
     if clusters is not None and (isinstance(clusters, bool) or not isinstance(clusters, int) or clusters < 2):
         raise ValueError(
             f"replicate_clusters must be the number of clusters in the sample, at least 2, but got {clusters!r}"

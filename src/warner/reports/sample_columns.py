@@ -27,14 +27,13 @@ PART_SAMPLED = "(sampled)"  # the name of a column of parts sampled, apart from 
 
 
 def cells_of(sample: Sample) -> dict[str, Any]:
-    """Return the columns of cells, by the names that they have among cells."""
+    """Columns of cells, by their names among cells."""
     sampled = None if _is_number(sample.sampled) else sample.sampled
     parts = {STRATUM: sample.strata, CLUSTER: sample.clusters, PART_SAMPLED: sampled}
     return {name: part for name, part in parts.items() if part is not None}
 
 
 def refuse_contradictions(sample: Sample, weights: Any) -> None:
-    """Refuse what does not go together."""
     if sample.whole and (sample.clusters is None or sample.sampled is None):
         raise TypeError(
             "whole must be left out without clusters and sampled: it says that all people of the sampled clusters "
@@ -65,10 +64,7 @@ def refuse_contradictions(sample: Sample, weights: Any) -> None:
 
 
 def columns_of_replicates(sample: Sample, names: list[str], but: Any = None) -> list[Any]:
-    """Give the replicate weights: columns of these names that a pattern or a list names, or arrays.
-
-    The pattern does not mean the weights of the whole sample, `but`, even if it fits.
-    """
+    """Replicate weights: arrays, or columns named by a list or a pattern; never the weights of the sample, `but`."""
     given = sample.replicates
     if isinstance(given, str):
         given = [name for name in names if name != but and fnmatchcase(name, given)]
@@ -85,7 +81,7 @@ def columns_of_replicates(sample: Sample, names: list[str], but: Any = None) -> 
 
 
 def clustered(asked: Sample, cells: Tally, total: Subtotal, by: tuple[str, ...]) -> Tally:
-    """Make the tally of groups from that of their cells, with the other counts of the cells."""
+    """Make the tally of groups from the tally of their cells."""
     for name, role in ((STRATUM, "strata"), (CLUSTER, "clusters")):
         _refuse_missing(cells, name, role)
     sampled = None
@@ -113,7 +109,7 @@ def clustered(asked: Sample, cells: Tally, total: Subtotal, by: tuple[str, ...])
 
 
 def _parts(cells: Tally) -> tuple[dict[Any, float], Tally]:
-    """Take the parts sampled off the keys of cells: one for each stratum."""
+    """Remove the sampled parts from the keys of cells; also return the part of each stratum."""
     place = cells.by.index(PART_SAMPLED)
     stratum = cells.by.index(STRATUM) if STRATUM in cells.by else None
     parts = parts_by_stratum((None if stratum is None else key[stratum], key[place]) for key in cells.groups)
@@ -122,7 +118,7 @@ def _parts(cells: Tally) -> tuple[dict[Any, float], Tally]:
 
 
 def replicate(asked: Sample, whole: Tally, alike: Tally, each: list[Tally]) -> Tally:
-    """Make the tally with replicate weights from that of the whole sample, that of respondents, and each."""
+    """Make the tally with replicate weights from those of the sample, of respondents, and of each set of weights."""
     aligned = [part.with_groups(whole.groups) for part in each]
     groups = whole.groups if whole.by else ((),)
     assert alike.sample is not None
@@ -149,14 +145,13 @@ def _is_number(value: Any) -> bool:
 
 
 def _title(given: Any, otherwise: str) -> str | None:
-    """Give what strata or clusters are called: by their column, or by what they are."""
+    """Name of strata or clusters: that of their column, or a general word."""
     if given is None:
         return None
     return given if isinstance(given, str) else {"strata": "stratum", "clusters": "cluster"}[otherwise]
 
 
 def _refuse_missing(cells: Tally, name: str, role: str) -> None:
-    """Refuse people whose stratum or cluster is not known."""
     if name not in cells.by:
         return
     place = cells.by.index(name)

@@ -31,7 +31,7 @@ RESPONDENT = "respondent"  # the unit of respondents who are not clustered
 
 
 class Clusters(NamedTuple):
-    """The cluster of each row, (n,), and the stratum of each cluster, (clusters,), both counted from 0.
+    """Cluster of each row, (n,), and stratum of each cluster, (clusters,), both counted from 0.
 
     `unit` is the word for one of them: "cluster", or "respondent" where each respondent is one.
     """
@@ -42,18 +42,17 @@ class Clusters(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The number of clusters."""
         return len(self.stratum)
 
     @property
     def degrees_of_freedom(self) -> int:
-        """The number of clusters less that of strata: the most degrees of freedom that anything can have."""
+        """Number of clusters less number of strata."""
         return self.number - int(self.stratum.max()) - 1
 
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """How the people of some rows were sampled.
+    """Sampling design of the respondents in some rows.
 
     Attributes
     ----------
@@ -75,27 +74,25 @@ class Sampling:
 
     @property
     def features(self) -> tuple[bool, bool, bool, bool]:
-        """Whether people are weighted, clustered, stratified, and of a finite population."""
+        """Whether respondents are weighted, clustered, stratified, and from a finite population."""
         return self.weighted, self.cluster is not None, self.stratum is not None, self.sampled is not None
 
     @property
     def simple(self) -> bool:
-        """Whether people are neither weighted nor clustered nor stratified: the likelihood is that of the sample."""
+        """Whether respondents are neither weighted nor clustered nor stratified."""
         return not any(self.features)
 
     @property
     def strata(self) -> int:
-        """The number of strata; without any, all people are in one."""
         return 1 if self.stratum is None else int(self.stratum.max()) + 1
 
     @property
     def kept(self) -> Array:
-        """The part of each stratum that was not sampled, (strata,); all where that is not known."""
+        """Part of each stratum that was not sampled, (strata,); all if not known."""
         return np.ones(self.strata) if self.sampled is None else 1 - self.sampled
 
     @cached_property
     def clusters(self) -> Clusters:
-        """The clusters, where people are clustered."""
         assert self.cluster is not None
         stratum = np.zeros(int(self.cluster.max()) + 1, dtype=np.int64)
         if self.stratum is not None:
@@ -103,7 +100,7 @@ class Sampling:
         return Clusters(self.cluster, stratum)
 
     def refuse_unidentified(self, people: Counts, names: Sequence[Any]) -> None:
-        """Refuse a sample that does not show how it varies; `names` are those of the clusters.
+        """Raise an error if the sample does not identify its variance; `names` are those of the clusters.
 
         Every stratum must have two clusters, or two people where there are no clusters, and every cluster must lie in
         one stratum; each row stands for some `people`.
@@ -118,7 +115,6 @@ class Sampling:
 
 
 def refuse_split_clusters(several: Sequence[Any]) -> None:
-    """Refuse clusters that lie in several strata, by their names."""
     if several:
         raise ValueError(
             f"clusters must lie in one stratum each, but {counted(len(several), 'lies', 'lie')} in several, "
@@ -127,7 +123,6 @@ def refuse_split_clusters(several: Sequence[Any]) -> None:
 
 
 def refuse_few_units(sizes: Counts, units: str) -> None:
-    """Refuse strata, of so many clusters (or people) each, of which one does not show how these vary."""
     if units == "clusters" and sizes.sum() < 2:
         raise ValueError("clusters must be at least two, but all people are in one")
     if sizes.min(initial=2) < 2:
@@ -135,7 +130,6 @@ def refuse_few_units(sizes: Counts, units: str) -> None:
 
 
 def refuse_parts(sampled: Iterable[Any]) -> None:
-    """Refuse what is no part of a stratum that was sampled."""
     for part in sampled:
         if isinstance(part, bool) or not isinstance(part, int | float | np.number) or not 0 < part <= 1:
             shown = "a missing value" if part is None else repr(part)
@@ -146,7 +140,7 @@ def refuse_parts(sampled: Iterable[Any]) -> None:
 
 
 def parts_by_stratum(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, float]:
-    """Give the part of each stratum that was sampled, from strata (None without any) and parts of people."""
+    """Return the sampled part of each stratum, from pairs of a stratum (None without strata) and a part."""
     parts: dict[Any, float] = {}
     for name, given in pairs:
         part = _as_number(given)
@@ -158,7 +152,6 @@ def parts_by_stratum(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, float]:
 
 
 def _as_number(value: Any) -> Any:
-    """Give the number that a text file has as a text."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -169,7 +162,7 @@ SIMPLE_RANDOM = Sampling()
 
 
 def effective_number(total: PerGroup, squares: PerGroup) -> PerGroup:
-    """Give the number of equally weighted people who would say as much: Kish's (sum of w)^2 / (sum of w^2).
+    """Kish's effective sample size, (sum of w)^2 / (sum of w^2).
 
     >>> float(effective_number(6.0, 14.0))  # weights 1, 2 and 3
     2.5714285714285716

@@ -41,18 +41,16 @@ REPORTS_IN_BLOCK = 2**15  # reports in a block: whoever goes through it needs so
 
 
 class ReportBlock(NamedTuple):
-    """Some reports, in codes, how often each was made or how much it weighs (once if None), and the group of each."""
+    """Reports as codes, with the number or weight of each (1 if None), and the group of each."""
 
     reports: Counts
     amounts: Counts | None = None
     group: Integers | None = None
 
     def where(self, chosen: Counts | slice) -> ReportBlock:
-        """Give some of them."""
         return ReportBlock(*(None if values is None else values[chosen] for values in self))  # type: ignore[arg-type]
 
     def pieces(self) -> Iterator[ReportBlock]:
-        """Give all of them, in blocks of bounded size."""
         return (
             self.where(slice(start, start + REPORTS_IN_BLOCK))
             for start in range(0, len(self.reports), REPORTS_IN_BLOCK)
@@ -64,18 +62,15 @@ Source: TypeAlias = Callable[[], Iterator[ReportBlock]]
 
 @dataclass(frozen=True, eq=False)
 class InMemory:
-    """Reports in memory."""
-
     blocks: tuple[ReportBlock, ...]
 
     def __call__(self) -> Iterator[ReportBlock]:
-        """Go through the reports once."""
         return iter(self.blocks)
 
 
 @dataclass(frozen=True)
 class StoredReports:
-    """Reports from one source or several, each of which gives its blocks anew whenever it is called.
+    """Reports from one or several sources, each of which yields its blocks again at every call.
 
     `places` holds for each source the number that its groups have among all groups; None where they are the same.
     What is `streamed` is not in memory, and must be read again at every pass.
@@ -87,14 +82,13 @@ class StoredReports:
 
     @classmethod
     def in_memory(cls, *blocks: ReportBlock) -> StoredReports:
-        """Keep reports in memory, in pieces of bounded size, those of each group together."""
+        """Store reports in memory, in pieces of bounded size, sorted by group."""
         filled = [block for block in blocks if len(block.reports)]
         if filled and (filled[0].group is not None or _short(filled[0])):
             filled = [_collapsed(part) for part in _by_group(_joined(filled))]
         return cls((InMemory(tuple(piece for block in filled for piece in block.pieces())),), (None,), streamed=False)
 
     def blocks(self, group: int | None = None) -> Iterator[ReportBlock]:
-        """Go through the reports of one group, or through all of them."""
         for source, places in zip(self.sources, self.places, strict=True):
             for block in source():
                 if group is None or block.group is None:
@@ -108,7 +102,7 @@ class StoredReports:
                     yield block.where(chosen)
 
     def renumbered(self, places: list[int]) -> StoredReports:
-        """Give the same reports with their groups at other places."""
+        """Return the same reports with other group numbers."""
         renumbered = tuple(
             tuple(places) if before is None else tuple(places[place] for place in before) for before in self.places
         )
@@ -132,12 +126,12 @@ def _by_group(block: ReportBlock) -> list[ReportBlock]:
 
 
 def _short(block: ReportBlock) -> bool:
-    """Tell whether reports are sets that fit into one number of 64 bits."""
+    """Whether reports are sets that fit into 64 bits."""
     return block.reports.dtype == np.uint8 and block.reports.shape[1] <= 8
 
 
 def _collapsed(block: ReportBlock) -> ReportBlock:
-    """Keep equal reports of one group once, where there are so many that it pays."""
+    """Combine equal reports of one group, if that halves their number."""
     if not _short(block):
         return block
     n, width = block.reports.shape
@@ -163,7 +157,7 @@ EVERYBODY: tuple[Group, ...] = ((),)  # the groups where nothing is grouped by
 
 
 class Rows(NamedTuple):
-    """Rows that were read, wherever that was: the report of each, for how many reports of what weight, in which group.
+    """Rows of data: the report of each, with its number, weight and group.
 
     `place` is the number of a row's group; None where there is one group. `square` is the sum of squared weights, and
     `positive` the number of weights above 0, where a row stands for several.
@@ -180,20 +174,19 @@ class Rows(NamedTuple):
 
     @property
     def amounts(self) -> Counts | None:
-        """How much each row adds to the counts; 1 if None."""
+        """Contribution of each row to the counts; 1 if None."""
         return self.number if self.weight is None else self.weight
 
     def known(self) -> Rows:
-        """Leave out what is no report."""
+        """Select the rows with valid reports."""
         return self if all_reports(self.status) else self.where(self.status == INSIDE)
 
     def where(self, which: Mask) -> Rows:
-        """Give some of the rows."""
         chosen: list[Any] = [None if values is None else values[which] for values in self[:-1]]
         return Rows._make([*chosen, self.groups])
 
     def per_group(self, amounts: Counts | None) -> Counts:
-        """Add up amounts, of which each row has one (1 if None), in each group."""
+        """Sum of amounts (1 for each row if None) by group."""
         if self.place is None:
             return np.array([self.status.size if amounts is None else amounts.sum()])
         amounts = np.ones(self.status.size, dtype=np.int64) if amounts is None else amounts
@@ -202,7 +195,7 @@ class Rows(NamedTuple):
         return total
 
     def kept(self, numbers: dict[Group, int]) -> ReportBlock:
-        """Give the reports to be kept, with the number that each one's group has there."""
+        """Return the valid reports, with these numbers of their groups."""
         known = self.known()
         place = None
         if self.groups != EVERYBODY:
@@ -212,7 +205,7 @@ class Rows(NamedTuple):
 
 
 class Subtotal(NamedTuple):
-    """What some rows add to a tally; arrays have one entry, or row, for each group.
+    """Contribution of some rows to a tally; arrays have an entry or a row for each group.
 
     `bad` amounts are negative or missing, `roughly` is the sum of the others as a float, which does not overflow;
     `strange` are values that no report can have, and how often each is there. Of a complex sample with weights there
@@ -234,11 +227,9 @@ class Subtotal(NamedTuple):
     without_weight: Integers | None = None
 
     def numbers(self) -> dict[Group, int]:
-        """Give the number of each group."""
         return {group: number for number, group in enumerate(self.groups)}
 
     def tally(self, design: Design, by: tuple[str, ...], **more: Any) -> Tally:
-        """Make the tally, without the axis of the groups where nothing is grouped by."""
         arrays: dict[str, Any] = {
             name: values if by else values[0] for name, values in _arrays(self).items() if name in SUMMED
         }
@@ -248,7 +239,7 @@ class Subtotal(NamedTuple):
 
 
 def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
-    """Count the reports of some rows; with weights also their number and their squares `by_kind`, if asked for."""
+    """Count the reports of some rows; for complex samples with weights also their squares `by_kind`."""
     _refuse_too_many(len(rows.groups), design)
     known = rows.known()
     sums = design.law.count(known.reports, known.amounts, group=known.place, groups=len(rows.groups))
@@ -274,7 +265,7 @@ def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
 
 
 def _by_kind(design: Design, known: Rows, squares: Array) -> dict[str, Any]:
-    """Count respondents with a weight above 0, those without, and squared weights for each kind of report."""
+    """Count respondents with and without weight, and sum squared weights for each kind of report."""
     assert known.weight is not None
     positive = (known.weight > 0).astype(np.int64) if known.positive is None else known.positive
     counts = design.law.count(known.reports, squares, group=known.place, groups=len(known.groups)).counts
@@ -284,7 +275,7 @@ def _by_kind(design: Design, known: Rows, squares: Array) -> dict[str, Any]:
 
 
 def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
-    """Add up subtotals, of which there is at least one, and put the groups in their fixed order."""
+    """Add at least one subtotal, with the groups in their fixed order."""
     parts = iter(parts)
     total = next(parts)
     place = total.numbers()
@@ -314,7 +305,7 @@ def _arrays(part: Subtotal) -> dict[str, Counts]:
 
 
 def _grown(values: Counts, size: int) -> Counts:
-    """Make room for so many groups, twice as much as is needed: groups come one after the other in a sorted file."""
+    """Extend an array to this size or twice its own: groups appear one after the other in a sorted file."""
     if size <= len(values):
         return values
     longer = np.zeros((max(size, 2 * len(values)), *values.shape[1:]), dtype=values.dtype)
@@ -339,7 +330,7 @@ def _refuse_too_many(groups: int, design: Design) -> None:
 
 
 def grouped(columns: Sequence[Column]) -> tuple[tuple[Group, ...], Integers]:
-    """Find the groups of rows, in a fixed order, and the number of each row's group."""
+    """Return the groups of rows, in a fixed order, and the number of each row's group."""
     factors = [_factored(column) for column in columns]
     place = np.zeros(len(factors[0][0]), dtype=np.int64)
     first = place[:0]
@@ -352,7 +343,7 @@ def grouped(columns: Sequence[Column]) -> tuple[tuple[Group, ...], Integers]:
 
 
 def _factored(column: Column) -> tuple[Integers, list[PerGroup]]:
-    """Give a column as positions in a list of values, of which several may be alike."""
+    """Return a column as positions in a list of values, which may contain duplicates."""
     if hasattr(column, "dictionary_encode") and str(column.type) != "null":
         encoded = column if hasattr(column, "indices") else column.dictionary_encode()
         values = [_plain(value) for value in encoded.dictionary.to_pylist()]
@@ -365,7 +356,7 @@ def _factored(column: Column) -> tuple[Integers, list[PerGroup]]:
 
 
 def _plain(value: object) -> PerGroup:
-    """Reduce a group's value to what every engine and JSON can hold alike."""
+    """Convert the value of a group to a type that every engine and JSON represent alike."""
     if is_missing(value):
         return None
     value = value.item() if isinstance(value, np.generic) else value

@@ -81,7 +81,7 @@ Group: TypeAlias = tuple[Any, ...]  # one value for each name in `by`
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tally:
-    """How often each answer was reported, under which design.
+    """Number of reports that gave each answer, with the design that randomized them.
 
     Made by `tally`, or directly from counts that somebody else made. Tallies of the same design add up with ``+`` and
     ``sum``, so that shards can be counted anywhere and merged exactly.
@@ -184,11 +184,9 @@ class Tally:
                 object.__setattr__(self, name, np.broadcast_to(np.asarray(value), shape[:-1]))
 
     def _as_weights(self, array: Counts) -> Counts:
-        """Give sums of weights as doubles, and what is no number as it is, to be refused."""
         return array.astype(np.float64) if self.squares is not None and array.dtype.kind in "iu" else array
 
     def _take_histogram(self, leading: tuple[int, ...]) -> None:
-        """Check the histogram of the types of reports, and take from it what was not given."""
         types = self.design.law.types
         if self.histogram is None:
             if self.counts is None:
@@ -229,7 +227,7 @@ class Tally:
 
     @property
     def parts(self) -> tuple[Tally, ...]:
-        """The collections, each under one design: itself."""
+        """The collections: the tally itself."""
         return (self,)
 
     @property
@@ -249,12 +247,12 @@ class Tally:
 
     @property
     def simple(self) -> bool:
-        """Whether people were drawn alike and alone: without weights, strata and clusters."""
+        """Whether this is a simple random sample: no weights, strata or clusters."""
         return self.squares is None and self.sample is None
 
     @cached_property
     def effective(self) -> PerGroup:
-        """The number of reports of people drawn alike and alone that would say as much.
+        """Effective number of reports: the size of a simple random sample with the same precision.
 
         With weights, Kish's (sum of w)^2 / (sum of w^2); of a complex sample, the smallest of all answers.
         """
@@ -264,7 +262,7 @@ class Tally:
 
     @cached_property
     def steady(self) -> PerGroup:
-        """The effective number of reports for estimates that weigh noise, which one design effect of all answers gives.
+        """Effective number of reports under one design effect common to all answers.
 
         In a complex sample it is Kish's number over the mean design effect (Rao and Scott), or Kish's alone where fewer
         than six clusters show no such effect.
@@ -273,7 +271,7 @@ class Tally:
 
     @cached_property
     def drawn(self) -> SamplingModel:
-        """The shares of all answers in the groups of a complex sample that have reports, with their variances."""
+        """Sampling model of all answers in the groups of a complex sample that have reports."""
         return self.readout(self.answered)
 
     @cached_property
@@ -283,29 +281,29 @@ class Tally:
 
     @property
     def one_long_row(self) -> bool:
-        """Whether this is one histogram of so many columns that work is done on its distinct counts."""
+        """Whether this is one histogram so long that work is done on its distinct counts."""
         return bool(self.counts.dtype == np.int64 and self.counts.shape[-1] == self.counts.size > LONG_ROW)
 
     @property
     def counts_answers(self) -> bool:
-        """Whether there is one count for each answer, and not for reports of other kinds."""
+        """Whether there is one count for each answer."""
         return self.design.law.columns == self.domain
 
     def rows(self) -> tuple[Counts, Counts]:
-        """Give counts of shape (groups, columns) and numbers of reports of shape (groups,), weighted as they are."""
+        """Return counts of shape (groups, columns) and numbers of reports of shape (groups,)."""
         return self.counts.reshape(-1, self.counts.shape[-1]), np.atleast_1d(self.n)
 
     @property
     def has_likelihood(self) -> bool:
-        """Whether the likelihood can be had: from counts, from the histogram, or from reports that were kept."""
+        """Whether counts, histogram or stored reports determine the likelihood."""
         return self._histograms.has_likelihood(self.design.law)
 
     def blocks(self, group: int = 0) -> Iterator[Block]:
-        """Go through the whole reports of a group: their likelihood, and how often each was made."""
+        """Iterate over the likelihoods of the stored reports of a group, with their frequencies."""
         return self._histograms.row(group).blocks(self.design.law)
 
     def histograms(self, groups: Sequence[int] | Integers | None) -> Histograms:
-        """Give the counts of these groups, as they were checked."""
+        """Return the checked counts of these groups."""
         everything = self._histograms
         return everything if len(everything.n) == 1 or groups is None else everything.select(groups)
 
@@ -324,7 +322,7 @@ class Tally:
         minus: Sets | None = None,
         target: str = "population",
     ) -> SamplingModel:
-        """Say how shares show in the reports of these groups, of all if None; see `Law.readout`."""
+        """Return the sampling model of shares in these groups, in all groups if None; see `Law.readout`."""
         if self.sample is not None:
             found = design_based(self, LinearScores(self.design, sets, minus), groups, target)
             return replace(found, fuzzy=isinstance(sets, LinearCombination))
@@ -337,7 +335,7 @@ class Tally:
         return replace(found, fuzzy=True) if isinstance(sets, LinearCombination) else found
 
     def scaled(self) -> tuple[Counts, Array]:
-        """Give the counts and totals that intervals use, a row for each group: those of the effective reports.
+        """Return counts and totals, scaled to the effective number of reports, with a row for each group.
 
         Without weights these are the counts themselves; a group without reports has a total of 0.
         """
@@ -347,36 +345,36 @@ class Tally:
         return counts * self._worth, np.reshape(self.effective, (-1, 1))
 
     def scaled_histogram(self) -> Counts | None:
-        """Give the histogram, scaled alike, of shape (groups, types); None where types are not kept apart."""
+        """Return the histogram of types, scaled like `scaled`; None if the design has no types."""
         histogram = self._histograms.histogram
         return histogram if histogram is None or self.simple else histogram * self._worth
 
     @property
     def _worth(self) -> Array:
-        """The number of effective reports for each unit of weight, of shape (groups, 1)."""
+        """Effective number of reports per unit of weight, of shape (groups, 1)."""
         n = np.reshape(self.n, (-1, 1)).astype(np.float64)
         return np.divide(np.reshape(self.effective, n.shape).astype(np.float64), n, out=np.zeros_like(n), where=n > 0)
 
     def squeezed(self, values: Counts) -> PerGroup:
-        """Take off the axis of the groups where there are none: the one place where that is done."""
+        """Drop the axis of the groups if there are none."""
         if self.by:
             return values
         return values[0] if values.ndim > 1 else values[0].item()
 
     def group_names(self) -> list[str]:
-        """Name each group; one empty name without groups."""
+        """Names of the groups; one empty name without groups."""
         return [group_name(group) for group in self.groups] if self.by else [""]
 
     def left_out(self) -> str:
-        """Say which values were left out because no report can have them; nothing where none was."""
+        """Return a sentence on the invalid values that were left out; empty if there were none."""
         return left_out(int(np.sum(self.unknown)), self.dropped, self.design.report_form)
 
     def shown_epsilon(self) -> str:
-        """Write the privacy that one report spends at most, rounded up."""
+        """Write the epsilon of one report, rounded up."""
         return self.design.shown_epsilon()
 
     def under(self, design: Design) -> Tally:
-        """Give the same counts as if they had gone through another design with the same columns."""
+        """Return the same counts under another design with the same columns."""
         sample = None if self.sample is None else replace(self.sample, cells=self.sample.cells.under(design))
         return replace(self, design=design, sample=sample)
 
@@ -405,7 +403,7 @@ class Tally:
         return self if type(other) is int and other == 0 else NotImplemented  # where `sum` begins
 
     def with_groups(self, groups: tuple[Group, ...]) -> Tally:
-        """Give the same reports with these groups, in this order; those that are new have none."""
+        """Return the same reports with these groups, in this order; new groups have no reports."""
         if groups == self.groups:
             return self
         order = {group: place for place, group in enumerate(groups)}
@@ -437,7 +435,7 @@ class Tally:
     # Files
 
     def to_dict(self) -> Document:
-        """Give the tally as what JSON can hold: the design as in its own file, counts in its order, a row per group."""
+        """Return the tally as a JSON document: the design, and counts with a row for each group."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -459,7 +457,7 @@ class Tally:
 
     @classmethod
     def from_dict(cls, fields: Document) -> Tally:
-        """Read what `to_dict` gave; anything else is an error that says what is wrong with it."""
+        """Read a document of `to_dict`; anything else raises an error that names the reason."""
         names = {"design", "counts", "missing", "unknown", "by", "groups", "squares"}
         checked(fields, FORMAT, VERSION, names, frozenset({"n", "histogram", "sample"}))
         try:
@@ -473,12 +471,12 @@ class Tally:
 
     @classmethod
     def from_json(cls, text: str) -> Tally | Pool:
-        """Read what `to_json` wrote, or a pool; anything else is an error that says what is wrong with it."""
+        """Read a tally or a pool from JSON; anything else raises an error that names the reason."""
         fields = parsed(text, FORMAT)
         return Pool.from_dict(fields) if fields.get("format") == POOL_FORMAT else cls.from_dict(fields)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally to a file, whole or not at all."""
+        """Write the tally to a file, atomically."""
         save_text(path, self.to_json())
 
     @classmethod
@@ -505,7 +503,6 @@ class Tally:
 
 
 def grouping_from_json(fields: Document) -> dict[str, Any]:
-    """Read the names and the groups of a tally's file."""
     by, groups = fields["by"], fields["groups"]
     if not isinstance(by, list) or not isinstance(groups, list) or any(not isinstance(group, list) for group in groups):
         raise ValueError("by must be a list of names, and groups a list of lists of values")
@@ -513,7 +510,7 @@ def grouping_from_json(fields: Document) -> dict[str, Any]:
 
 
 def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...], columns: AbstractSet[str] = RESULTS) -> None:
-    """Refuse names and groups that could not be told apart, from `columns` of a result, or that no file could hold."""
+    """Raise an error for names that clash with `columns` of a result, or groups that are not distinct."""
     if not isinstance(by, tuple) or any(not isinstance(name, str) or not name for name in by):
         raise ValueError(f"by must be a tuple of names that are not empty, but got {by!r}")
     if twice := [name for place, name in enumerate(by) if name in by[:place]]:
@@ -530,7 +527,7 @@ def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...], columns: Abs
 
 
 def _json_numbers(name: str, given: object) -> PerGroup:
-    """Read what JSON has for an array: a number, or lists of numbers, and not all that NumPy would take for these."""
+    """Read a number or lists of numbers, more strictly than NumPy."""
     if given is None and name in {"n", "histogram", "squares"}:
         return None
     rows = given if isinstance(given, list) else [given]
@@ -544,7 +541,6 @@ def _json_numbers(name: str, given: object) -> PerGroup:
 
 
 def refuse_design(given: object, usage: str) -> None:
-    """Refuse what is no design, where data and design may have been swapped."""
     if isinstance(given, Device):
         listed_design(given)  # which says what to do with one that has no list of answers
     elif not isinstance(given, Design):
@@ -554,7 +550,7 @@ def refuse_design(given: object, usage: str) -> None:
 
 
 def group_order(group: Group) -> tuple[tuple[bool, bool, object], ...]:
-    """Sort numbers, then strings, then missing values, whatever the engine's own order.
+    """Sort key of a group: numbers, then texts, then missing values, for every engine.
 
     Among strings those that are numbers come first, by size: the weeks of a text file are 1, 2, 10, not 1, 10, 2.
     """
@@ -576,7 +572,7 @@ POOL_FORMAT = "warner pool"
 
 @dataclass(frozen=True, repr=False)
 class Pool:
-    """Reports collected under several designs about the same answers: each person under one of them.
+    """Reports on the same answers collected under several designs; each respondent answers under one.
 
     Made by `pool`. `warner.estimate` gives the shares that make all reports together the most likely, with intervals
     from the efficient combination of the collections. It assumes that all collections come from the same population,
@@ -592,7 +588,7 @@ class Pool:
 
     @property
     def domain(self) -> Labels:
-        """The possible answers, the same in all parts."""
+        """The possible answers, the same in all collections."""
         return self.parts[0].domain
 
     @property
@@ -607,42 +603,42 @@ class Pool:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The groups, the same in all parts."""
+        """The groups, the same in all collections."""
         return self.parts[0].groups
 
     @property
     def n(self) -> PerGroup:
-        """The number of reports of all parts, for each group."""
+        """Number of reports in all collections, of each group."""
         return sum(part.n for part in self.parts)
 
     @property
     def missing(self) -> PerGroup:
-        """Number of rows of all parts that were left out because the value was missing."""
+        """Number of rows left out because the value was missing."""
         return sum(part.missing for part in self.parts)
 
     @property
     def unknown(self) -> PerGroup:
-        """Number of rows of all parts that were left out because the value was not in the domain."""
+        """Number of rows left out because the value was not in the domain."""
         return sum(part.unknown for part in self.parts)
 
     @property
     def weighted(self) -> bool:
-        """Whether the counts of any part are sums of weights."""
+        """Whether the counts of a collection are sums of weights."""
         return any(part.weighted for part in self.parts)
 
     @property
     def simple(self) -> bool:
-        """Whether people were drawn alike and alone: without weights; strata and clusters are not pooled."""
+        """Whether this is a simple random sample, without weights; complex samples are not pooled."""
         return not self.weighted
 
     @property
     def sample(self) -> None:
-        """Pools have no complex samples."""
+        """None: pools have no complex samples."""
         return
 
     @property
     def effective(self) -> PerGroup:
-        """The number of equally weighted reports that would say as much, for each group."""
+        """Effective number of reports, of each group."""
         return sum(part.effective for part in self.parts)
 
     @property
@@ -652,28 +648,28 @@ class Pool:
 
     @property
     def counts_answers(self) -> bool:
-        """Counts of several designs have nothing in common that could be shown beside the answers."""
+        """False: counts under several designs cannot be shown next to the answers."""
         return False
 
     @property
     def backend(self) -> str | None:
-        """The data-frame library that the first reports came from."""
+        """The data-frame library of the first collection."""
         return self.parts[0].backend
 
     def squeezed(self, values: Counts) -> PerGroup:
-        """Take off the axis of the groups where there are none."""
+        """Drop the axis of the groups if there are none."""
         return self.parts[0].squeezed(values)
 
     def group_names(self) -> list[str]:
-        """Name each group; one empty name without groups."""
+        """Names of the groups; one empty name without groups."""
         return self.parts[0].group_names()
 
     def shown_epsilon(self) -> str:
-        """Write the privacy that one report spends at most, in the part that spends most, rounded up."""
+        """Write the largest epsilon of one report among the collections, rounded up."""
         return max(self.parts, key=lambda part: part.design.epsilon).shown_epsilon()
 
     def to_dict(self) -> Document:
-        """Give the pool as what JSON can hold: its tallies."""
+        """Return the pool as a JSON document: its tallies."""
         return {"format": POOL_FORMAT, "version": VERSION, "parts": [part.to_dict() for part in self.parts]}
 
     def to_json(self) -> str:
@@ -682,7 +678,7 @@ class Pool:
 
     @classmethod
     def from_dict(cls, fields: Document) -> Pool:
-        """Read what `to_dict` gave; anything else is an error that says what is wrong with it."""
+        """Read a document of `to_dict`; anything else raises an error that names the reason."""
         checked(fields, POOL_FORMAT, VERSION, {"parts"})
         parts = fields["parts"]
         read = [Tally.from_dict(part) for part in parts] if isinstance(parts, list) else []
@@ -693,11 +689,11 @@ class Pool:
 
     @classmethod
     def from_json(cls, text: str) -> Pool:
-        """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
+        """Read a pool from JSON; anything else raises an error that names the reason."""
         return cls.from_dict(parsed(text, POOL_FORMAT))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the pool to a file, whole or not at all."""
+        """Write the pool to a file, atomically."""
         save_text(path, self.to_json())
 
     @classmethod
@@ -715,12 +711,11 @@ Collected: TypeAlias = Tally | Pool
 
 
 def holds_every_answer(tally: Collected) -> bool:
-    """Tell whether everybody's answer is in the domain, so that shares sum to one."""
+    """Whether the domain contains every answer, so that shares sum to one."""
     return all(part.design.law.exhaustive for part in tally.parts)
 
 
 def refuse_uncounted(given: object, usage: str) -> None:
-    """Refuse what are no counted reports."""
     if not isinstance(given, Tally | Pool):
         from warner.reports.open_tallies import OpenTally  # which loads all of open domains
 
@@ -733,7 +728,7 @@ def refuse_uncounted(given: object, usage: str) -> None:
 
 
 def pool(tallies: Iterable[Tally]) -> Tally | Pool:
-    """Put tallies together that have the same answers, but went through different designs.
+    """Combine tallies with the same answers that were collected under different designs.
 
     `warner.estimate` gives the shares that make all reports together the most likely, with a certificate, and intervals
     from the efficient combination of the collections. It assumes that all collections come from the same population,
