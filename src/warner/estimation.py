@@ -74,7 +74,7 @@ ANSWERS_DRAWN = 30  # with a name each
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(TableResult):
-    """What people would have answered, with what is known of how sure that is.
+    """Estimated shares of the true answers, with confidence intervals and diagnostics.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Estimate(TableResult):
 
     @property
     def design(self) -> Design:
-        """What every report went through; of a pool there is one for each part."""
+        """Design of the reports; a pool has a design for each collection."""
         if isinstance(self.tally, Pool):
             raise AttributeError("a pool has several designs: see tally.parts")
         return self.tally.design
@@ -114,7 +114,7 @@ class Estimate(TableResult):
     def table(
         self, level: float = 0.95, *, target: str = "population", simultaneous: bool = False, anytime: bool = False
     ) -> dict[str, Counts]:
-        """Give the estimate as columns, a row for each answer (and group), in the domain's order.
+        """Return the estimate as columns, with a row for each answer (and group), in the domain's order.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Estimate(TableResult):
         return dict(self.arrays(Confidence(level, target, simultaneous, anytime)))
 
     def columns(self, *, rows: int | None = None, **options: Any) -> list[Column]:
-        """Return the columns; readers see the first of two answers alone, and with `rows` the largest shares first."""
+        """Return the columns; for readers the first of two answers only, and with `rows` the largest shares first."""
         confidence = Confidence(**options)
         table = self.of_interest(confidence)
         shown = self.rows_shown(table, rows)
@@ -165,7 +165,7 @@ class Estimate(TableResult):
         ]
 
     def rows_shown(self, table: dict[str, Counts], rows: int | None) -> NDArray[np.intp]:
-        """Return the rows of a table `of_interest` that readers see: all, or so many of the largest of each group."""
+        """Return the rows of a table that readers see: all, or the `rows` largest of each group."""
         return largest_first(self.tally, table, rows, ordered=self.ordered)
 
     def title(self, **_: Any) -> str:
@@ -174,12 +174,12 @@ class Estimate(TableResult):
         return ", ".join([f"Estimated shares ({self.name()}) from {collected(self.tally)}", *by, *left_out(self.tally)])
 
     def foundations(self) -> list[str]:
-        """Return what all numbers from these reports rest on, in sentences, and warnings."""
+        """Sentences on the reports behind all numbers, and warnings."""
         reports = ", ".join([f"N = {collected(self.tally)}", *left_out(self.tally), f"estimator {self.name()}"])
         return [reports, *(f"warning: {doubt}" for doubt in self.doubts())]
 
     def footnotes(self, *, rows: int | None = None, **options: Any) -> list[str]:
-        """Return what a reader of the rows must know."""
+        """Return the sentences below the table."""
         confidence, tally = Confidence(**options), self.tally
         table = self.of_interest(confidence)
         notes = rows_left_out(tally, table, rows)
@@ -197,7 +197,7 @@ class Estimate(TableResult):
         return [*notes, *(f"warning: {doubt}" for doubt in self.doubts()), *self._why()]
 
     def _why(self) -> list[str]:
-        """Return why this estimator was taken, unless it was asked for."""
+        """Sentences on the choice of the estimator, unless it was requested."""
         if self.choices and self.choices[0].errors:
             return [choices_in_words(self.choices)]
         if self.choices:
@@ -215,23 +215,23 @@ class Estimate(TableResult):
         return {}
 
     def limits(self, confidence: Confidence) -> Limits:
-        """Give ends and standard errors of all shares, and the methods by which they were found."""
+        """Return limits and standard errors of all shares, and the methods of the intervals."""
         if confidence not in self._limits:
             self._limits[confidence] = limits(self.tally, confidence)
         return self._limits[confidence]
 
     def approximate(self, confidence: Confidence) -> bool:
-        """Tell whether intervals hold only about at their level: because of weights, or of how they were found."""
+        """Whether intervals are approximate, because of weights or of their method."""
         return self.tally.weighted or not self.limits(confidence).exact
 
     def kind_of_interval(self, confidence: Confidence) -> str:
-        """Say whether intervals are exact (nothing), approximate, or design-based, in a word before "interval"."""
+        """Return the word before "interval": design-based, approximate, or nothing for exact intervals."""
         if self.tally.sample is not None:
             return "design-based "
         return "approximate " if self.approximate(confidence) else ""
 
     def sample_words(self, confidence: Confidence) -> str:
-        """Say what design-based intervals rest on; nothing where people were drawn alone."""
+        """Describe the basis of design-based intervals; empty for simple samples."""
         sample = self.tally.sample
         if sample is None:
             return ""
@@ -243,7 +243,7 @@ class Estimate(TableResult):
         return f"{kind}, {sample.described()} ({of_freedom})"
 
     def sample_notes(self) -> list[str]:
-        """Return what limits design-based intervals and shares beside the sample itself, in sentences."""
+        """Sentences on limitations of design-based intervals and shares."""
         if self.tally.sample is None:
             return []
         tally = self.tally.parts[0]
@@ -261,7 +261,7 @@ class Estimate(TableResult):
         return [*filter(None, notes)]
 
     def arrays(self, confidence: Confidence) -> dict[str, Counts]:
-        """Return the table with these intervals; its arrays are read-only, because others use them, too."""
+        """Return the table with these intervals, as read-only arrays."""
         if confidence not in self._arrays:
             columns = self._tabulated(self.limits(confidence))
             for column in columns.values():
@@ -270,7 +270,7 @@ class Estimate(TableResult):
         return self._arrays[confidence]
 
     def of_interest(self, confidence: Confidence) -> dict[str, Counts]:
-        """Return the table as readers see it: of two answers that mirror each other, the first alone."""
+        """Return the table as readers see it: without the second of two complementary answers."""
         return unmirrored(self.arrays(confidence), self.tally.k)
 
     def _tabulated(self, ends: Limits) -> dict[str, Counts]:
@@ -295,7 +295,7 @@ class Estimate(TableResult):
         }
 
     def _drawn(self) -> dict[str, Counts]:
-        """Return the column that says what design-based intervals rest on; none where respondents were drawn alone."""
+        """Column on the basis of design-based intervals; empty for simple samples."""
         tally = self.tally
         if tally.sample is None:
             return {}
@@ -321,7 +321,7 @@ class Estimate(TableResult):
         within: tuple[float, float] | None = None,
         values: Any = None,
     ) -> Interval:
-        """Give the confidence interval of an answer's share, of a set of answers together, or of every answer.
+        """Return the confidence interval of the share of an answer, of a set of answers, or of every answer.
 
         It comes from the counts, not from the estimator.
 
@@ -371,7 +371,7 @@ class Estimate(TableResult):
     def mean(
         self, values: Any = None, *, level: float = 0.95, target: str = "population", anytime: bool = False
     ) -> Mean:
-        """Give the mean of answers that are numbers, or that stand for numbers, in each group, with its interval.
+        """Estimate the mean of numeric answers, in each group, with its interval.
 
         It is the unbiased one that its interval belongs to, whatever method gave the shares.
 
@@ -420,7 +420,7 @@ class Estimate(TableResult):
         anytime: bool = False,
         method: str | None = None,
     ) -> Quantile:
-        """Give a quantile of answers that are numbers, in each group: the least number with at least `tau` up to it.
+        """Estimate a quantile of numeric answers, in each group: the smallest number with at least `tau` up to it.
 
         Its interval assumes nothing about the distribution, and is exact where those of cumulative shares are. Where
         there are many answers it is wide.
@@ -457,16 +457,16 @@ class Estimate(TableResult):
         anytime: bool = False,
         method: str | None = None,
     ) -> Quantile:
-        """Give the median: `quantile` at 0.5."""
+        """Estimate the median: `quantile` at 0.5."""
         return self.quantile(0.5, values, level=level, target=target, anytime=anytime, method=method)
 
     @property
     def ordered(self) -> bool:
-        """Whether the answers are known to have an order: by the designs, or by an estimator that uses it."""
+        """Whether answers have an order, by the designs or by the estimator."""
         return self.estimator.ordered or all(part.design.ordered for part in self.tally.parts)
 
     def mean_and_median(self, confidence: Confidence) -> tuple[Mean, Quantile] | None:
-        """Give mean and median where answers are known to have an order, and are numbers; None elsewhere."""
+        """Return mean and median if answers are ordered numbers; None otherwise."""
         if not (self.ordered and is_numeric(self.tally.domain)):
             return None
         single = replace(confidence, simultaneous=False)
@@ -475,7 +475,7 @@ class Estimate(TableResult):
         return mean(self.tally, None, single), quantile(self.tally, self.shares, 0.5, None, single)
 
     def summaries(self, **options: Any) -> tuple[Mean | Quantile, ...]:
-        """Return the mean and the median, if the text has them; options are those of `table`."""
+        """Return the mean and the median, if the text contains them; options are those of `table`."""
         return () if self.tally.by else self.mean_and_median(Confidence(**options)) or ()
 
     def compare_means(
@@ -542,7 +542,7 @@ class Estimate(TableResult):
         return compare(self.tally, first, second, confidence, self.shares)
 
     def totals(self, population: Any = None, values: Any = None, *, level: float = 0.95) -> Totals:
-        """Give the number of people who hold each answer, or the total of a number, with intervals.
+        """Estimate the number of people with each answer, or the total of a number, with intervals.
 
         Parameters
         ----------
@@ -576,7 +576,7 @@ class Estimate(TableResult):
         return totals(self.tally, self.shares, population, values, confidence, outside=self.estimator.outside)
 
     def commonest(self, count: int, *, level: float = 0.95, target: str = "population") -> Ranking:
-        """Tell which answers are certainly among the `count` most common ones, and which may be.
+        """Return the answers that are certainly among the `count` most common ones, and those that may be.
 
         Examples
         --------
@@ -591,7 +591,7 @@ class Estimate(TableResult):
         return ranking(self.tally, count, Confidence(level, target))
 
     def present(self, *, level: float = 0.95, correction: str = "holm", power: float = 0.8) -> Presence:
-        """Tell which answers somebody holds: those whose reports rise above the noise.
+        """Detect answers with a share above zero: those whose reports exceed the noise.
 
         Parameters
         ----------
@@ -620,7 +620,7 @@ class Estimate(TableResult):
         return self.tally.backend
 
     def json_fields(self, **options: Any) -> Document:
-        """Return design, method, reports, what the intervals are, and the rows; options are those of `table`."""
+        """Return design, method, reports, kind of intervals, and the rows; options are those of `table`."""
         tally, confidence = self.tally, Confidence(**options)
         left = {*tally.by, RESULT_COLUMN}
         values = {name: column for name, column in self.arrays(confidence).items() if name not in left}
@@ -648,7 +648,7 @@ class Estimate(TableResult):
         }
 
     def text(self, *, rows: int = FIRST_ROWS, **options: Any) -> str:
-        """Return the table for a terminal: the largest shares first, each with a bar; of two answers the first alone.
+        """Return the table for a terminal: the largest shares first, each with a bar.
 
         Parameters
         ----------
@@ -680,7 +680,7 @@ class Estimate(TableResult):
         title: str | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the estimated shares with their intervals, beside the shares that were reported.
+        """Plot the estimated shares with their intervals, next to the reported shares.
 
         Answers that are known to have an order, as those of a square wave, keep it; all others are drawn by their
         shares, the largest first. Of many groups, those with the most reports are drawn; all of them where they have an
@@ -724,7 +724,7 @@ class Estimate(TableResult):
         cumulative: bool = False,
         title: str | None = None,
     ) -> None:
-        """Draw the estimate to a PNG, SVG or PDF file, whole or not at all; no display is needed.
+        """Plot the estimate to a PNG, SVG or PDF file, atomically; no display is needed.
 
         Parameters
         ----------
@@ -749,7 +749,7 @@ class Estimate(TableResult):
         simultaneous: bool = False,
         anytime: bool = False,
     ) -> None:
-        """Write one HTML page that says what was found, how sure it is, and how it came about.
+        """Write one HTML page with results, their accuracy, and the method.
 
         The page stands alone and loads nothing from the network. It is written whole or not at all.
 
@@ -769,22 +769,22 @@ class Estimate(TableResult):
         save_page(self, path, Confidence(level, target, simultaneous, anytime), title=title, question=question)
 
     def name(self) -> str:
-        """Name the estimator; for auto, also what it chose."""
+        """Name of the estimator; for auto, also of its choice."""
         taken = list(dict.fromkeys(chosen.method for chosen in self.choices))
         return f"{self.method}: {', '.join(taken)}" if taken else self.method
 
     @property
     def estimator(self) -> Method:
-        """What is known of the estimator; for auto, of the one that it chose for the first group."""
+        """Properties of the estimator; for auto, of the choice for the first group."""
         return described(self.choices[0].method if self.choices else self.method)
 
     def doubts(self) -> list[str]:
-        """Say what speaks against these shares: values left out, reports that do not fit, shares all equal."""
+        """Return warnings: values left out, reports that do not fit, shares all equal."""
         return list(self._doubts)
 
     @cached_property
     def misfit(self) -> str:
-        """What speaks against the reports having gone through the design; nothing if they may have."""
+        """Evidence that reports did not go through the design; empty if there is none."""
         return doubt(self.tally)
 
     @cached_property
@@ -805,13 +805,12 @@ class Estimate(TableResult):
         return [*filter(None, [*told, nothing if silent.any() else "", total if partly else ""])]
 
     def _caution(self) -> str:
-        """Say what is to be known about shares by this method, of these counts."""
         answered = np.flatnonzero(self.tally.answered)
         parts = [(part.design, part.histograms(answered)) for part in self.tally.parts]
         return self.estimator.caution(np.atleast_2d(self.shares)[answered], parts)
 
     def reason(self) -> str:
-        """Say why this method was taken, where none was asked for; nothing elsewhere."""
+        """Reason for the default method; empty if the method was requested."""
         return self.estimator.reason(self.tally) if self.by_default else ""
 
 
@@ -856,7 +855,7 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
 
 
 def estimated(tally: Collected, *, method: MethodAsked = None, rng: np.random.Generator | None = None) -> Estimate:
-    """Estimate as `estimate` does, without a warning: for whoever passes on what `Estimate.doubts` says."""
+    """Estimate as `estimate` does, without a warning, for callers that pass on `Estimate.doubts`."""
     refuse_uncounted(tally, "estimate(Tally(design, counts))")
     chosen, own = method_asked(method, tally)
     refuse_silent(tally)
@@ -872,7 +871,7 @@ def _by_method(tally: Collected, method: str, own: Method | None = None) -> Esti
 
 
 def _auto(tally: Collected, rng: np.random.Generator | None) -> Estimate:
-    """Take for each group the estimator with the smallest predicted error."""
+    """Choose for each group the estimator with the smallest predicted error."""
     options = choices(tally, rng)
     estimates = {name: _by_method(tally, name) for name in dict.fromkeys(option.method for option in options)}
     first = next(iter(estimates.values()))

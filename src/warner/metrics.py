@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def squared_error_sum(shares: ArrayLike, truth: ArrayLike) -> Array:
-    """Sum the squared differences over the answers.
+    """Sum of squared differences over the answers.
 
     >>> squared_error_sum([0.3, 0.7], [0.5, 0.5]).round(3)
     np.float64(0.08)
@@ -36,7 +36,7 @@ def squared_error_sum(shares: ArrayLike, truth: ArrayLike) -> Array:
 
 
 def squared_error_mean(shares: ArrayLike, truth: ArrayLike) -> Array:
-    """Average the squared differences over the answers: the sum divided by K.
+    """Mean of squared differences over the answers: the sum divided by K.
 
     >>> squared_error_mean([0.3, 0.7], [0.5, 0.5]).round(3)
     np.float64(0.04)
@@ -45,7 +45,7 @@ def squared_error_mean(shares: ArrayLike, truth: ArrayLike) -> Array:
 
 
 def total_variation(shares: ArrayLike, truth: ArrayLike) -> Array:
-    """Halve the sum of absolute differences: the largest error in the share of any set of answers.
+    """Half the sum of absolute differences: the largest error in the share of any set of answers.
 
     >>> total_variation([0.3, 0.7], [0.5, 0.5]).round(3)
     np.float64(0.2)
@@ -55,7 +55,7 @@ def total_variation(shares: ArrayLike, truth: ArrayLike) -> Array:
 
 
 def kl_divergence(first: ArrayLike, second: ArrayLike) -> Array:
-    r"""Give the Kullback-Leibler divergence :math:`\sum_i a_i \ln(a_i/b_i)` of two distributions, in nats.
+    r"""Kullback-Leibler divergence :math:`\sum_i a_i \ln(a_i/b_i)` of two distributions, in nats.
 
     Infinite where `second` rules out what `first` holds possible. Both must be distributions; `inv` may not be.
 
@@ -75,7 +75,7 @@ def kl_divergence(first: ArrayLike, second: ArrayLike) -> Array:
 
 
 def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Design) -> Array:
-    r"""Give :math:`-\sum_j (c_j/N) \ln \mu_j`: nats per report, no multinomial coefficient.
+    r"""Compute :math:`-\sum_j (c_j/N) \ln \mu_j`: nats per report, without the multinomial coefficient.
 
     Here :math:`\mu_j` is the probability of the report j, :math:`q + (p-q)\theta_j`, or that of a `Channel`.
 
@@ -96,7 +96,7 @@ def negative_log_likelihood(shares: ArrayLike, counts: ArrayLike, design: Design
 
 
 def log_likelihood_per_report(shares: Array, counts: Counts, n: Counts, design: Design | ChannelOperator) -> Array:
-    """Give what `negative_log_likelihood` negates, for counts that are checked already."""
+    """Log-likelihood per report, for counts that are checked already."""
     negative = shares.min(axis=-1) < 0
     if negative.all():
         return np.full(negative.shape, np.nan)[()]
@@ -110,7 +110,7 @@ def log_likelihood_per_report(shares: Array, counts: Counts, n: Counts, design: 
 
 
 def _expected(shares: Array, design: Design | ChannelOperator) -> Array:
-    """Give the probability of each report: in two steps where all answers share p and q, else by the channel."""
+    """Probability of each report."""
     if (symmetry := full_symmetry(design.law)) is None:
         return design.law.likelihood().forward(shares)
     expected = symmetry.gain * shares

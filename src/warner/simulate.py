@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def uniform(k: int) -> Array:
-    """Give k equal shares.
+    """Return k equal shares.
 
     >>> uniform(4)
     array([0.25, 0.25, 0.25, 0.25])
@@ -36,7 +36,7 @@ def uniform(k: int) -> Array:
 
 
 def zipf(k: int, s: float) -> Array:
-    """Give k shares that fall off as the rank to the power of -s: the commonest answer first.
+    """Return k shares proportional to rank^-s, the most common answer first.
 
     >>> zipf(3, 1) * 11  # in proportion 1 : 1/2 : 1/3
     array([6., 3., 2.])
@@ -60,7 +60,7 @@ def reports_of_population(
     rng: np.random.Generator,
     size: Size = None,
 ) -> Integers:
-    r"""Draw the histogram of n reports from people who are a sample of a population.
+    r"""Draw the histogram of n reports from a sample of a population.
 
     The counts of a randomized response are multinomial with probabilities :math:`q + (p-q)\theta_i`.
 
@@ -98,7 +98,7 @@ def reports_of_people(
     rng: np.random.Generator,
     size: Size = None,
 ) -> Integers:
-    r"""Draw the histogram of reports from people whose true answers are given.
+    r"""Draw the histogram of reports from respondents with given true answers.
 
     Under randomized response with p >= q, of the people with answer i, :math:`\text{Bin}(n_i, p-q)` keep it; all others
     draw one of the K answers uniformly. That is the same mechanism, read as *keep or redraw*, and equals randomizing
@@ -121,7 +121,7 @@ def reports_of_people(
 
 
 def seeded_by(counts: ArrayLike) -> np.random.Generator:
-    """Make a generator whose seed is the counts: the same reports give the same simulation, on every machine.
+    """Create a generator seeded by the counts, so that simulations are reproducible on every machine.
 
     >>> seeded_by([40, 60]).integers(100) == seeded_by([40, 60]).integers(100)
     np.True_
@@ -131,7 +131,7 @@ def seeded_by(counts: ArrayLike) -> np.random.Generator:
 
 
 def of_each_size(sizes: Integers) -> Iterator[tuple[int, Integers]]:
-    """Give every size of a group that occurs, and where: groups of one size share what is simulated for it.
+    """Yield the distinct sizes of groups, with the indices of the groups of each size.
 
     >>> [(size, places.tolist()) for size, places in of_each_size(np.array([5, 3, 5]))]
     [(3, [1]), (5, [0, 2])]

@@ -68,7 +68,7 @@ UNDERFLOW = 1e-280  # a tail below is compared by its first terms
 
 
 class SelectedShares(NamedTuple):
-    """Limits and median-unbiased estimates of shares, each of a count that was selected for being large."""
+    """Limits and median-unbiased estimates of shares, each of a count selected for being large."""
 
     low: Array
     share: Array
@@ -78,7 +78,7 @@ class SelectedShares(NamedTuple):
 def selective_intervals(
     counts: Integers, critical: Integers, n: int, p: float, q: float, level: float = 0.95
 ) -> SelectedShares:
-    """Give intervals and median-unbiased shares for counts that were selected for being at least critical.
+    """Compute intervals and median-unbiased shares for counts selected for being at least critical.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def selective_intervals(
 
 
 def conditional_tail(count: Integers, critical: Integers, n: int, rate: Array) -> Array:
-    """Give P(X >= count | X >= critical) for X of Bin(n, rate), where count is at least critical.
+    """Return P(X >= count | X >= critical) for X of Bin(n, rate), where count is at least critical.
 
     Where both tails are too small for doubles, they are compared by their first terms, which fall about geometrically.
     """
@@ -135,7 +135,7 @@ def conditional_tail(count: Integers, critical: Integers, n: int, rate: Array) -
 
 
 def _log_tail(count: Integers, n: int, rate: Array) -> Array:
-    """Give the logarithm of a far tail: the first term, and a geometric series with the ratio of the next one."""
+    """Logarithm of a far tail: its first term, and a geometric series with the ratio of the second."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     count = np.minimum(count, n)
@@ -147,7 +147,7 @@ def _log_tail(count: Integers, n: int, rate: Array) -> Array:
 
 
 def _first_share(rising: Callable[[Array], Array], target: float, shape: tuple[int, ...]) -> Array:
-    """Give the share at which each of many rising functions reaches a target: 0 if it is there at once, 1 if never."""
+    """Share at which each of many increasing functions reaches a target: 0 if at once, 1 if never."""
     zero, one = np.zeros(shape), np.ones(shape)
     low, high = bisected_each(lambda share: rising(share) >= target, zero, one, SELECTIVE_HALVINGS)
     at_once, never = rising(zero) >= target, rising(one) < target
@@ -164,7 +164,7 @@ VALUES_SHOWN = 100  # of a group, in a text
 
 
 class CandidateValue(NamedTuple):
-    """A value that was not found, its support, its unbiased share, and whether it stands for what cannot be written."""
+    """Value that was not found, its support, its unbiased share, and whether it is *other*."""
 
     value: str | int
     support: int
@@ -174,7 +174,7 @@ class CandidateValue(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GroupFindings:
-    """What was found in one group; arrays have one entry for each value, by support.
+    """Findings of one group; arrays have one entry for each value, by support.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class GroupFindings:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Discovery(TableResult):
-    """The frequent values of an open domain: those that somebody holds, how common each is, and what is too rare.
+    """Frequent values of an open domain, with shares, intervals, and the smallest detectable share.
 
     Attributes
     ----------
@@ -268,22 +268,22 @@ class Discovery(TableResult):
 
     @property
     def values(self) -> Any:
-        """The values that were found, by support; a tuple for each group, where there are groups."""
+        """The detected values, by support; a tuple for each group if there are groups."""
         return self._per_group(part.values for part in self.findings)
 
     @property
     def smallest_share(self) -> PerGroup:
-        """The share that would have been found with the probability ``power``, of each group where there are groups."""
+        """The share detected with the probability ``power``, of each group if there are groups."""
         return self._per_group(part.smallest_share for part in self.findings)
 
     @property
     def candidates(self) -> Any:
-        """The values with the largest counts that were not found, with their support and unbiased share: no result."""
+        """Values with the largest counts among those not found, with support and unbiased share; not a result."""
         return self._per_group(part.candidates for part in self.findings)
 
     @property
     def lower_bound(self) -> PerGroup:
-        """The least share that any protocol finds with that probability; None with a list of expected values."""
+        """The smallest share that any protocol detects with that probability; None with expected values."""
         return None if self.expected else self._per_group(part.lower_bound for part in self.findings)
 
     def _per_group(self, parts: Iterable[Any]) -> Any:
@@ -324,11 +324,11 @@ class Discovery(TableResult):
         ]
 
     def title(self, *_: Any, **options: Any) -> str:
-        """Return what the named values are."""
+        """Return the description of the values."""
         return "Detected values" + (f" with a share above {percent(self.above)}" if self.above else "")
 
     def footnotes(self, *_: Any, **options: Any) -> list[str]:
-        """Return the number of reports, the error probability, and the groups in which no value was found."""
+        """Return the number of reports, the error probability, and the groups without detected values."""
         names = zip(self.tally.group_names(), self.findings, strict=True)
         silent = [printable(name) for name, part in names if not part.values]
         where = f" in {enumerated(silent)}" if self.tally.by else ""
@@ -340,12 +340,12 @@ class Discovery(TableResult):
         ]
 
     def promise(self) -> str:
-        """Return the probability of a false name, as a clause."""
+        """Clause on the family-wise error rate."""
         together = ", in all groups together" if self.simultaneous else " in each group" if self.tally.by else ""
         return f"the probability of naming any falsely is at most {level_text(1 - self.level)}{together}"
 
     def text(self, rows: int | None = VALUES_SHOWN) -> str:
-        """Return the first values of each group as text, with the shares that would have been found."""
+        """Return the first values of each group as text, with the smallest detectable shares."""
         table = self.printed(rows=rows)
         hidden = sum(max(0, len(part.values) - rows) for part in self.findings) if rows is not None else 0
         notes = [f"{counted(hidden, 'more value was', 'more values were')} found."] if hidden else []
@@ -356,7 +356,7 @@ class Discovery(TableResult):
         return plain_table(table._replace(notes=tuple(notes)))
 
     def remarks(self, part: GroupFindings) -> list[str]:
-        """Say what would have been too rare in a group, and what fake reports could do."""
+        """Sentences on the smallest detectable share of a group, and on fake reports."""
         said = [self._detectable(part.smallest_share)]
         if part.smallest_expected is not None:
             expected = counted(len(self.expected), "expected value", "expected values")
@@ -376,7 +376,7 @@ class Discovery(TableResult):
         return f"{least} would be found with a probability of {level_text(self.power)}"
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the found values with their intervals, and the smallest share that would have been found.
+        """Plot the detected values with their intervals, and the smallest detectable share.
 
         The best values that were not found stand below, hollow: they are no result. Groups are coloured points.
 
@@ -392,13 +392,13 @@ class Discovery(TableResult):
         return plot_discovery(self, title=title, ax=ax)
 
     def save_plot(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Draw to a PNG, SVG or PDF file, whole or not at all."""
+        """Plot to a PNG, SVG or PDF file, atomically."""
         from warner.output.discovery_plots import save_discovery_plot
 
         save_discovery_plot(self, path, title=title)
 
     def save_page(self, path: str | os.PathLike[str], *, title: str | None = None, question: str | None = None) -> None:
-        """Write one HTML page with the picture, the table, and what the numbers mean; whole or not at all.
+        """Write one HTML page with the plot, the table, and explanations, atomically.
 
         Parameters
         ----------
@@ -451,7 +451,7 @@ class Discovery(TableResult):
 
 
 def _appearing(part: GroupFindings) -> str:
-    """Return how many fake reports make which values appear, the most first; only what takes fewer than any value."""
+    """Clauses on the number of fake reports that make kinds of values appear."""
     kinds = (
         ("any value", part.fakes),
         ("one that begins like a frequent value", part.fakes_continued),
@@ -476,7 +476,7 @@ def shown_value(value: str | int, other: bool) -> str:
 
 
 def told_apart(value: str | int, other: bool) -> str | int:
-    """Put a text that looks like *other* in quotes, so that the two are not mistaken for each other."""
+    """Quote a text that looks like *other*."""
     return repr(value) if value == OTHER and not other else value
 
 
@@ -553,7 +553,7 @@ def discover(
 
 
 def _expected(design: OpenDomain, expected: Sequence[Any] | None) -> tuple[Integers | None, tuple[str | int, ...]]:
-    """Give the codes of the expected values, and *other* after them, and the values, each once."""
+    """Codes of the expected values, with *other* after them, and the distinct values."""
     if expected is None:
         return None, ()
     if isinstance(expected, str | bytes):
@@ -582,7 +582,7 @@ def _of_group(
     power: float,
     expected: Integers | None,
 ) -> GroupFindings:
-    """Search the reports of one group, of so many that share the error probability."""
+    """Search the reports of one of `together` groups that share the error probability."""
     result = search(design, reports, (1 - level) / together, above=above, expected=expected)
     people, n = [len(part) for part in reports], len(reports[-1])
     support = np.array([hit.count for hit in result.hits], dtype=np.int64)

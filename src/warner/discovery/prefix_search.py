@@ -78,7 +78,7 @@ DETECTABLE_TOLERANCE = 1e-10  # how exactly a share is found
 
 
 def critical_count(n: int, probability: float, alpha: float) -> int:
-    """Give the smallest count that Bin(n, probability) reaches with probability at most alpha; n + 1 if there is none.
+    """Smallest count that Bin(n, probability) reaches with probability at most alpha; n + 1 if there is none.
 
     >>> critical_count(10, 0.5, 0.05)  # P(X >= 9) = 11/1024, P(X >= 8) = 56/1024
     9
@@ -87,7 +87,7 @@ def critical_count(n: int, probability: float, alpha: float) -> int:
 
 
 def critical_counts(n: int, probability: float, alphas: Array) -> Integers:
-    """Do as `critical_count` for many error probabilities.
+    """Critical counts, as `critical_count`, for many error probabilities.
 
     >>> critical_counts(10, 0.5, np.array([0.05, 0.06]))
     array([9, 8])
@@ -97,7 +97,7 @@ def critical_counts(n: int, probability: float, alphas: Array) -> Integers:
 
 
 def smallest_share(design: OpenDomain, people: Sequence[int], critical: Sequence[int], *, power: float = 0.8) -> float:
-    """Give the share that is found with this probability, for so many reports and such critical counts at each level.
+    """Share that is detected with this probability, given the reports and critical counts of each level.
 
     Infinite where no share is.
     """
@@ -153,7 +153,7 @@ def fewest_crafted(
 
 
 def planned_share(design: OpenDomain, n: int, *, level: float = 0.95, power: float = 0.8) -> float:
-    """Give the share that a survey of n people will find with this probability, at the expected sizes of its levels."""
+    """Share that a survey of n people detects with this probability, at the expected sizes of its levels."""
     sizes = [len(design.values.continuations(place)) for place in range(design.levels)]
     tails = tail_probabilities(sizes, level=level)
     people = [max(1, round(n * weight / sum(design.weights))) for weight in design.weights]
@@ -162,7 +162,7 @@ def planned_share(design: OpenDomain, n: int, *, level: float = 0.95, power: flo
 
 
 def lower_bound(number: int, n: int, epsilon: float, power: float = 0.8) -> float:
-    """Give the share below which no protocol names a value, one of this number, with this probability.
+    """Share below which no protocol names one of this number of values with this probability.
 
     >>> round(lower_bound(2**48, 1_000_000, 1.0), 4)
     0.0137
@@ -187,7 +187,7 @@ Blocks = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Hit:
-    """A value that was found: its blocks, its count, the least with which it was found, its part of the error."""
+    """Detected value: its blocks, its count, its critical count, its part of the error."""
 
     blocks: Blocks
     count: int
@@ -197,7 +197,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search gave.
+    """Result of a search.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class Search:
 
 
 class _Kept(NamedTuple):
-    """Prefixes, in their order, whether each has ended, and the weight of each."""
+    """Prefixes in ascending order, whether each has ended, and the weight of each."""
 
     prefixes: Integers
     ended: Mask
@@ -287,7 +287,7 @@ def search(
 
 
 def _extended(design: OpenDomain, level: int, reports: LevelReports, kept: _Kept) -> tuple[_Kept, int]:
-    """Keep the extensions, by the block of this level, whose counts rise above noise; and give the least such count."""
+    """Select the extensions, by the block of this level, with counts above noise; also return the critical count."""
     values, n = design.values, len(reports)
     follow, only_end = values.continuations(level), np.zeros(1, dtype=np.int64)
     total = int(len(follow) * (~kept.ended).sum() + kept.ended.sum())
@@ -313,14 +313,14 @@ def _extended(design: OpenDomain, level: int, reports: LevelReports, kept: _Kept
 
 
 def _with_other(kept: _Kept, other: Integers) -> _Kept:
-    """Add the prefix of what cannot be written, unless it was kept: it is tested in any case."""
+    """Add the prefix of what cannot be written, which is always tested."""
     if (kept.prefixes == other).all(axis=1).any():
         return kept
     return _Kept(np.vstack([kept.prefixes, other]), np.append(kept.ended, True), np.append(kept.weights, 1.0))
 
 
 class _Tested:
-    """The values of the last level that were tested."""
+    """Tests of values at the last level."""
 
     def __init__(self, design: OpenDomain, reports: LevelReports, rate: float) -> None:
         self.design, self.reports, self.rate = design, reports, rate
@@ -333,7 +333,7 @@ class _Tested:
         self._least: dict[Blocks, tuple[int, float]] = {}  # of each prefix: the critical count, and the part of alpha
 
     def search(self, kept: _Kept, budget: float, alpha: float) -> None:
-        """Test all extensions of the kept prefixes."""
+        """Test all extensions of the selected prefixes."""
         last, n = self.design.levels - 1, len(self.reports)
         if not len(kept.prefixes) or not n:
             return
@@ -374,7 +374,7 @@ class _Tested:
                 self._list([(tuple(row), count)])
 
     def _refuse_flood(self, more: int) -> None:
-        """Refuse more values than people can hold so often: copies of one report support a part 1/g of all values."""
+        """Raise an error for more values than respondents can have: copies of one report support 1/g of all values."""
         if len(self.hits) + more > MOST_FOUND:
             raise ValueError(
                 f"more than {MOST_FOUND:,} values rise above the noise, which reports of people do not give: many are "
@@ -391,7 +391,7 @@ class _Tested:
             self._others = dict(self._by_count()[: 8 * CANDIDATES_LISTED])
 
     def best(self) -> list[tuple[Blocks, int]]:
-        """Give the values with the largest counts that were not found."""
+        """Return the values with the largest counts among those not found."""
         readable = ((blocks, count) for blocks, count in self._by_count() if blocks not in self.hits)
         return [pair for pair in readable if self.design.values.decoded(pair[0]) is not None][:CANDIDATES_LISTED]
 
@@ -400,7 +400,7 @@ class _Tested:
 
 
 def _largest(counts: Integers, number: int) -> list[int]:
-    """Give the places of the largest counts, of which so many are meant, in their order: the first of equal ones."""
+    """Return the indices of the `number` largest counts, in ascending order, with the first of equal ones."""
     number = min(number, CANDIDATES_LISTED)
     if not number:
         return []

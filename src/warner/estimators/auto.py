@@ -75,7 +75,7 @@ def _surveys(
     generators: Iterable[np.random.Generator],
     surveys: int,
 ) -> Parts:
-    """Draw surveys of each population by a generator of its own; those of one population are consecutive rows."""
+    """Draw surveys of each population with its own generator; those of one population are consecutive rows."""
     drawn: list[list[Counts]] = [[] for _ in designs]
     for truth, generator, *sizes in zip(truths, generators, *people, strict=True):
         for counts, design, n in zip(drawn, designs, sizes, strict=True):
@@ -88,7 +88,7 @@ def _surveys(
 
 
 def _errors(truths: Array, drawn: Parts, methods: Sequence[str]) -> dict[str, Array]:
-    """Give the mean squared error of each estimator, of those that the designs allow, for each population."""
+    """Return the mean squared error of each applicable estimator, for each population."""
     counts_suffice = all(design.law.exclusive for design, _ in drawn)
     allowed = [name for name in methods if METHODS[name].applies(to_likelihood=counts_suffice)]
     errors = {}
@@ -100,7 +100,7 @@ def _errors(truths: Array, drawn: Parts, methods: Sequence[str]) -> dict[str, Ar
 
 
 class Choice(NamedTuple):
-    """Which valid estimator to take, and the errors that were predicted; none where `shrink` is taken by rule."""
+    """Chosen estimator, and the predicted errors; none where `shrink` is chosen by rule."""
 
     method: str
     errors: dict[str, float]
@@ -109,7 +109,7 @@ class Choice(NamedTuple):
 def choice(
     counts: ArrayLike, design: Design, *, n: float | None = None, rng: np.random.Generator | None = None
 ) -> Choice:
-    """Choose the closed form with the smallest predicted error for reports like these; `mle` if in doubt.
+    """Choose the closed form with the smallest predicted error for these reports.
 
     The population in the place of the truth is what `inv_p` makes of these reports. Of several such plug-ins it was the
     one whose choice came closest to the best in hindsight. The predicted errors tell the estimators apart, but are
@@ -132,13 +132,12 @@ def choice(
 
 
 def choice_for(parts: Parts, people: Sequence[float], *, rng: np.random.Generator | None = None) -> Choice:
-    """Choose for the checked counts of one group of people, of one design or several; see `choice`."""
     (chosen,) = choices_for(parts, [np.array([n]) for n in people], rng=rng)
     return chosen
 
 
 def choices_for(parts: Parts, people: Sequence[Array], *, rng: np.random.Generator | None = None) -> list[Choice]:
-    """Choose for each of several groups; what is drawn for one does not depend on the others, unless `rng` is given."""
+    """Choose for each of several groups, independently of the others unless `rng` is given."""
     rows = np.concatenate([histograms.counts for _, histograms in parts], axis=-1)
     generators = (seeded_by(row) if rng is None else rng for row in rows)
     sizes = [np.maximum(1, np.rint(n)).astype(np.int64) for n in people]
@@ -154,7 +153,7 @@ def choices_for(parts: Parts, people: Sequence[Array], *, rng: np.random.Generat
 
 
 def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, ...]:
-    """Choose an estimator for each group that has reports: by rule, or by simulated surveys."""
+    """Choose an estimator for each group with reports: by rule, or by simulated surveys."""
     for part in tally.parts:
         refuse_incomplete("auto", part.design)
     if many_answers(tally):
@@ -170,7 +169,7 @@ def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, 
 
 
 def _choices_among(parts: Sequence[Tally], groups: Integers, rng: np.random.Generator | None) -> Iterator[Choice]:
-    """Choose for each of these groups, of which all parts have reports: many groups at a time, equal ones once."""
+    """Choose for groups with reports in all collections: many at a time, equal ones once."""
     people = [np.atleast_1d(part.steady)[groups].astype(np.float64) for part in parts]
     if rng is None:
         facts = [*(part.rows()[0][groups].astype(np.float64) for part in parts), np.stack(people, axis=-1)]
@@ -187,7 +186,7 @@ def _choices_among(parts: Sequence[Tally], groups: Integers, rng: np.random.Gene
 
 
 def choices_in_words(choices: Sequence[Choice]) -> str:
-    """Return which estimators were chosen, and their predicted errors to one digit: orders of magnitude.
+    """Return a sentence on the chosen estimators, with their predicted errors to one digit.
 
     >>> choices_in_words([Choice("mle", {"mle": 0.012, "inv_p": 0.034})])
     'auto took mle; predicted squared errors (orders of magnitude): mle 1e-02, inv_p 3e-02'

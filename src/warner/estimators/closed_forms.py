@@ -38,26 +38,25 @@ DOUBLES_AT_ONCE = 2**15  # doubles worked on at a time in a batch: they stay in 
 
 
 def unbiased(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Undo the randomization: (c/n - q) / (p - q)."""
     a, b, total = symmetry.whole
     return total, n * b, (a - b) * n
 
 
 def nearest(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Project what is unbiased on the distributions: lower all by one constant, cut off at zero."""
+    """Nearest distribution to the unbiased shares: subtract a constant and cut off at zero."""
     a, b, total = symmetry.whole
     return m * total, s * total - (a - b) * n, (a - b) * n * m
 
 
 def rescaled(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Cut what is unbiased off at zero, and rescale the rest to sum to one."""
+    """Cut the unbiased shares off at zero, and rescale the others to sum to one."""
     _, b, total = symmetry.whole
     # z = K (s total - m n b), written as a sum of two terms that have one sign for randomized response.
     return k * total, k * n * b, (s * k - m * n) * total + m * n * (total - k * b)
 
 
 def most_likely(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Maximise the likelihood of counts that are multinomial: designs whose reports count once."""
+    """Maximize the multinomial likelihood of designs whose reports count once."""
     a, b, _ = symmetry.whole
     return a + (m - 1) * b, s * b, (a - b) * s
 
@@ -91,7 +90,7 @@ def shares(
 def level_shares(
     histogram: Histograms, symmetry: Symmetry, line: Line, *, cut: bool = True, exclusive: bool = True
 ) -> Array:
-    """Evaluate a line at the distinct counts of one histogram, in whole numbers: at most about sqrt(2 N) of them."""
+    """Evaluate a line exactly at the distinct counts of one histogram, at most about sqrt(2 N) of them."""
     levels = histogram.distinct
     k, n = levels.counts.size, int(histogram.n.item())
     a, b, _ = symmetry.whole
@@ -119,7 +118,7 @@ def level_shares(
 
 
 class _Batch(NamedTuple):
-    """Many histograms in doubles, and their line. With p < q the largest counts are cut off: then counts are negated.
+    """Histograms in doubles, with their line. For p < q the largest counts are cut off: then counts are negated.
 
     `support` is the sum of all counts of each histogram. `rounding` bounds the relative error of a threshold: 0 where
     all products are whole numbers that doubles hold, and for counts that are no whole numbers.
@@ -136,16 +135,14 @@ class _Batch(NamedTuple):
     exclusive: bool
 
     def coefficients(self, m: Array, s: Array) -> tuple[Array, Array, Array]:
-        """Give x, y and z of the line, if m answers with s counts in all have a positive share."""
         return self.line(self.symmetry, self.counts.shape[-1], self.n, m, s)
 
     def positive(self, kept: Array) -> tuple[Array, Array]:
-        """Give m and s of the answers that are kept: 1 in `kept`, and 0 for others."""
         return kept @ np.ones(kept.shape[-1]), self.sign * np.vecdot(kept, self.counts)
 
 
 class _AboveThreshold(NamedTuple):
-    """Which answers have a positive share (1, else 0), their m and s, the threshold and how far it may be off."""
+    """Answers with a positive share (1, else 0), their m and s, the threshold and its rounding error."""
 
     answers: Array
     m: Array
@@ -157,7 +154,7 @@ class _AboveThreshold(NamedTuple):
 def _in_doubles(
     counts: Counts, totals: Counts, symmetry: Symmetry, line: Line, *, cut: bool, exclusive: bool
 ) -> tuple[Array, Mask]:
-    """Evaluate a line in many histograms at once; also tell which have whole numbers that doubles cannot decide."""
+    """Evaluate a line in many histograms; also flag histograms that doubles cannot decide."""
     batch = _batch(counts, totals, symmetry, line, exclusive=exclusive)
     with np.errstate(divide="ignore", invalid="ignore"):  # p < q with counts of zero: nothing is left, see below
         kept = _above_threshold(batch, cut=cut)
@@ -207,14 +204,14 @@ def _above_threshold(batch: _Batch, *, cut: bool) -> _AboveThreshold:
 
 
 def _undecided(batch: _Batch, kept: _AboveThreshold, *, cut: bool) -> Mask:
-    """Tell where a whole number is within the rounding error of the threshold, or counts are beyond doubles."""
+    """Whether a count is within the rounding error of the threshold, or beyond the range of exact doubles."""
     beyond = np.maximum(batch.n, batch.support) * batch.counts.shape[-1] > LARGEST_TOTAL
     near = np.floor(kept.threshold + 2 * kept.slack) >= kept.threshold
     return np.asarray(beyond | ((batch.rounding > 0) & cut & near))
 
 
 def _shared_equally(batch: _Batch, kept: _AboveThreshold, nothing_left: Mask) -> tuple[_Batch, _AboveThreshold]:
-    """Keep the answers that share everything equally where no count is above the threshold.
+    """Assign equal shares where no count is above the threshold.
 
     With p < q these are the answers that were never reported: any distribution on them is most likely. Where all
     support is below the noise, nothing tells the answers apart, and all of them are kept.
@@ -227,7 +224,7 @@ def _shared_equally(batch: _Batch, kept: _AboveThreshold, nothing_left: Mask) ->
 
 
 def _evaluated(batch: _Batch, kept: _AboveThreshold, slope: Array, shift: Array, *, cut: bool) -> Array:
-    """Evaluate slope c - shift, in the place of the counts.
+    """Evaluate slope c - shift in place of the counts.
 
     The difference cancels where y/z is large against 1/m: there it is 1/m + slope (c - s/m), the mean taken off in two
     steps. Elsewhere the plain form is the better one: it keeps 1 + E theta, the likelihood, to the last digits.

@@ -77,7 +77,7 @@ def ibu(
 
 
 def updated(parts: Channels, prior: Array | None = None, *, iterations: int = 40_000, gap: float = 1e-6) -> Fit:
-    """Update the shares of one group of people, whose reports went through one design or several."""
+    """Update the shares of one group, for one or several designs."""
     design, histogram = parts[0]
     symmetry = closed_form(design)
     if any(counts.streamed(part.law) for part, counts in parts):
@@ -157,7 +157,7 @@ def _symmetric_ibu(
 
 
 def extrapolated(observed: Array, n: float, operator: ChannelOperator, gap: float, iterations: int) -> Fit:
-    """Alternate two updates and one extrapolation (SQUAREM), lengths measured in Fisher's metric, weights 1/theta."""
+    """Alternate two updates and one extrapolation (SQUAREM), with lengths in Fisher's metric, weights 1/theta."""
     seen = observed > 0
     k = operator.shape[0]
 
@@ -204,7 +204,7 @@ def extrapolated(observed: Array, n: float, operator: ChannelOperator, gap: floa
 
 
 def _towards(answer: int, theta: Array, expected: Array, observed: Array, operator: ChannelOperator) -> Array:
-    """Move shares towards one answer as far as the likelihood rises: Newton's method on the line, free of products."""
+    """Move shares towards one answer by a line search with Newton's method."""
     vertex = np.zeros_like(theta)
     vertex[answer] = 1
     seen = observed > 0
@@ -220,7 +220,6 @@ def _towards(answer: int, theta: Array, expected: Array, observed: Array, operat
 
 
 def one_histogram(counts: ArrayLike, design: Design | ChannelOperator) -> Histograms:
-    """Check the counts of one group of people."""
     histogram = multinomial(counts, design)
     if histogram.n.ndim:
         shape = histogram.counts.shape

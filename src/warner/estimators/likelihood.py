@@ -51,7 +51,7 @@ RANK_CELLS = 2**22  # of a matrix whose rank costs no more than the fit
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Where an iterative estimate ended.
+    """Result of an iterative estimate.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """How far shares are from the most likely ones.
+    """Distance of shares from the maximum of the likelihood.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ CERTIFICATE_FIELDS = ("excess", "gap", "unique")  # what a certificate holds of 
 
 
 def shortfall(proof: Certificate | None) -> str:
-    """Say it if shares that were to be the most likely ones are not, by more than is of no consequence."""
+    """Return a warning if shares fall short of the maximum of the likelihood; empty otherwise."""
     if proof is None:
         return ""
     gaps = np.atleast_1d(proof.gap)[
@@ -164,14 +164,14 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: Design | ChannelOp
 
 
 class Evidence(NamedTuple):
-    """The log-likelihood of shares, of shape (groups,), and their certificate; None where they are no distribution."""
+    """Log-likelihood of shares, (groups,), and their certificate; None if they are not a distribution."""
 
     log_likelihood: Array
     certificate: Certificate | None
 
 
 def evidence(shares: Array, parts: Channels, *, valid: bool, by_level: Array | None = None) -> Evidence:
-    """Give log-likelihood and certificate of shares of shape (groups, k); `valid` says that they are distributions.
+    """Compute log-likelihood and certificate of shares of shape (groups, k), which are distributions if `valid`.
 
     One forward and one adjoint product; of many answers of a symmetric design, of their distinct counts alone, whose
     shares are then `by_level`.
@@ -185,7 +185,6 @@ def evidence(shares: Array, parts: Channels, *, valid: bool, by_level: Array | N
 
 
 def _proof(shares: Array, parts: Channels) -> Certificate:
-    """Give the certificate of distributions of shape (groups, k)."""
     # Divided by the sums: a sum a hair above one would pass for a likelihood that no distribution has.
     theta = shares / shares.sum(axis=-1, keepdims=True)
     design, histograms = parts[0]
@@ -212,12 +211,12 @@ def _proof(shares: Array, parts: Channels) -> Certificate:
 
 
 def certified(growth: Array, n: Counts, unique: Mask) -> Certificate:
-    """Say what the largest g proves."""
+    """Return the certificate that the largest g implies."""
     return Certificate(growth - 1, n * np.log(np.maximum(growth, 1)), unique)
 
 
 def joined(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
-    """Put the channels of several collections beside each other: one operator, all counts, all numbers of reports."""
+    """Combine the channels of several collections: one operator, all counts, all numbers of reports."""
     blocks = [block for design, histograms in parts for block in histograms.blocks(design.law)]
     operators, amounts = zip(*blocks, strict=True)
     n = np.sum([histograms.n for _, histograms in parts], axis=0)
@@ -248,12 +247,12 @@ def joined(parts: Channels) -> tuple[ChannelOperator, Counts, Counts]:
 
 
 def closed_form(design: Design | ChannelOperator) -> Symmetry | None:
-    """Give p and q where counts have a likelihood in which each answer has a term of its own; None elsewhere."""
+    """Return the symmetry if the likelihood of counts is a sum over answers; None otherwise."""
     return full_symmetry(design.law) if design.law.exclusive else None
 
 
 class Whole:
-    """The whole reports of one group of people, block by block, as often as they are gone through.
+    """Reports of one group, as blocks that can be iterated over repeatedly.
 
     Those in memory are prepared once, those in a file at every pass.
     """
@@ -274,14 +273,14 @@ class Whole:
 
 
 def unique_among(zeros: Counts, symmetry: Symmetry) -> Mask:
-    """Tell whether the maximum is the only one: unless p < q and several answers were never reported."""
+    """Whether the maximum is unique: unless p < q and several answers were never reported."""
     return np.asarray((zeros <= 1) | (symmetry.p > symmetry.q))
 
 
 def _largest_growth(
     counts: Counts, shares: Array, n: Counts, symmetry: Symmetry, repeats: Counts | None = None
 ) -> Array:
-    """Give the largest g; with `repeats`, of distinct counts that occur so often each."""
+    """Return the largest g; with `repeats`, of distinct counts with these frequencies."""
     q, gain = symmetry.base, symmetry.gain
     expected = shares * gain
     expected += q
@@ -295,7 +294,7 @@ def _largest_growth(
 
 
 def _evidence_by_count(share: Array, histogram: Histograms, symmetry: Symmetry, *, valid: bool) -> Evidence:
-    """Give log-likelihood and certificate from the shares of the distinct counts: equal counts have equal shares."""
+    """Compute log-likelihood and certificate from the shares of the distinct counts."""
     values, repeats = histogram.distinct.values, histogram.distinct.repeats
     n = repeats @ values
     fit = np.nan
@@ -312,13 +311,13 @@ def _evidence_by_count(share: Array, histogram: Histograms, symmetry: Symmetry, 
 
 
 def unique_maximum(matrix: Array, observed: Array, expected: Array, growth: Array) -> bool:
-    """Tell whether the rows of all answers that may have a share, those with g = 1, are linearly independent."""
+    """Whether the rows of all answers with g = 1, which may have a share, are linearly independent."""
     freedom = np.sqrt((matrix * matrix) @ (observed / expected**2))
     return _independent(matrix[_may_have_a_share(growth, freedom)])
 
 
 def unique_by_products(operator: ChannelOperator, observed: Array, expected: Array, growth: Array) -> bool:
-    """Tell the same where only products are known: of the rows of these answers, if they are few; False if not."""
+    """Test linear independence by products with the channel, if few answers may have a share; False otherwise."""
     seen = observed > 0
     weights = np.where(seen, observed, 0) / np.where(seen, expected, 1) ** 2
     # No probability exceeds one, so that C^2 <= C: this allows for more answers than need be.
@@ -331,7 +330,7 @@ def unique_by_products(operator: ChannelOperator, observed: Array, expected: Arr
 
 
 def _may_have_a_share(growth: Array, freedom: Array) -> Mask:
-    """Tell which answers a most likely distribution may hold, at shares that are nearly most likely.
+    """Return the answers that can have a share at the maximum, from nearly most likely shares.
 
     From an excess e of the largest g, no g moves by more than about sqrt(2 e) times its freedom on the way there.
     """

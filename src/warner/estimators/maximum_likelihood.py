@@ -105,7 +105,7 @@ NEWTON_STEP_TOLERANCE = 1e-12  # of a step against 1/E + theta: the next one wou
 
 
 def separable_mle(counts: Array, gains: Array) -> Array:
-    """Give the most likely shares, where the truth is the likelier report in all designs.
+    """Most likely shares, if p > q > 0 in all designs.
 
     Parameters
     ----------
@@ -137,17 +137,15 @@ def separable_mle(counts: Array, gains: Array) -> Array:
 
 
 def _slope(counts: Array, column: Array, theta: Array) -> Array:
-    """Give f'(theta)."""
     return np.asarray((counts * (column / (1 + column * theta))).sum(axis=0))
 
 
 def _bend(counts: Array, column: Array, theta: Array) -> Array:
-    """Give f''(theta)."""
     return np.asarray(-(counts * (column / (1 + column * theta)) ** 2).sum(axis=0))
 
 
 def _from_below(counts: Array, column: Array, price: float, held: Mask, theta: Array) -> Array:
-    """Solve f'(theta) = price by Newton's method on 1/f', which is concave: its second step and later come from below.
+    """Solve f'(theta) = price by Newton's method on the concave 1/f', whose later steps come from below.
 
     For one design 1/f' is linear, and the first step is the answer.
     """
@@ -190,7 +188,7 @@ GAP_ROUNDING = 1e-12  # nats per report, below which sums of doubles may tell no
 
 
 class Point(NamedTuple):
-    """What a pass through the reports gives.
+    """Log-likelihood and its derivatives at some shares.
 
     Attributes
     ----------
@@ -211,20 +209,20 @@ class Point(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """The certified bound on what any other distribution could gain, in nats for the whole sample."""
+        """Certified bound on the gain of any other distribution, in nats for the whole sample."""
         return self.n * math.log(max(float(self.growth.max()), 1.0))
 
 
 class LikelihoodOfShares(Protocol):
-    """Reports whose log-likelihood can be had at any shares."""
+    """Reports with a log-likelihood that can be evaluated at any shares."""
 
     def at(self, shares: Array, *, squares: bool = False) -> Point:
-        """Go through the reports once."""
+        """Evaluate the log-likelihood in one pass through the reports."""
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Reports in one block or in several: each an operator, and the number of reports of each of its columns.
+    """Reports in blocks: each an operator, and the number of reports of each of its columns.
 
     All of them are gone through in every pass, so they may be made on the way, for instance from a file.
 
@@ -242,7 +240,6 @@ class Blocks:
     blocks: Iterable[tuple[ChannelOperator, Counts]]
 
     def at(self, shares: Array, *, squares: bool = False) -> Point:
-        """Go through the blocks once: forward and adjoint of each and, where asked for, its squares."""
         n, value = 0.0, 0.0
         growth, curvature = np.zeros_like(shares), np.zeros_like(shares)
         for operator, amounts in self.blocks:
@@ -263,7 +260,7 @@ class Blocks:
 
 
 def projected_gradients(likelihood: LikelihoodOfShares, start: Array, *, gap: float = 1e-6, passes: int = 1000) -> Fit:
-    """Maximise the likelihood by spectral projected gradients, from a distribution on.
+    """Maximize the likelihood by spectral projected gradients, starting from a distribution.
 
     It ends when the certified gap is at most `gap`, when sums of doubles tell no more, or after `passes` passes: look
     at the gap of the result. Its ``steps`` are passes. Whether the maximum is unique is not examined here.
@@ -297,7 +294,7 @@ def projected_gradients(likelihood: LikelihoodOfShares, start: Array, *, gap: fl
 
 
 class _Ascent:
-    """An ascent: its shares and their point, the best so far, the metric, and the length of the next step in it.
+    """State of an ascent: the current and the best shares, the metric, and the length of the next step.
 
     `stale` counts steps without a smaller gap; `lulls` counts how often that lasted long at the level of rounding.
     """
@@ -311,7 +308,7 @@ class _Ascent:
         self.stale = self.lulls = self.tries = 0
 
     def projected_step(self) -> tuple[Array, Point] | None:
-        """Go along the gradient, then to the nearest distribution; None if no part of this step is good enough."""
+        """Step along the gradient, then to the nearest distribution; None if no part of it is good enough."""
         number = len(self.gaps)
         due = number in METRIC_STEPS or number % METRIC_EVERY == 0 or self.stale + 1 >= STALE_STEPS
         target = self.shares + self.length * (self.point.growth - 1) / self.metric
@@ -324,7 +321,7 @@ class _Ascent:
         return None if ahead is None else (tried, ahead)
 
     def em_step(self) -> tuple[Array, Point] | None:
-        """Take a step of EM, which never falls, where none in this metric is good; the metric is then taken anew."""
+        """Return a step of EM, which never lowers the likelihood; the metric is then computed again."""
         if self.used >= self.passes:
             return None
         tried = self.shares * self.point.growth / (self.shares @ self.point.growth)
@@ -332,7 +329,7 @@ class _Ascent:
         return tried, self.likelihood.at(tried, squares=True)
 
     def accept(self, shares: Array, point: Point) -> None:
-        """Go to other shares, and learn from the step how long the next one may be, or take the metric anew."""
+        """Move to new shares, and update the metric or the length of the next step."""
         step, change = shares - self.shares, self.point.growth - point.growth
         self.shares, self.point = shares, point
         self.values.append(point.value)
@@ -347,7 +344,6 @@ class _Ascent:
             self.metric, self.length, self.stale = _metric(point), 1.0, self.stale % STALE_STEPS
 
     def fit(self) -> Fit:
-        """Give the shares with the smallest gap."""
         point = self.best_point
         return Fit(
             self.best,
@@ -361,7 +357,7 @@ class _Ascent:
 
 
 def _begun(likelihood: LikelihoodOfShares, start: Array, passes: int) -> tuple[Array, Point, int]:
-    """Begin at shares, or halfway to equal ones where they all but rule out what was reported.
+    """Evaluate the start, moved halfway to equal shares if it nearly excludes some reports; then some steps of EM.
 
     Far from the maximum D says little about the way there: the first steps are those of EM.
     """
@@ -393,7 +389,7 @@ def _searched(
     squares: bool,
     passes: int,
 ) -> tuple[Array, Point | None, int]:
-    """Go along the direction, by shorter and shorter parts of it, until the log-likelihood rises above the floor."""
+    """Backtrack along the direction until the log-likelihood exceeds the floor."""
     slope = float((point.growth - 1) @ direction)
     steepest = WILDEST_GROWTH * max(float(point.growth.max()), 1.0)
     part, used = 1.0, 0
@@ -413,7 +409,7 @@ def _searched(
 
 
 def _length(step: Array, change: Array, metric: Array, free: Mask, lengths: list[float]) -> float:
-    """Give the factor on the metric's step: the longer one of Barzilai and Borwein, or the least of recent short ones.
+    """Factor on the step of the metric: the longer Barzilai-Borwein length, or the least of recent short ones.
 
     The short one looks at the part of the change that lies in the face of the simplex where the shares are.
     """
@@ -448,7 +444,7 @@ RESCUE_PASSES = 2000  # that are tried then
 def channel_mle(
     counts: ArrayLike, channel: Design | ChannelOperator, *, gap: float = 1e-6, iterations: int = 10_000
 ) -> Fit:
-    r"""Find the most likely shares for any channel, with proof.
+    r"""Maximize the likelihood under any channel, with a certificate.
 
     Up to 3,000 answers it goes as far as doubles can, in two stages. The first is a primal-dual interior-point method
     [1]_, with one Cholesky factor per step; from 400 answers on, spectral projected gradients [2]_ are tried before it,
@@ -504,7 +500,7 @@ def channel_mle(
 
 
 def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-6, iterations: int = 10_000) -> Fit:
-    """Find the most likely shares of one group of people, whose reports went through one design or several.
+    """Maximize the likelihood of one group, for one or several designs.
 
     Reports that support sets of answers are gone through from `start`: their likelihood is not that of counts.
     """
@@ -536,7 +532,7 @@ def most_likely(parts: Channels, *, start: Array | None = None, gap: float = 1e-
 
 
 def fitted(shares: Array, parts: Channels) -> Fit:
-    """Give the evidence for shares that were found in closed form."""
+    """Return the fit for shares in closed form."""
     proof = evidence(
         shares[np.newaxis],
         [(design, Histograms(h.counts[np.newaxis], np.atleast_1d(h.n), h.largest)) for design, h in parts],
@@ -556,7 +552,7 @@ def fitted(shares: Array, parts: Channels) -> Fit:
 
 
 def _with_matrix(fit: Fit, reports: Whole, gap: float) -> Fit:
-    """Add what a matrix tells where reports are few: whether the maximum is unique; and the way, if it was lost."""
+    """Add what a matrix of few reports shows: uniqueness, or a better maximum if the search failed."""
     blocks = reports.prepared or []
     tables = [operator.matrix for operator, _ in blocks if operator.matrix is not None]
     cells = sum(operator.shape[0] * operator.shape[1] for operator, _ in blocks)
@@ -571,7 +567,7 @@ def _with_matrix(fit: Fit, reports: Whole, gap: float) -> Fit:
 
 
 def newton(matrix: Array, observed: Array, n: float) -> Fit:
-    """Find the most likely shares; the matrix holds only the reports that were made, with their observed shares.
+    """Maximize the likelihood; the matrix contains only reports that occurred, with their observed shares.
 
     A pass through the reports costs a hundredth of an interior-point step for some hundred answers, and less for more.
     So with many answers gradients go first, and Newton's method ends what they began. They also end what the interior
@@ -594,7 +590,7 @@ def newton(matrix: Array, observed: Array, n: float) -> Fit:
 
 
 class _Search:
-    """The best shares so far, how they were found, and the ways to better ones."""
+    """Best shares found so far, and methods that improve them."""
 
     def __init__(self, matrix: Array, observed: Array, n: float) -> None:
         self.matrix, self.observed, self.n = matrix, observed, n
@@ -658,7 +654,7 @@ def _growth(matrix: Array, observed: Array, shares: Array) -> tuple[Array, Array
 def _interior_point(
     matrix: Array, observed: Array, x: Array, z: Array, tolerance: float, history: list[float]
 ) -> tuple[Array, Array, int]:
-    """Minimise -sum phi log(x C) + sum x over x >= 0, by Mehrotra's predictor and corrector; z is the slack of x."""
+    """Minimize -sum phi log(x C) + sum x over x >= 0, by Mehrotra's predictor and corrector; z is the slack of x."""
     k = len(x)
     for step in range(INTERIOR_STEPS):
         expected, growth = _growth(matrix, observed, x)
@@ -681,12 +677,12 @@ def _interior_point(
 
 
 def _longest(x: Array, dx: Array) -> float:
-    """Give the largest step, up to 1, that keeps x positive, with a little to spare."""
+    """Largest step, up to 1, that keeps x positive, with a small margin."""
     return min(1.0, 0.995 / max(float((-dx / x).max()), SMALLEST))
 
 
 def _hessian(matrix: Array, observed: Array, expected: Array) -> Array:
-    """Give C diag(phi / mu^2) C', its lower triangle."""
+    """Lower triangle of C diag(phi / mu^2) C'."""
     from scipy.linalg.blas import dsyrk
 
     scaled = matrix * (np.sqrt(observed) / np.maximum(expected, SMALLEST))
@@ -694,7 +690,7 @@ def _hessian(matrix: Array, observed: Array, expected: Array) -> Array:
 
 
 def _cholesky(matrix: Array, diagonal: Array) -> Callable[[Array], Array] | None:
-    """Add to the diagonal (in place), factor, and give the solver; None where the sum is singular to doubles."""
+    """Add to the diagonal (in place), factor, and return the solver; None for a matrix that is singular to doubles."""
     from scipy.linalg.lapack import dpotrf, dpotrs
 
     matrix.ravel(order="K")[:: len(matrix) + 1] += diagonal
@@ -707,7 +703,7 @@ def _cholesky(matrix: Array, diagonal: Array) -> Callable[[Array], Array] | None
 
 
 def _polished(matrix: Array, observed: Array, shares: Array, active: Mask) -> tuple[Array, int]:
-    """Solve g = 1 on the active answers by Newton's method, dropping those that reach zero, adding those with g > 1.
+    """Solve g = 1 on the active answers by Newton's method, and update the active set.
 
     One factor serves as long as it brings the residual down tenfold.
     """
@@ -755,7 +751,7 @@ def _solver(matrix: Array, observed: Array, expected: Array) -> Callable[[Array]
 
 
 def _rise(matrix: Array, observed: Array, expected: Array, x: Array, dx: Array) -> float:
-    """Give how much -sum phi log(x C) + sum x rises from x to x + dx."""
+    """Increase of -sum phi log(x C) + sum x from x to x + dx."""
     ratio = (np.maximum(x + dx, 0) @ matrix) / np.maximum(expected, SMALLEST)
     return float(dx.sum() - observed @ np.log(np.maximum(ratio, SMALLEST)))
 
@@ -769,7 +765,7 @@ ROUNDS = 200
 
 
 def most_likely_by_columns(operator: ChannelOperator, counts: Counts, *, gap: float) -> Fit:
-    """Find the most likely shares, until the certified gap is at most `gap` nats for the whole sample."""
+    """Maximize the likelihood until the certified gap is at most `gap` nats for the whole sample."""
     assert operator.merged is not None
     n, k = float(counts.sum()), operator.shape[0]
     observed = np.asarray(counts / n, dtype=np.float64)
@@ -804,7 +800,7 @@ def most_likely_by_columns(operator: ChannelOperator, counts: Counts, *, gap: fl
 
 
 def _peaks(growth: Array) -> Integers:
-    """Give the answers at which g has its largest value within each stretch of answers where it is above 1."""
+    """Answers with the largest g in each stretch of answers with g > 1."""
     above = np.concatenate([[False], growth > 1 + EXCESS_ROUNDING / 10, [False]])
     starts, ends = (np.flatnonzero(np.diff(above.astype(np.int8)) == step) for step in (1, -1))
     peaks = np.array([a + int(growth[a:b].argmax()) for a, b in zip(starts, ends, strict=True)], dtype=np.int64)

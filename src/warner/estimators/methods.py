@@ -75,7 +75,7 @@ WHY_NEAREST = {  # why inv_p is the default, by whether there is a likelihood
 
 
 def undone(histograms: Histograms, design: Design) -> Array:
-    """Undo the randomization: by the unbiased line, or by least squares."""
+    """Invert the randomization: by the unbiased line, or by least squares."""
     if (symmetry := full_symmetry(design.law)) is not None:
         return closed_forms.shares(
             histograms, symmetry, closed_forms.unbiased, cut=False, exclusive=design.law.exclusive
@@ -160,14 +160,10 @@ class Method(NamedTuple):
 
     @property
     def takes_pools(self) -> bool:
-        """Whether it estimates from several collections together."""
         return not (self.symmetric or self.one_collection)
 
     def applies(self, *, to_likelihood: bool, to_symmetric: bool = True, to_complete: bool = True) -> bool:
-        """Tell whether it can be had, where the likelihood is known or not, of one symmetric design or of others.
-
-        `to_complete` says whether the list holds every answer that people can have.
-        """
+        """Whether it applies, with a likelihood or not, to a symmetric design, and to a list of every answer."""
         return (
             (to_likelihood or not self.likelihood)
             and (to_symmetric or not self.symmetric)
@@ -175,12 +171,11 @@ class Method(NamedTuple):
         )
 
     def sentence_for(self, tally: Collected) -> str:
-        """Say what it is, for these reports."""
         return self.sentence if holds_every_answer(tally) else self.part_sentence
 
 
 def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solver:
-    """Make the solver of an estimator that repairs what inverting gives: by its line, where there is one.
+    """Make the solver of an estimator that repairs the inverted shares: by its line if the design is symmetric.
 
     Where the list need not hold every answer, shares may sum to less than one: then only negative ones are repaired.
     """
@@ -201,7 +196,7 @@ def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solv
 
 
 def _by_line(histograms: Histograms, design: Design, line: closed_forms.Line, *, cut: bool = True) -> Solution:
-    """Evaluate a line: of one histogram at its distinct counts, which the evidence can use as well."""
+    """Evaluate a line; for one histogram at its distinct counts, which the evidence also uses."""
     symmetry = full_symmetry(design.law)
     assert symmetry is not None
     if not (histograms.whole and histograms.single):
@@ -218,7 +213,7 @@ def _inverted(parts: Parts) -> Solution:
 
 
 def _combined(parts: Parts) -> Array:
-    """Average what the collections say, each with the weight of its precision if all answers were equally common.
+    """Average the collections, each weighted by its precision for equal shares.
 
     Those that do not tell all shares are left out, as long as some do.
     """
@@ -234,7 +229,7 @@ def _combined(parts: Parts) -> Array:
 
 
 def _by_counts(estimator: Callable[..., Array]) -> Solver:
-    """Make the solver of an estimator that takes numbers of reports, of one collection under a symmetric design."""
+    """Make the solver of an estimator of numbers of reports, for one collection under a symmetric design."""
 
     def solve(parts: Parts) -> Solution:
         design, histograms = parts[0]
@@ -305,7 +300,7 @@ def _counts_once(tally: Collected) -> bool:
 
 
 def has_turned(tally: Collected) -> bool:
-    """Tell whether the truth is the less likely report, p < q, under some design of more than two answers."""
+    """Whether p < q under some design of more than two answers."""
     symmetries = [full_symmetry(part.design.law) for part in tally.parts]
     return tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None)
 
@@ -326,21 +321,20 @@ def _fakes_in_maximum(tally: Collected) -> int | None:
 
 
 def many_answers(tally: Collected) -> bool:
-    """Tell whether `shrink` pays: one symmetric design, and answers enough to learn from what they are like."""
+    """Whether `shrink` pays: one symmetric design with many answers."""
     designs = [part.design for part in tally.parts]
     symmetric = len(designs) == 1 and full_symmetry(designs[0].law) is not None
     return symmetric and holds_every_answer(tally) and tally.k >= ANSWERS_FOR_SHRINKAGE
 
 
 def _has_order(tally: Collected) -> bool:
-    """Tell whether `smooth` pays: one design whose answers are in an order, and not very many groups."""
+    """Whether `smooth` pays: one design with ordered answers, and not too many groups."""
     designs = [part.design for part in tally.parts]
     ordered = len(designs) == 1 and designs[0].ordered
     return ordered and holds_every_answer(tally) and len(tally.answered) <= GROUPS_SMOOTHED
 
 
 def _slow(tally: Collected) -> str:
-    """Say why it is not `shrink`, where answers are many."""
     return "for groups, shrink takes about 250 times as long as mle" if many_answers(tally) else ""
 
 
@@ -433,7 +427,7 @@ UNBIASED = next(name for name, method in METHODS.items() if method.unbiased)
 
 
 def default_method(tally: Collected) -> str:
-    """Name the estimator to take unless another is asked for: the closest that we know.
+    """Name of the default estimator: the one with the least error known.
 
     That is `smooth` for a design whose answers are in an order, such as a square wave, up to 100 groups of one
     collection. Otherwise it is `shrink` for one symmetric design with 20 answers or more, `mle` elsewhere, and
@@ -470,7 +464,7 @@ def fitted(tally: Collected, method: str, own: Method | None = None) -> Fitted:
 
 
 def _fitted_by_pattern(tally: Collected, telling: Mask, estimator: Method) -> Fitted:
-    """Estimate together the groups for which the same collections tell something."""
+    """Estimate groups together for which the same collections carry information."""
     answered = np.asarray(telling.any(axis=0))
     size = len(answered)
     shares, log_likelihood = np.full((size, tally.k), np.nan), np.full(size, np.nan)
@@ -493,13 +487,13 @@ def _fitted_by_pattern(tally: Collected, telling: Mask, estimator: Method) -> Fi
 
 
 def _log_likelihood_of_mute(part: Tally, groups: Integers, shares: Array) -> Array:
-    """Give the log-likelihood of reports that say nothing about the shares: it is the same for all of them."""
+    """Log-likelihood of reports without information on the shares, of each group."""
     counts, n = (histograms := part.histograms(groups)).counts, histograms.n
     return np.where(n > 0, n * log_likelihood_per_report(shares, counts, n, part.design), 0.0)
 
 
 def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
-    """Add log-likelihood and certificate, as the iteration found them, or by one forward and one adjoint product."""
+    """Add log-likelihood and certificate: those of the iteration, or by one forward and one adjoint product."""
     shares, fits, by_level = solution
     if fits:
         proof = Certificate(*(np.array([getattr(fit, name) for fit in fits]) for name in CERTIFICATE_FIELDS))
@@ -515,7 +509,7 @@ def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
 
 
 def _evidence_of_reports(shares: Array, parts: Parts, *, valid: bool) -> Evidence:
-    """Give log-likelihood and certificate by going through the whole reports of each group once."""
+    """Compute log-likelihood and certificate in one pass through the reports of each group."""
     fits, growth = np.full(len(shares), np.nan), np.full(len(shares), np.nan)
     n = np.sum([histograms.n for _, histograms in parts], axis=0)
     for group, row in enumerate(shares):
@@ -558,7 +552,6 @@ def estimates(
 
 
 def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
-    """Refuse an estimator that needs more than the tally holds, or another design."""
     if not method.applies(to_likelihood=True, to_complete=False):
         for part in tally.parts:
             refuse_incomplete(name, part.design)
@@ -580,7 +573,7 @@ def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
 
 
 def refuse_silent(tally: Collected) -> None:
-    """Refuse a tally without reports, or with those of designs that say nothing, or of more answers than fit here."""
+    """Raise an error for a tally without reports or without information, or with more answers than fit into memory."""
     groups = len(tally.answered)
     several = f"{groups:,} groups of " if tally.by else ""
     remedy = "estimate some groups at a time" if tally.by else "take a larger machine, or a design with fewer answers"
@@ -617,14 +610,14 @@ OWN_SENTENCE = "an estimator of the user's own"
 
 @dataclass(frozen=True, eq=False)
 class OwnEstimator:
-    """A user's own estimator, with the name that tables call it by."""
+    """Custom estimator with the name that tables use."""
 
     name: str
     estimator: Callable[..., Any]
 
     @property
     def digest(self) -> str:
-        """A short name for the text of its module, so that results of another text are not taken for its own."""
+        """Hash of the source of its module, which identifies cached results."""
         try:
             source = inspect.getsource(inspect.getmodule(self.estimator) or self.estimator)
         except (OSError, TypeError):  # typed in by hand, or not written in Python
@@ -632,11 +625,10 @@ class OwnEstimator:
         return blake2b(source.encode(), digest_size=4).hexdigest()
 
     def shares(self, counts: Counts, design: Design, n: float) -> Array:
-        """Estimate one survey after the other, all of n reports, and check what comes back."""
+        """Estimate surveys of n reports one by one, and check the shares."""
         return np.array([self.of_one(row, design, n) for row in counts])
 
     def of_one(self, counts: Counts, design: Design, n: float) -> Array:
-        """Estimate one survey."""
         setting = f"{n:,} reports under {design.summary()}"
         try:
             keywords = {"n": n} if "n" in inspect.signature(self.estimator).parameters else {}
@@ -655,7 +647,7 @@ class OwnEstimator:
 
 
 def method_of(own: OwnEstimator) -> Method:
-    """Make a method of an own estimator: for one collection, a group at a time."""
+    """Return the method of a custom estimator: for one collection, a group at a time."""
 
     def solve(parts: Parts) -> Solution:
         if len(parts) > 1:
@@ -675,12 +667,12 @@ UNKNOWN_METHOD = method_of(OwnEstimator("own", lambda counts, design: counts))
 
 
 def described(name: str) -> Method:
-    """Give the method of this name; of any other name, what is known of an estimator of one's own."""
+    """Return the method of this name; for other names, that of custom estimators."""
     return METHODS.get(name, UNKNOWN_METHOD)
 
 
 def method_asked(method: MethodAsked, tally: Collected) -> tuple[str, Method | None]:
-    """Give the name of the method that was asked for, and of a function what `METHODS` would say of it."""
+    """Return the name of the requested method, and the `Method` of a custom function."""
     if method is None:
         return default_method(tally), None
     if isinstance(method, str) and (method in METHODS or method == AUTO):

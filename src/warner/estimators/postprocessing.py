@@ -48,7 +48,7 @@ NORMAL_ERRORS = 9  # standard errors beyond which a normal density is nil
 
 
 def base_cut(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
-    r"""Estimate by `inv`, and set to zero what could be noise.
+    r"""Estimate by `inv`, with shares within the noise set to zero.
 
     A share is kept if it is at least :math:`T = z \sigma`, with :math:`\sigma = \sqrt{q(1-q)/N}/|p-q|`, the standard
     error of an answer that nobody holds, and z the normal quantile of :math:`1 - 0.05/K`: the probability that any such
@@ -96,7 +96,7 @@ def norm_cut(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -
 
 
 def power(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
-    r"""Estimate by the posterior mean, if the numbers of people with each answer were drawn from a power law.
+    r"""Estimate by the posterior mean under a power law for the numbers of respondents with each answer.
 
     The prior for the number x of people with an answer is :math:`x^{-\alpha}` on 1, ..., N, with the exponent for which
     its mean is the average of `inv`, N/K under randomized response (1.01 where that is below one person). What `inv`
@@ -133,7 +133,7 @@ def power_ns(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -
 
 
 def mle_pooled(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
-    r"""Estimate by the most likely distribution in which all answers that could be noise have one share in common.
+    r"""Estimate by maximum likelihood with one common share for all answers within the noise.
 
     The tail is what `base_cut` cuts off. Equal shares are most likely given the sum of the tail's counts alone, so
     this is `warner.mle` of counts in which each of the tail's is replaced by their mean. It is our own definition.
@@ -157,7 +157,7 @@ def mle_pooled(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None)
 
 
 class Repair(NamedTuple):
-    """A repair: its rule, whether it gives distributions, and what it is in words."""
+    """Repair: its rule, whether it returns distributions, and its description."""
 
     estimator: Callable[..., Array]
     valid: bool
@@ -197,7 +197,7 @@ REPAIRS = {
 
 
 class _Survey(NamedTuple):
-    """The distinct counts of one survey in rising order, how often each occurs, and what they went through."""
+    """Distinct counts of one survey in ascending order, their frequencies, and the design."""
 
     values: Counts
     repeats: Counts
@@ -207,27 +207,25 @@ class _Survey(NamedTuple):
 
     @property
     def k(self) -> int:
-        """The number of answers."""
         return int(self.repeats.sum())
 
     def inverted(self) -> Array:
-        """Undo the randomization: each share is rounded once where counts are whole numbers."""
+        """Invert the randomization, with one rounding for each share of whole-number counts."""
         a, b, total = self.symmetry.whole
         n = _number(self.n)
         return np.array([(total * value - n * b) / ((a - b) * n) for value in self.values.tolist()])
 
     def error_of_none(self) -> float:
-        """Give the standard error of the share of an answer that nobody holds."""
+        """Return the standard error of a share of zero."""
         return math.sqrt(float(self.symmetry.variance_of_absent) / self.n)
 
     def is_head(self) -> Mask:
-        """Tell which counts are beyond noise."""
+        """Whether counts exceed the noise."""
         threshold = float(ndtri(1 - FALSE_ALARM / self.k)) * self.error_of_none()
         return self.inverted() >= threshold
 
 
 def _by_rule(counts: ArrayLike, design: Design, n: ArrayLike | None, rule: Callable[[_Survey], Array]) -> Array:
-    """Check counts, and apply a rule to the distinct counts of each survey."""
     refuse_incomplete(rule.__name__.lstrip("_"), design)
     histograms = checked(counts, design, n)
     if (symmetry := full_symmetry(design.law)) is None:
@@ -249,7 +247,7 @@ def _base_cut(survey: _Survey) -> Array:
 
 
 def _norm_cut(survey: _Survey) -> Array:
-    """Rescale the largest shares, up to the one with which they reach one: decided in whole numbers, if counts are."""
+    """Rescale the largest shares, up to the share with which they reach one; exact for whole-number counts."""
     a, b, total = survey.symmetry.whole
     n, sign = _number(survey.n), 1 if a > b else -1
     falling = range(len(survey.values))[::-sign]  # by share, the largest first: with p < q that is the smallest count
@@ -266,7 +264,6 @@ def _norm_cut(survey: _Survey) -> Array:
 
 
 def _number(n: float) -> float:
-    """Give a whole number as one of any size."""
     return int(n) if float(n).is_integer() else n
 
 
@@ -304,7 +301,7 @@ def _power_ns(survey: _Survey) -> Array:
 
 
 def _low_cells(width: int, people: int) -> Integers:
-    """Give the ends of the first cells of numbers of people: up to where cells of the given width are narrow.
+    """Return the ends of the first cells of numbers of respondents, up to where cells of this width are narrow.
 
     A cell is narrow against the standard error and, relatively, against the numbers in it, so that both the prior and
     the density of the estimate are as good as linear there: their values at the mean of the cell stand for all of it.
@@ -316,7 +313,7 @@ def _low_cells(width: int, people: int) -> Integers:
 
 
 def _exponent(average: float, people: int) -> float:
-    """Find the exponent for which the power law on 1, ..., people has this mean."""
+    """Exponent for which the power law on 1, ..., people has this mean."""
     if average < 1:
         return FEW_PEOPLE
 
@@ -331,7 +328,7 @@ def _exponent(average: float, people: int) -> float:
 
 
 def _sum_of_powers(exponent: float, starts: Array, ends: Array) -> Array:
-    """Sum x^exponent over the whole numbers from each start to before each end."""
+    """Sum of x^exponent over the whole numbers from each start to before each end."""
     terms = np.concatenate([[0.0], np.arange(1.0, SUMMED_SINGLY) ** exponent]).cumsum()
     singly = terms[np.minimum(ends, SUMMED_SINGLY) - 1] - terms[np.minimum(starts, SUMMED_SINGLY) - 1]
     # Beyond, the integral from half a step before to half a step before the end: a^e expm1(e ln(b/a)) / e.
@@ -356,7 +353,7 @@ def _mle_pooled(survey: _Survey) -> Array:
 
 
 def _most_likely(survey: _Survey, head: Mask, tail: float, size: int) -> Array:
-    """Give the mle of the counts with those of the tail replaced by their mean, all times the size of the tail."""
+    """Return the mle of the counts with those of the tail replaced by their mean, all times the size of the tail."""
     times = max(size, 1)
     whole = survey.values.dtype == np.int64 and survey.n * times <= LARGEST_TOTAL
     scaled = np.where(head, survey.values * times, tail) if whole else np.where(head, survey.values, tail / times)
@@ -367,7 +364,7 @@ def _most_likely(survey: _Survey, head: Mask, tail: float, size: int) -> Array:
 
 
 def _most_likely_binomials(reported: Array, repeats: Counts, symmetry: Symmetry) -> Array:
-    r"""Maximise the likelihood of independent binomial counts over the distributions.
+    r"""Maximize the likelihood of independent binomial counts over the distributions.
 
     With a multiplier l for the sum, each mu solves l mu^2 - (1 + l) mu + c/N = 0, or its share is zero; the sum of the
     shares is monotone in l.

@@ -61,18 +61,18 @@ POWER_TOPS = 8  # upper ends of power laws, from 1 down to 1.5/K
 
 
 def doubt(k: int) -> float:
-    """Give the power by which concentrated laws among k answers are believed less; see `Dictionary.believed`."""
+    """Exponent that lowers the weight of concentrated distributions; see `Dictionary.believed`."""
     return 0.12 * max(0.0, math.log10(k / 100)) + 0.2 * max(0.0, math.log10(k / 1000))
 
 
 def one_hot(k: int) -> float:
-    """Give the weight of one answer holding everything, among k: the more answers, the less for each of them."""
+    """Weight of the case that one of k answers has all respondents."""
     return min(0.1, 5 / k) if k >= ANSWERS_FOR_SHRINKAGE else 0.02
 
 
 @dataclass(frozen=True)
 class Beliefs:
-    """The constants of the dictionary.
+    """Constants of the dictionary.
 
     Attributes
     ----------
@@ -126,13 +126,13 @@ BELIEFS = Beliefs()
 
 
 class Gammas(NamedTuple):
-    """Gamma laws; an infinite shape is all mass at the mean."""
+    """Gamma distributions; an infinite shape puts all mass at the mean."""
 
     shape: Array
     mean: Array
 
     def cumulated(self, theta: Array) -> tuple[Array, Array]:
-        """Give the mass and the first moment up to each theta, both of shape (laws, thetas)."""
+        """Return the mass and the first moment up to each theta, (distributions, thetas)."""
         mean = self.mean[:, np.newaxis]
         mass = (theta >= mean).astype(np.float64)
         first = mass * mean
@@ -149,18 +149,17 @@ class Gammas(NamedTuple):
 
     @property
     def square(self) -> Array:
-        """The mean of the squared share."""
+        """Mean of the squared share."""
         return np.asarray(self.mean**2 * (1 + 1 / self.shape))
 
 
 class LogNormals(NamedTuple):
-    """Log-normal laws, by the standard deviation of the logarithm and the mean."""
+    """Log-normal distributions, by the standard deviation of the logarithm and the mean."""
 
     sigma: Array
     mean: Array
 
     def cumulated(self, theta: Array) -> tuple[Array, Array]:
-        """Give the mass and the first moment up to each theta."""
         sigma, mean = self.sigma[:, np.newaxis], self.mean[:, np.newaxis]
         logs = np.log(np.maximum(theta, np.finfo(float).tiny))
         z = (logs - np.log(mean)) / sigma + sigma / 2
@@ -168,19 +167,17 @@ class LogNormals(NamedTuple):
 
     @property
     def square(self) -> Array:
-        """The mean of the squared share."""
         return np.asarray(np.exp(self.sigma**2) * self.mean**2)
 
 
 class Powers(NamedTuple):
-    """Densities in proportion to theta^(-1-d) on [low, high]."""
+    """Densities proportional to theta^(-1-d) on [low, high]."""
 
     d: Array
     low: Array
     high: Array
 
     def cumulated(self, theta: Array) -> tuple[Array, Array]:
-        """Give the mass and the first moment up to each theta."""
         d, which = np.unique(self.d, return_inverse=True)  # the powers are few
         mass, first = (_primitive(d[:, np.newaxis], theta, moment)[which] for moment in (0, 1))
         low, high = ([_primitive(self.d, end, moment)[:, np.newaxis] for moment in (0, 1)] for end in self[1:])
@@ -189,12 +186,10 @@ class Powers(NamedTuple):
 
     @property
     def mean(self) -> Array:
-        """The mean share."""
         return _integral(*self, 1) / _integral(*self, 0)
 
     @property
     def square(self) -> Array:
-        """The mean of the squared share."""
         return _integral(*self, 2) / _integral(*self, 0)
 
 
@@ -204,7 +199,7 @@ def _integral(d: Array, low: Array, high: Array, moment: int) -> Array:
 
 
 def _primitive(d: Array, theta: Array, moment: int) -> Array:
-    """Give a function of theta whose derivative is theta^(moment - 1 - d)."""
+    """Antiderivative of theta^(moment - 1 - d)."""
     power = moment - d
     flat = np.abs(power) < PRIOR_ROUNDING
     some = np.where(flat, 1.0, power)
@@ -213,7 +208,7 @@ def _primitive(d: Array, theta: Array, moment: int) -> Array:
 
 
 def _low_ends(d: Array, high: Array, mean: Array) -> Array:
-    """Find the lower ends for which the power laws have these means; NaN where there is none."""
+    """Lower ends for which the power laws have these means; NaN if there is none."""
 
     def above(low: Array) -> Mask:
         return np.asarray(_integral(d, low, high, 1) / _integral(d, low, high, 0) > mean)
@@ -228,7 +223,7 @@ Families: TypeAlias = tuple[Gammas, LogNormals, Powers]
 
 
 class Dictionary(NamedTuple):
-    """Priors of one share among k answers: each is a mixture of zero, of one law, and of a second one for heads.
+    """Priors of one share among k answers: mixtures of zero, a distribution, and a second one for heads.
 
     Laws are numbered through the families. The prior j has the mass `empty` at zero and `part` of the law `law`; the
     last ones, those with heads, also have `head_part` of the law `head`. `sum_to_one` is the logarithm of the density
@@ -249,7 +244,7 @@ class Dictionary(NamedTuple):
     sum_to_one: Array
 
     def on(self, nodes: Array) -> Array:
-        """Give the weights of every prior on rows of nodes: of shape (rows, nodes, priors)."""
+        """Weights of every prior at rows of nodes, (rows, nodes, priors)."""
         if len(nodes) > 1:
             rows, row = np.unique(nodes, axis=0, return_inverse=True)
             if len(rows) < len(nodes):
@@ -261,20 +256,20 @@ class Dictionary(NamedTuple):
         return weights
 
     def cumulated(self, theta: Array) -> tuple[Array, Array]:
-        """Give the mass above zero and the first moment up to each theta, both of shape (priors, thetas)."""
+        """Return the mass above zero and the first moment up to each theta, both (priors, thetas)."""
         tables = zip(*(family.cumulated(theta) for family in self.families), strict=True)
         mass, first = (self._mixed(np.concatenate(parts)) for parts in tables)
         return mass, first
 
     def _mixed(self, of_laws: Array) -> Array:
-        """Mix what is known of the laws, of shape (laws, ...), as the priors do."""
+        """Mix values of the distributions, (distributions, ...), as the priors do."""
         mixed = self.part[:, np.newaxis] * of_laws[self.law]
         if self.head.size:
             mixed[-self.head.size :] += self.head_part[:, np.newaxis] * of_laws[self.head]
         return np.asarray(mixed)
 
     def believed(self, noise: Array | float) -> Array:
-        """Give the weight of each prior, where the noise of a share of 1/K has this variance; of shape (..., priors).
+        """Weight of each prior, (..., priors), if the noise of a share of 1/K has this variance.
 
         Two corrections. Of the gamma laws, spreads far below the noise are believed little, in proportion to
         sqrt(Var / (Var + noise)): with few answers nothing can be gained there without a loss elsewhere. And
@@ -295,7 +290,7 @@ class Dictionary(NamedTuple):
 
 
 def _hats(mass: Array, first: Array, nodes: Array) -> Array:
-    """Split the mass of each interval between its two ends so that the mean is kept.
+    """Split the mass of each interval between its two ends so that the mean is preserved.
 
     All are of shape (..., nodes, priors). What is done in place is done for speed: these are the largest arrays.
     """
@@ -310,7 +305,7 @@ def _hats(mass: Array, first: Array, nodes: Array) -> Array:
 
 
 def _distinct(families: Families) -> tuple[Families, Integers]:
-    """Give the families without laws that occur twice, and the new number of each law."""
+    """Return the families without duplicate distributions, and the new number of each distribution."""
     firsts: list[Integers] = []
     numbers: list[Integers] = []
     for family in families:
@@ -330,7 +325,6 @@ def _distinct(families: Families) -> tuple[Families, Integers]:
 
 @lru_cache(16)
 def dictionary(k: int, beliefs: Beliefs = BELIEFS) -> Dictionary:
-    """Give the priors of a share among k answers."""
     # The laws. Those of heads, and of what there is besides heads, come last in their families.
     dirichlet = Gammas(np.array([np.inf, *beliefs.shapes]), np.full(1 + len(beliefs.shapes), 1 / k))
     log_normals = _log_normals(k, beliefs)
@@ -370,23 +364,22 @@ def dictionary(k: int, beliefs: Beliefs = BELIEFS) -> Dictionary:
 
 
 def _numbered(*laws: Gammas | LogNormals | Powers) -> list[Integers]:
-    """Give numbers to laws, one after the other."""
+    """Assign consecutive numbers to distributions."""
     ends = np.cumsum([len(some[0]) for some in laws])
     return np.split(np.arange(ends[-1]), ends[:-1])
 
 
 def _moments(means: Array, squares: Array, laws: Integers) -> tuple[Array, Array]:
-    """Give mean and variance of some laws."""
     return means[laws], squares[laws] - means[laws] ** 2
 
 
 def _normal(x: float, mean: Array, variance: Array) -> Array:
-    """Give the logarithm of a normal density."""
+    """Logarithm of a normal density."""
     return np.asarray(-0.5 * (x - mean) ** 2 / variance - 0.5 * np.log(2 * np.pi * variance))
 
 
 def _sum_with_heads(k: int, part: Array, of_rest: tuple[Array, Array], of_head: tuple[Array, Array]) -> Array:
-    """Give the log-density at 1 of the sum of k draws, averaged over the number of heads among them.
+    """Log-density at 1 of the sum of k draws, averaged over the number of heads among them.
 
     That is Bin(k, part). With one head of .99, say, the sum is about 0, 1 or 2, which no normal density tells.
     """
@@ -398,7 +391,7 @@ def _sum_with_heads(k: int, part: Array, of_rest: tuple[Array, Array], of_head: 
 
 
 def _can_sum_to_one(part: Array, k: int, square: Array) -> Mask:
-    """Tell whether k draws from a law with mean part/k and this mean square can well sum to one."""
+    """Whether k draws from a distribution with mean part/k and this mean square can sum to one."""
     return np.asarray((part == 1) | (k * (square - (part / k) ** 2) > (1 - part) ** 2))
 
 
@@ -410,7 +403,7 @@ def _log_normals(k: int, beliefs: Beliefs) -> LogNormals:
 
 
 def _powers(k: int, beliefs: Beliefs) -> tuple[Powers, Array]:
-    """Give power laws, and the part of the answers that nobody holds under each."""
+    """Return power laws, and the part of the answers without respondents under each."""
     tops = np.geomspace(1.0, 1.5 / k, POWER_TOPS) if k > 2 else np.array([1.0, 0.9, 0.75])
     # The part that nobody holds, or the mean, is given, and the lower end follows;
     given = [(empty, 1.0) for empty in beliefs.empty] + [(0.0, part) for part in beliefs.light]
@@ -436,7 +429,7 @@ def _powers(k: int, beliefs: Beliefs) -> tuple[Powers, Array]:
 
 
 def _heads(k: int, beliefs: Beliefs) -> tuple[Gammas, Powers, Array]:
-    """Give laws of the rest and of the heads, pair by pair, and the part of the answers that are heads."""
+    """Return the distributions of the rest and of the heads, pairwise, and the part of the answers that are heads."""
     few = product(beliefs.heads, beliefs.masses, beliefs.spreads, beliefs.rests)
     many = product(beliefs.levels, beliefs.level_masses, [beliefs.level_spread], beliefs.level_rests)
     every = [law for law in few if law[0] <= k / 4] + [(round(part * k), *law) for part, *law in many]

@@ -38,7 +38,7 @@ SUM_ROUNDING = 1e-9  # of a sum of shares
 
 
 def least_squares(histograms: Histograms, design: Design) -> Array:
-    """Give the unbiased shares."""
+    """Estimate the unbiased shares."""
     if not design.law.linear.identifiable().all():
         matrix = design.law.likelihood().matrix
         rank = "not all" if matrix is None else f"only {np.linalg.matrix_rank(matrix())}"
@@ -50,7 +50,7 @@ def least_squares(histograms: Histograms, design: Design) -> Array:
 
 
 def variance_of_one_report(design: Design) -> float:
-    """Give the variance that one report leaves in the unbiased shares, summed, if all answers are equally common."""
+    """Variance of the unbiased shares from one report, summed over answers with equal shares."""
     if (alike := design.law.symmetry) is not None:
         reported = alike.base + alike.gain / design.k
         return design.k * reported * (1 - reported) / alike.gain**2 / float(alike.asked)
@@ -60,7 +60,7 @@ def variance_of_one_report(design: Design) -> float:
 
 
 def clipped(shares: Array) -> Array:
-    """Set negative shares to zero, and rescale the others to sum to one; where none is positive, all are alike."""
+    """Set negative shares to zero, and rescale the others to sum to one; equal shares if none is positive."""
     positive = np.maximum(shares, 0)
     total = positive.sum(axis=-1, keepdims=True)
     alike = np.full_like(positive, 1 / shares.shape[-1])
@@ -68,7 +68,7 @@ def clipped(shares: Array) -> Array:
 
 
 def projected(points: Array, *, repeats: Array | float = 1.0, metric: Array | float = 1.0) -> Array:
-    """Give the distribution nearest to each point, of shape (..., k), in the metric of a diagonal.
+    """Project points, of shape (..., k), onto the distributions, in the metric of a diagonal.
 
     Each entry stands for `repeats` answers, all with that share.
 
@@ -97,7 +97,7 @@ def projected(points: Array, *, repeats: Array | float = 1.0, metric: Array | fl
 
 
 def within_one(shares: Array, distribution: Array) -> Array:
-    """Give the positive parts of shares where they sum to at most one, and elsewhere the distribution in their place.
+    """Return the positive parts of shares if these sum to at most one, and the distribution otherwise.
 
     With the nearest distribution that is the nearest point of which no share is negative and the sum at most one.
 
@@ -111,12 +111,11 @@ def within_one(shares: Array, distribution: Array) -> Array:
 
 
 def nearest_shares(shares: Array, *, complete: bool) -> Array:
-    """Give the nearest shares that can be: a distribution, or, of a list that is not complete, at most one in all."""
+    """Return the nearest valid shares: a distribution, or, for an incomplete list, a sum of at most one."""
     return projected(shares) if complete else within_one(shares, projected(shares))
 
 
 def refuse_incomplete(name: str, design: Design) -> None:
-    """Refuse an estimator whose shares sum to one, for a list that need not hold every answer."""
     if not design.law.exhaustive:
         raise TypeError(
             f"method must not be {name!r} here: people may hold answers that are not in the list, so that its shares "
@@ -125,7 +124,7 @@ def refuse_incomplete(name: str, design: Design) -> None:
 
 
 def projected_within(shares: Array, low: Array, high: Array, repeats: Array) -> Array:
-    """Give the distributions nearest to shares of shape (..., counts), each between its limits.
+    """Nearest distributions to shares of shape (..., counts), each between its limits.
 
     Each share is that of `repeats` answers. Some distribution must lie within the limits: the lower ones sum to at most
     one, and the upper ones to at least one.

@@ -111,17 +111,17 @@ TRANSLATION_BISECTIONS = 60
 
 
 def errors_allowed(k: int) -> float:
-    """Give D, the number of standard errors that a share among k may be away from its unbiased estimate."""
+    """Largest distance D of one of k shares from its unbiased estimate, in standard errors."""
     return float(ndtri(1 - 0.5 / k)) + ERRORS_ALLOWED
 
 
 def binomial_deviance(counts: Array, n: Array, mu: Array) -> Array:
-    """Give twice the nats by which binomial counts are less likely at mu than at best."""
+    """Deviance of binomial counts at mu: twice the nats by which they are less likely than at best."""
     return np.asarray(2 * (deviance(counts, n * mu) + deviance(n - counts, n * (1 - mu))))
 
 
 def lower_limit(counts: Array, n: Array, errors: Array | float) -> Array:
-    """Give the probability below its best value at which a binomial count has the deviance `errors` squared.
+    """Probability below its best value at which a binomial count has the deviance `errors` squared.
 
     Newton's method for the signed root of the deviance, which is nearly a straight line in the arcsine of sqrt(mu).
     """
@@ -140,7 +140,7 @@ def lower_limit(counts: Array, n: Array, errors: Array | float) -> Array:
 
 
 class CountedHistograms(NamedTuple):
-    """Counts of shape (..., counts) in one histogram or more, how many answers have each, and what they are counts of.
+    """Distinct counts of shape (..., counts), their frequencies, numbers of reports of shape (..., 1), and p and q.
 
     The number of reports has shape (..., 1).
     """
@@ -152,23 +152,22 @@ class CountedHistograms(NamedTuple):
     q: float
 
     def select(self, rows: Integers) -> CountedHistograms:
-        """Give some of the histograms."""
         return self._replace(values=self.values[rows], repeats=self.repeats[rows], n=self.n[rows])
 
     def limits(self, errors: Array | float) -> tuple[Array, Array]:
-        """Give the likelihood limits of the shares at so many standard errors, cut to 0..1."""
+        """Return the likelihood limits of the shares at this number of standard errors, cut to 0..1."""
         ends = lower_limit(self.values, self.n, errors), 1 - lower_limit(self.n - self.values, self.n, errors)
         low, high = (np.clip((mu - self.q) / (self.p - self.q), 0, 1) for mu in ends)
         return (low, high) if self.p > self.q else (high, low)
 
     def allow_a_distribution(self, errors: Array | float) -> Mask:
-        """Tell, of shape (..., 1), whether some distribution lies within the limits."""
+        """Whether a distribution lies within the limits, of shape (..., 1)."""
         low, high = (np.vecdot(self.repeats, end)[..., np.newaxis] for end in self.limits(errors))
         return np.asarray((low <= 1) & (high >= 1))
 
 
 def least_errors(counted: CountedHistograms, k: int) -> Array:
-    """Give, of shape (..., 1), D, or the least number of standard errors at which a distribution is within limits."""
+    """Return D, or the least number of standard errors at which a distribution is within limits, (..., 1)."""
     errors = np.full_like(counted.n, errors_allowed(k))
     tight = ~counted.allow_a_distribution(errors)
     if not tight.any():
@@ -181,10 +180,7 @@ def least_errors(counted: CountedHistograms, k: int) -> Array:
 
 
 def errors_needed(shares: Array, counted: CountedHistograms) -> Array:
-    """Give for each histogram how many standard errors were allowed, where its shares are limited ones: D most often.
-
-    Answers one by one. Shares that are within D show at a glance that there are such.
-    """
+    """Return the number of standard errors that were allowed in each histogram with these limited shares: D or more."""
     k = shares.shape[-1]
     errors = np.full(len(shares), errors_allowed(k))
     away = binomial_deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * shares)
@@ -196,7 +192,7 @@ def errors_needed(shares: Array, counted: CountedHistograms) -> Array:
 
 
 def limited(shares: Array, counted: CountedHistograms, k: int) -> Array:
-    """Shift the shares of each histogram by one constant, each cut off at its limits, so that they sum to one."""
+    """Shift the shares of each histogram by one constant, cut off at their limits, so that they sum to one."""
     even = shares + (1 - np.vecdot(counted.repeats, shares)[..., np.newaxis]) / k
     away = binomial_deviance(counted.values, counted.n, counted.q + (counted.p - counted.q) * np.clip(even, 0, 1))
     inside = (even >= 0) & (away <= errors_allowed(k) ** 2)
@@ -233,7 +229,7 @@ KEPT_BYTES = 31 * 2**20
 
 
 def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, target: str = "realised") -> Array:
-    r"""Estimate the true shares by what is to be expected of them: closer on the whole, not share by share.
+    r"""Estimate the true shares by their expectation: a lower total error, not a lower error of each share.
 
     The shares are taken to be draws from one unknown law, and to sum to one. A few hundred shapes of that law are
     weighted by how well they explain the reports, and the expected shares are averaged. Shares of which the reports say
@@ -291,7 +287,7 @@ def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, tar
 
 
 def refuse_unsymmetric(design: Design) -> None:
-    """Refuse lists without everybody's answer, and designs under which a count does not follow from its share alone."""
+    """Raise an error for incomplete lists, and for designs without a symmetry."""
     refuse_incomplete("shrink", design)
     if full_symmetry(design.law) is None:
         raise TypeError(
@@ -301,7 +297,7 @@ def refuse_unsymmetric(design: Design) -> None:
 
 
 def shares(histograms: Histograms, design: Design, target: str = "realised", beliefs: Beliefs = BELIEFS) -> Array:
-    """Estimate from checked counts: several histograms at a time, those with about as many reports together."""
+    """Estimate from checked counts, several histograms with similar numbers of reports at a time."""
     flat = histograms.rows()
     size = COUNTS_AT_ONCE // design.k if design.k <= MOST_DISTINCT_COUNTS else 1
     # Those with as many reports have nodes in common, and those with as large counts have about as many nodes.
@@ -316,7 +312,7 @@ def shares(histograms: Histograms, design: Design, target: str = "realised", bel
 
 
 def _keep_freed_memory() -> None:
-    """Have the C library keep memory that is freed, for the next histograms need as much again.
+    """Make the C library keep freed memory, which the next histograms need again.
 
     By default glibc returns large arrays to the system one by one, and to get them back, page by page, takes as long as
     all the arithmetic. Once an array of up to 32 MB was freed, it keeps what is smaller. This one is never touched.
@@ -333,14 +329,13 @@ def _of_some(histograms: Histograms, design: Design, target: str, beliefs: Belie
 
 
 def level_shares(histogram: Histograms, design: Design, target: str = "realised", beliefs: Beliefs = BELIEFS) -> Array:
-    """Estimate the shares of the distinct counts of one histogram of whole numbers."""
     levels = histogram.distinct
     values, repeats = levels.values[np.newaxis], levels.repeats[np.newaxis].astype(np.float64)
     return np.asarray(_solved(values, repeats, histogram, design, target, beliefs)[0])
 
 
 def _distinct(counts: Counts) -> tuple[Counts, Array, Integers]:
-    """Give the distinct counts of each row in rising order, how many answers have each, and which each answer has.
+    """Return the distinct counts of each row in ascending order, their frequencies, and each answer's index.
 
     Rows are filled up with their largest count, which no more answers have.
     """
@@ -375,7 +370,7 @@ def _solved(
 
 
 def widened(shares: Array, histograms: Histograms, design: Design) -> str:
-    """Say it if counts allow no distribution within their limits, so that these were widened; nothing elsewhere."""
+    """Return a warning if limits were widened because no distribution lies within them; empty otherwise."""
     symmetry, (counts, n) = full_symmetry(design.law), histograms.rows().in_reports()
     assert symmetry is not None
     needed = errors_needed(
@@ -393,7 +388,7 @@ def widened(shares: Array, histograms: Histograms, design: Design) -> str:
 
 
 class Problem(NamedTuple):
-    """Distinct counts of one histogram or more, the numbers of reports, and p and q.
+    """Distinct counts of histograms, the numbers of reports, and p and q.
 
     The counts, in rising order, and how many answers have each have the shape (histograms, counts), and the numbers of
     reports (histograms, 1). Where some histograms have fewer distinct counts, their largest one is repeated, as one
@@ -409,29 +404,25 @@ class Problem(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """What a share adds to the probability of being counted."""
         return self.p - self.q
 
     @property
     def k(self) -> int:
-        """The number of answers."""
         return round(float(self.repeats[0].sum()))
 
     @property
     def counted(self) -> CountedHistograms:
-        """The counts, for the limits that they set to the shares."""
         return CountedHistograms(self.values, self.repeats, self.n, self.p, self.q)
 
     def scale(self, mu: Array | float) -> Array:
-        """Give the place on the axis on which a count has a variance of about 1."""
+        """Transform to the axis on which a count has a variance of about 1."""
         return np.asarray(2 * np.sqrt(self.n) * np.arcsin(np.sqrt(np.clip(mu, 0, 1))))
 
     def select(self, histograms: slice) -> Problem:
-        """Give some of the histograms."""
         return self._replace(values=self.values[histograms], repeats=self.repeats[histograms], n=self.n[histograms])
 
     def grouped(self) -> Problem:
-        """Put neighbouring counts of one histogram together at their mean, so that there are not too many."""
+        """Merge neighboring counts of one histogram at their mean, so that there are not too many."""
         (values,), (repeats,), (places,) = self.values, self.repeats, self.scale(self.values / self.n)
         width = FINEST_GROUP
         group = np.arange(places.size)
@@ -446,12 +437,12 @@ class Problem(NamedTuple):
 
 
 def solved(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
-    """Give the share of each distinct count, within the limits that its count sets."""
+    """Return the share of each distinct count, within the limits of its count."""
     return limited(unlimited(problem, target, beliefs), problem.counted, problem.k)
 
 
 def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
-    """Give the expected share of each distinct count, however far it may be from what the count says.
+    """Return the expected share of each distinct count, without limits.
 
     Where there are very many of them, by straight lines between those of groups of neighbours: without noise the share
     is a straight line in the count, and what is taken from it varies little from a count to the next.
@@ -469,7 +460,7 @@ def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Arra
 
 
 def nodes_for(problem: Problem) -> tuple[Array, Mask]:
-    """Give nodes for the share, of shape (histograms, nodes), and which of them are real.
+    """Return nodes for the share, of shape (histograms, nodes), and which of them are real.
 
     The others are fences: beside every gap one takes up the mass that a prior has in there, where no count is near.
     Where a histogram needs fewer nodes than another, its last one, at 1, is repeated.
@@ -505,17 +496,16 @@ def nodes_for(problem: Problem) -> tuple[Array, Mask]:
 
 
 def _kept_first(kept: Mask) -> tuple[Integers, Integers]:
-    """Give the places of what is kept in each row, then those of other things, as many as the longest row needs."""
+    """Return the indices of the selected cells of each row, then of others, up to the length of the longest row."""
     return _each_row(np.argsort(~kept, axis=-1, kind="stable")[:, : kept.sum(axis=-1).max()])
 
 
 def _each_row(columns: Integers) -> tuple[Integers, Integers]:
-    """Give rows and columns, where columns are given for each row."""
     return np.arange(len(columns))[:, np.newaxis], columns
 
 
 def _near(counts: Array, low: Array, high: Array, step: Array) -> Array:
-    """Give the multiples of a step from low to high that are near a count, with repetitions; infinity for others."""
+    """Multiples of a step from low to high near a count, with repetitions; infinity for others."""
     within = (counts >= low - NODE_RANGE) & (counts <= high + NODE_RANGE)
     width = np.ceil(NODE_RANGE / step)[..., np.newaxis]
     around = np.arange(-width.max(), width.max() + 1)
@@ -526,7 +516,7 @@ def _near(counts: Array, low: Array, high: Array, step: Array) -> Array:
 
 
 class _OnNodes(NamedTuple):
-    r"""All that nodes tell, for each histogram: the priors' weights w, the log-likelihoods and likelihoods L, and f.
+    r"""Values at the nodes of each histogram: prior weights w, log-likelihoods and likelihoods L, and f.
 
     `probability`, of shape (histograms, counts, priors), is :math:`f_{dj} = \sum_i L_{id} w_{ij}`: how likely the
     count d is under the prior j.
@@ -540,7 +530,7 @@ class _OnNodes(NamedTuple):
 
 
 def averaged_posterior(problem: Problem, nodes: Array, real: Mask, priors: Dictionary) -> Array:
-    r"""Give the logarithm of the posterior law of the share for each distinct count, averaged over the priors.
+    r"""Log-posterior of the share for each distinct count, averaged over the priors.
 
     Bayes' rule for the priors and within each prior: a prior j has the posterior weight :math:`\pi_j`, in proportion to
     its belief times :math:`\prod_d f_{dj}^{r_d}` (r_d answers have the count d) times the density with which the shares
@@ -566,14 +556,14 @@ def averaged_posterior(problem: Problem, nodes: Array, real: Mask, priors: Dicti
 
 
 def _log_beliefs(problem: Problem, priors: Dictionary) -> Array:
-    """Give the logarithm of the weight of each prior before the reports, of shape (histograms, priors)."""
+    """Log-weight of each prior before the reports, (histograms, priors)."""
     typical, one_hot = problem.q + problem.gain / priors.k, priors.beliefs.one_hot(priors.k)
     believed = priors.believed(typical * (1 - typical) / (problem.n[:, 0] * problem.gain**2))
     return np.asarray(np.log(believed * (1 - one_hot)))
 
 
 def _one_holds_all(repeats: Array, logs: Array, priors: Dictionary) -> tuple[Array, Array]:
-    r"""Give the log-evidence that one answer holds everything, and the probability of each count to be that answer's.
+    r"""Log-evidence that one answer has all respondents, and the probability of each count to be that answer's.
 
     It is the sum over the answers of :math:`\frac1K L_i(1) \prod_{j \ne i} L_j(0)`, times the belief in it.
     """
@@ -586,7 +576,7 @@ def _one_holds_all(repeats: Array, logs: Array, priors: Dictionary) -> tuple[Arr
 
 
 def _normalised(evidence: Array, evidence_of_one: Array) -> tuple[Array, Array]:
-    """Give the posterior weights of the priors, negligible ones put to zero, and of one answer holding everything."""
+    """Posterior weights of the priors, negligible ones set to zero, and of one answer with all respondents."""
     top = np.maximum(evidence.max(axis=-1, keepdims=True), evidence_of_one)
     of_priors, of_one = np.exp(evidence - top), np.exp(evidence_of_one - top)
     total = of_priors.sum(axis=-1, keepdims=True) + of_one
@@ -595,12 +585,12 @@ def _normalised(evidence: Array, evidence_of_one: Array) -> tuple[Array, Array]:
 
 
 def _columns(needed: Mask) -> Integers | slice:
-    """Give the columns that are needed; all of them where most are, which spares copies."""
+    """Index the required columns; all of them if most are required, which avoids copies."""
     return slice(None) if np.count_nonzero(needed) > PART_OF_PRIORS * needed.size else np.flatnonzero(needed)
 
 
 def _log_likelihood(problem: Problem, nodes: Array, real: Mask) -> Array:
-    """Give c log(mu) + (N - c) log(1 - mu) above its largest value, of shape (histograms, nodes, counts)."""
+    """Return c log(mu) + (N - c) log(1 - mu) above its largest value, (histograms, nodes, counts)."""
     mu = problem.q + problem.gain * nodes
     with np.errstate(divide="ignore"):
         hit, miss = (np.maximum(logs, LOG_ZERO)[..., np.newaxis] for logs in (np.log(mu), np.log1p(-mu)))
@@ -612,7 +602,7 @@ def _log_likelihood(problem: Problem, nodes: Array, real: Mask) -> Array:
 
 
 def _log_sum(logs: Array) -> Array:
-    """Give the logarithm of the sum over the nodes; -inf where all are."""
+    """Logarithm of the sum over the nodes; -inf where all are."""
     top = np.maximum(logs.max(axis=-2, keepdims=True), 2 * LOG_IMPOSSIBLE)
     return np.asarray(np.log(np.exp(logs - top).sum(axis=-2, keepdims=True)) + top)
 
@@ -620,7 +610,7 @@ def _log_sum(logs: Array) -> Array:
 def _improbable(
     weights: Array, logs: Array, f: Array, wanted: Mask
 ) -> Iterator[tuple[int, int, Integers, Array, Array]]:
-    """Go through the priors under which some counts are too improbable for doubles, and do these by logarithms.
+    """Iterate over priors with counts too improbable for doubles, whose terms are computed by logarithms.
 
     That is what a well-measured share has to say against a prior. Gives the numbers of the histogram, of the prior and
     of the counts, the logarithms of their probabilities, and those of the posteriors, of shape (nodes, these counts).
@@ -635,7 +625,7 @@ def _improbable(
 
 
 def _given_the_sum(believed: Array, there: _OnNodes, repeats: Array, priors: Dictionary) -> Array:
-    """Give the log-evidence of the priors, with that of the sum of the shares; -inf for priors without hope.
+    """Log-evidence of the priors, including that the shares sum to one; -inf for hopeless priors.
 
     Given the counts, the shares have independent posteriors, so that the density of their sum at one is about normal,
     with the sums of their means and variances.
@@ -668,7 +658,7 @@ def _given_the_sum(believed: Array, there: _OnNodes, repeats: Array, priors: Dic
 
 
 def expected(problem: Problem, theta: Array, posterior: Array, target: str, beliefs: Beliefs) -> Array:
-    """Give the expected share of each distinct count, the posterior tilted so that they about sum to one."""
+    """Return the expected share of each distinct count, with the posterior tilted so that shares about sum to one."""
     values, repeats, n, p, q, exclusive = problem
     mu = q + problem.gain * theta
     noise = np.sqrt(q * (1 - q) / n) / abs(problem.gain) + 1 / n
@@ -739,7 +729,7 @@ def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthes
 
 
 def ordered(shares: Array, problem: Problem) -> Array:
-    """Pool neighbours where the shares fall while counts rise (for p < q: where they rise)."""
+    """Pool neighbors where the shares fall while counts rise (for p < q: where they rise)."""
     rises = np.diff(shares) if problem.gain > 0 else -np.diff(shares)
     falling = np.flatnonzero((rises < 0).any(axis=-1))
     if not falling.size:

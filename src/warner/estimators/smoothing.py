@@ -76,7 +76,7 @@ NEGLIGIBLE_CURVE = 1e-9  # of the largest weight: curves below are left out
 
 
 def smooth(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
-    r"""Estimate the shares of ordered answers by smooth curves, averaged over how smooth they may be.
+    r"""Estimate the shares of ordered answers by smooth curves, averaged over their smoothness.
 
     The answers must be in an order, such as numbers and scales from "never" to "always". Of 20 ordered answers or more
     it is closer than estimators that do not know the order, under every design; a single answer that stands out
@@ -113,13 +113,13 @@ def smooth(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> 
 
 
 def smoothed(histograms: Histograms, design: Design) -> Array:
-    """Estimate the shares of each group, of shape (groups, k); weights count at the effective number of reports."""
+    """Estimate the shares of each group, (groups, k), with weights at the effective number of reports."""
     counts, numbers = histograms.in_reports()
     return np.array([_averaged(design, row, float(n)) for row, n in zip(counts, np.ravel(numbers), strict=True)])
 
 
 class SmoothedDistribution(NamedTuple):
-    """The distribution function of each group by `smooth`, and its standard deviation; both of shape (groups, k)."""
+    """Distribution function of each group by `smooth`, and its standard deviation, both (groups, k)."""
 
     distribution: Array
     deviation: Array
@@ -138,19 +138,18 @@ def smoothed_distribution(histograms: Histograms, design: Design) -> SmoothedDis
 
 
 class CurveLikelihood(ABC):
-    """A log-likelihood of shares."""
+    """Log-likelihood of shares."""
 
     @abstractmethod
-    def value(self, shares: Array) -> float:
-        """Give the log-likelihood."""
+    def value(self, shares: Array) -> float: ...
 
     @abstractmethod
     def scores(self, shares: Array, basis: Array) -> tuple[Array, Array]:
-        """Give the gradient and the information of the log-likelihood in the coefficients of log-shares."""
+        """Return gradient and information of the log-likelihood with respect to the coefficients of log-shares."""
 
 
 class Multinomial(CurveLikelihood):
-    """The log-likelihood of counts of exclusive reports."""
+    """Log-likelihood of counts of exclusive reports."""
 
     def __init__(self, operator: ChannelOperator, counts: Counts) -> None:
         self.operator, self.counts, self.n = operator, counts.astype(np.float64), float(counts.sum())
@@ -167,7 +166,7 @@ class Multinomial(CurveLikelihood):
 
 
 class Normal(CurveLikelihood):
-    """The log-likelihood of support counts: normal, with a variance by the law of pairs."""
+    """Normal log-likelihood of support counts, with the variance of the distribution of pairs."""
 
     def __init__(self, design: Design, counts: Counts, n: float) -> None:
         symmetry = full_symmetry(design.law)
@@ -191,7 +190,7 @@ class Normal(CurveLikelihood):
 
 
 def row_products(first: Array, second: Array) -> Array:
-    """Give the products of all rows of one with those of the other, in blocks that are no work for several threads.
+    """Products of all rows of two matrices, in blocks that OpenBLAS multiplies in one thread.
 
     For larger ones OpenBLAS takes all cores, and waits for each of them: where other programs run, fifty times as long.
     """
@@ -202,7 +201,7 @@ def row_products(first: Array, second: Array) -> Array:
 
 
 class Curve(NamedTuple):
-    """The most likely curve under one prior: coefficients of the splines and of spikes, and the log-evidence.
+    """Most likely curve under one prior: coefficients of the splines and of spikes, and the log-evidence.
 
     `curvature` is that of the posterior there, I + P.
     """
@@ -214,7 +213,7 @@ class Curve(NamedTuple):
 
 
 def _weighted_curves(design: Design, counts: Counts, n: float) -> list[tuple[float, Curve]]:
-    """Find the most likely curve under each prior; give those that count, with their weights by evidence."""
+    """Most likely curves under all priors, with their non-negligible weights by evidence."""
     likelihood, answers, sizes = _fitted_to(design, counts, n)
     curves = _curves(likelihood, _splines(design.k, COEFFICIENTS)[answers], np.log(sizes))
     best = max(curve.evidence for curve in curves)
@@ -224,7 +223,6 @@ def _weighted_curves(design: Design, counts: Counts, n: float) -> list[tuple[flo
 
 
 def _averaged(design: Design, counts: Counts, n: float) -> Array:
-    """Average the most likely curves under all priors, by evidence."""
     shares = np.zeros(design.k)
     basis = _splines(design.k, COEFFICIENTS)
     for weight, curve in _weighted_curves(design, counts, n):
@@ -233,7 +231,7 @@ def _averaged(design: Design, counts: Counts, n: float) -> Array:
 
 
 def _averaged_distribution(design: Design, counts: Counts, n: float) -> tuple[Array, Array]:
-    """Give the mean and the standard deviation of the distribution function over all curves."""
+    """Mean and standard deviation of the distribution function over all curves."""
     splines = _splines(design.k, COEFFICIENTS)
     total, weights, means, variances = 0.0, [], [], []
     for weight, curve in _weighted_curves(design, counts, n):
@@ -251,7 +249,7 @@ def _averaged_distribution(design: Design, counts: Counts, n: float) -> tuple[Ar
 
 
 def _fitted_to(design: Design, counts: Counts, n: float) -> tuple[CurveLikelihood, Integers, Array]:
-    """Give the likelihood, the answers that it is of, and how many answers each of them stands for."""
+    """Return the likelihood, its answers, and how many answers each of them represents."""
     everything = np.arange(design.k)
     if not design.law.exclusive:
         return Normal(design, counts, n), everything, np.ones(design.k)
@@ -288,7 +286,7 @@ def _curves(likelihood: CurveLikelihood, splines: Array, offset: Array) -> list[
 def _ascended(
     likelihood: CurveLikelihood, basis: Array, offset: Array, precision: Array, determinant: float, start: Array
 ) -> Curve:
-    """Climb to the most likely coefficients by Fisher scoring; give these, and Laplace's log-evidence."""
+    """Maximize the posterior by Fisher scoring; return the curve with Laplace's log-evidence."""
     x = start
     shares = _softmax(basis @ x + offset)
     value = likelihood.value(shares) - 0.5 * float(x @ precision @ x)
@@ -327,7 +325,7 @@ def _with_spikes(splines: Array, spikes: Sequence[int]) -> Array:
 
 @lru_cache(8)
 def _splines(k: int, m: int) -> Array:
-    """Give cubic B-splines on K places, of shape (k, m), evenly spaced; up to m places, the identity."""
+    """Cubic B-splines at K points, (k, m), evenly spaced; up to m points, the identity."""
     if k <= m:
         return np.eye(k)
     from scipy.interpolate import BSpline
@@ -338,7 +336,7 @@ def _splines(k: int, m: int) -> Array:
 
 @lru_cache(256)
 def _prior(m: int, spikes: int, order: int, span: float) -> tuple[Array, float]:
-    """Give the prior precision of m coefficients and of spikes, and its log-determinant."""
+    """Prior precision of m coefficients and of spikes, and its log-determinant."""
     differences = np.diff(np.eye(m), n=min(order, m - 1), axis=0)
     rough = differences.T @ differences
     polynomials = np.linalg.qr(np.vander(np.linspace(-1, 1, m), min(order, m - 1), increasing=True))[0]
