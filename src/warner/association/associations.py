@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 
 class NumericColumn(NamedTuple):
-    """A numeric column beside the reports: its name, and for each distinct row its number, reports and weights."""
+    """Numeric column beside the reports: its name, and number, reports and weights of each distinct row."""
 
     name: str
     values: Array
@@ -81,7 +81,7 @@ class NumericColumn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Crosstable:
-    """How often each combination of reports was given.
+    """Counts of the combinations of reports to several questions.
 
     Attributes
     ----------
@@ -106,33 +106,30 @@ class Crosstable:
 
     @property
     def n(self) -> float:
-        """The number of people, or the sum of their weights."""
+        """Number of respondents, or the sum of their weights."""
         return self.counts.sum().item()  # type: ignore[no-any-return]
 
     @property
     def effective(self) -> float | None:
-        """The number of equally weighted people who would say as much; None without weights."""
+        """Effective sample size; None without weights."""
         return None if self.squares is None else float(effective_number(self.n, self.squares.sum()))
 
     @property
     def square(self) -> Array:
-        """The sum of squared weights in each cell; without weights the number of people."""
         return np.asarray(self.counts if self.squares is None else self.squares, dtype=np.float64)
 
     def among(self, questions: tuple[int, ...]) -> Crosstable:
-        """Give the table of some of the questions, the others added up."""
+        """Marginal table of the given questions."""
         others = tuple(place for place in range(self.counts.ndim) if place not in questions)
         squares = None if self.squares is None else self.squares.sum(axis=others)
         return Crosstable(self.design.among(questions), self.counts.sum(axis=others), squares)
 
     def tally(self) -> Tally:
-        """Give the joint reports as a tally of the product design."""
         squares = None if self.squares is None else float(self.squares.sum())
         return Tally(self.design, self.counts.ravel(), squares=squares, missing=self.missing, unknown=self.unknown)
 
 
 def crosstable(data: Any, design: Product, columns: Columns, reading: Reading, numeric: str | None) -> Crosstable:
-    """Count people by their reports to all questions; see `warner.associate`."""
     if isinstance(data, list | tuple | np.ndarray) and not are_places(data):
         if any(value is not None for value in (*vars(columns).values(), numeric)):
             raise TypeError(
@@ -153,7 +150,6 @@ def crosstable(data: Any, design: Product, columns: Columns, reading: Reading, n
 
 
 def _of_counts(data: Any, design: Product) -> Crosstable:
-    """Take a table of counts, with an axis for each question."""
     table = np.asarray(data)
     if table.shape != design.widths:
         shape = " x ".join(map(str, design.widths))
@@ -182,7 +178,7 @@ def _checked(table: Crosstable) -> Crosstable:
 
 
 def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool) -> Crosstable:
-    """Look up what each row says, leave out what says too little, and count joint reports."""
+    """Count joint reports of the rows with a report to every question."""
     number = loaded.numbers
     reports, status = _read(loaded, design, number, drop=drop)
     absent: Mask = (status == MISSING).any(axis=0)
@@ -215,7 +211,6 @@ def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool)
 
 
 def _numbers(loaded: Loaded, name: str) -> LoadedColumn:
-    """Read the column of numbers that answers are correlated with."""
     column = loaded.column(name)
     if column.values.dtype.kind not in "iufb":
         raise TypeError(f"numeric must be a column of numbers, but {name!r} holds texts")
@@ -223,7 +218,7 @@ def _numbers(loaded: Loaded, name: str) -> LoadedColumn:
 
 
 def _read(loaded: Loaded, design: Product, number: Integers, *, drop: bool) -> tuple[list[Integers], Integers]:
-    """Read the reports to every question, and what each value is, of shape (questions, rows)."""
+    """Read the reports to every question, and their status, (questions, rows)."""
     reports: list[Integers] = []
     statuses = []
     for name, part in zip(design.questions, design.designs, strict=True):
@@ -252,7 +247,7 @@ ANSWERS_IN_SMALL_TABLE = 20  # joint answers of two questions, up to which all c
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Association(TableResult):
-    """Whether and how the answers to several questions go together.
+    """Association between the answers to several questions.
 
     Attributes
     ----------
@@ -282,24 +277,24 @@ class Association(TableResult):
 
     @property
     def test(self) -> Independence:
-        """The test that all questions are independent of each other; an error for one question."""
+        """Test that all questions are independent of each other; an error for one question."""
         if self.tested is None:
             raise AttributeError("one question has no test of independence; its correlations are in numeric")
         return self.tested
 
     @property
     def design(self) -> Product:
-        """The questions, and what their answers went through."""
+        """Product of the designs of the questions."""
         return self.crosstable.design
 
     @property
     def shares(self) -> Array:
-        """The most likely joint shares, with an axis for each question."""
+        """Most likely joint shares, with an axis for each question."""
         return self.joint.shares.reshape(self.design.sizes)
 
     @property
     def marginals(self) -> dict[str, Array]:
-        """The shares of the answers to each question, which the joint shares add up to."""
+        """Shares of the answers to each question."""
         axes = range(self.shares.ndim)
         return {
             name: self.shares.sum(axis=tuple(other for other in axes if other != axis))
@@ -308,12 +303,12 @@ class Association(TableResult):
 
     @property
     def unique(self) -> bool:
-        """Whether the joint shares are known to be the only most likely ones."""
+        """Return True if the joint shares are proven to be the only most likely ones."""
         return bool(self.joint.certificate is not None and self.joint.certificate.unique)
 
     @property
     def approximate(self) -> bool:
-        """Whether the test of independence, or without one every interval, is approximate."""
+        """Return True if the test of independence, or without a test every interval, is approximate."""
         return self.tested is None or not self.tested.exact
 
     rows_key = "joint"
@@ -375,7 +370,7 @@ class Association(TableResult):
         return shares
 
     def doubts(self) -> list[str]:
-        """Say what should be known before the numbers are used."""
+        """Return warnings on the results."""
         design, proof = self.design, self.joint.certificate
         told = self.joint.doubts()
         if not self.unique:
@@ -419,7 +414,6 @@ class Association(TableResult):
         return ", ".join([number, *left_out])
 
     def _proof(self) -> str:
-        """Return what is known of the search for the most likely shares."""
         proof = self.joint.certificate
         gap = 0.0 if proof is None else float(proof.gap)
         gained = "1e-6" if gap <= NEGLIGIBLE_PROOF_GAP else rounded_up(gap, 2)
@@ -427,7 +421,6 @@ class Association(TableResult):
         return f"shares are {only}: by proof, no others gain more than {gained} nats of log-likelihood"
 
     def _sizes(self) -> list[str]:
-        """Say how strongly two questions go together, and how answers do with the numeric column."""
         lines = []
         if len(self.pairs) == 1:
             (pair,) = self.pairs
@@ -443,7 +436,6 @@ class Association(TableResult):
         return [*lines, *(_correlation_sentence(each) for each in self.numeric)]
 
     def _table_of_pairs(self) -> Printed:
-        """Return a row for each pair of questions, the smallest p-value first."""
         pairs = sorted(self.pairs, key=lambda pair: pair.test.p_value)
         odds = [pair.odds_ratio for pair in pairs]
         told = [pair.correlations[0] if pair.odds_ratio is not None and pair.correlations else None for pair in pairs]
@@ -465,7 +457,6 @@ class Association(TableResult):
         return Printed(columns, "Pairs of questions", (note,))
 
     def _table_of_costs(self) -> Printed:
-        """Return a row for what asking one question, two and so on costs."""
         title = "Cost of several questions: the share of the first answer to all of them, if answers were independent"
         columns = {
             "questions": [str(cost.questions) for cost in self.costs],
@@ -533,7 +524,7 @@ def associate(
     simulations: int = 1999,
     rng: np.random.Generator | None = None,
 ) -> Association:
-    """Ask whether the true answers to several randomized questions go together.
+    """Test and estimate the association between the answers to several randomized questions.
 
     Independence is tested on the table of reports, exactly; joint shares are the most likely ones under the product of
     the designs. Each person must have used an independent device for each question.
@@ -624,7 +615,7 @@ def associate(
 
 
 def _product(designs: Mapping[str, Design], numeric: str | None) -> Product:
-    """Return the product of the questions; one question alone is correlated with a number."""
+    """Return the product of the designs; one question alone is correlated with a number."""
     if len(designs) != 1:
         return Product(designs)
     if numeric is None:
@@ -654,7 +645,6 @@ def _refuse_options(design: Product, level: float, simulations: object, rng: obj
 
 
 def _strength(pair: QuestionPair) -> str:
-    """Say how strongly two questions go together."""
     odds = "" if pair.odds_ratio is None else f"odds ratio {pair.odds_ratio:.3g}, "
     sizes = f"Size of the association, of the most likely shares: {odds}Cramér's V {pair.cramers_v:.2g}."
     if pair.odds_ratio is None:

@@ -100,7 +100,7 @@ LEAST_EXPECTED_IN_CELL = 5.0  # reports in a cell, below which a chi-square law 
 
 @dataclass(frozen=True)
 class Independence:
-    """Tests of independence on one table of reports.
+    """Tests of independence in a table of reports.
 
     Attributes
     ----------
@@ -135,17 +135,17 @@ class Independence:
 
     @property
     def p_value(self) -> float:
-        """The p-value to go by: the exact one, else the simulated one, else that of Pearson's statistic."""
+        """The exact p-value, else the simulated one, else that of Pearson's statistic."""
         known = (self.exact_p_value, self.simulated_p_value, self.chi2_p_value)
         return next(value for value in known if value is not None)
 
     @property
     def exact(self) -> bool:
-        """Whether the p-value holds its level exactly: of all tables, or of drawn ones."""
+        """Return True if the test has exactly its level: with all tables, or with random ones."""
         return self.exact_p_value is not None or self.simulated_p_value is not None
 
     def text(self) -> str:
-        """Say it in one line."""
+        """Return the test in one line."""
         if not self.df:
             return "there is nothing to test: all reports to some question were alike"
         few = "" if self.exact or self.least_expected >= LEAST_EXPECTED_IN_CELL else ", rough because of small counts"
@@ -154,7 +154,7 @@ class Independence:
         return f"{p_value(self.p_value)} ({self.method}; {kind}; {statistics})"
 
     def to_dict(self) -> Document:
-        """Give what JSON can hold."""
+        """Return the test as JSON."""
         names = ("g", "chi2", "df", "g_p_value", "chi2_p_value", "exact_p_value", "simulated_p_value")
         numbers = {name: plain(getattr(self, name)) for name in names}
         about = {"tables": self.tables, "least_expected": plain(self.least_expected)}
@@ -200,7 +200,7 @@ def independence(
 
 
 def _without_empty(table: Counts) -> Counts:
-    """Leave out what nobody reported: given the margins, it tells nothing."""
+    """Table without reports that do not occur, which carry no information given the margins."""
     for axis in range(table.ndim):
         margin = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
         table = table.compress(margin > 0, axis=axis)
@@ -213,7 +213,7 @@ def _margins(table: Counts) -> list[Counts]:
 
 
 def _statistics(table: Counts) -> tuple[float, float, int, float]:
-    """Give G, Pearson's statistic, the degrees of freedom, and the least expected count."""
+    """Compute G, Pearson's statistic, the degrees of freedom, and the smallest expected count."""
     n = float(table.sum())
     expected = np.full((1,) * table.ndim, n)
     for axis, margin in enumerate(_margins(table)):
@@ -227,7 +227,7 @@ def _statistics(table: Counts) -> tuple[float, float, int, float]:
 
 
 def _fisher(a: int, b: int, c: int, d: int) -> float:
-    """Add up the probabilities of all 2 x 2 tables with these margins that are no likelier than this one.
+    """Sum the probabilities of all 2 x 2 tables with these margins that are at most as likely as this one.
 
     The first cell is hypergeometric. So these are the cells up to a and, on the other side of the mode, those from the
     first that is as rare.
@@ -257,7 +257,7 @@ def _fisher(a: int, b: int, c: int, d: int) -> float:
 
 
 def _every_table(margins: list[Integers]) -> Integers | None:
-    """List all tables; None where they are too many.
+    """List all tables; None if there are too many.
 
     One question is added after the other: the people in each cell so far are divided among its reports.
     """
@@ -271,7 +271,7 @@ def _every_table(margins: list[Integers]) -> Integers | None:
 
 
 def _every_division(cells: Integers, margin: Integers) -> Integers | None:
-    """Divide the people in each cell among the reports of one more question in all ways that give this margin.
+    """Divide the respondents in each cell among the reports to one more question in all ways with this margin.
 
     Cell by cell and report by report, each way so far is repeated for every number of people that may come next. So all
     arrays have a row for each way so far: those of `parts`, what each cell gave to each report; `people`, those of the
@@ -300,7 +300,7 @@ def _every_division(cells: Integers, margin: Integers) -> Integers | None:
 
 
 def _random_tables(margins: list[Integers], size: int, rng: np.random.Generator) -> Integers:
-    """Draw tables as independence makes them, given their margins: hypergeometric, cell by cell."""
+    """Draw random tables with given margins under independence: hypergeometric, cell by cell."""
     cells = np.tile(margins[0], (size, 1))
     for margin in margins[1:]:
         missing = np.tile(margin, (size, 1))
@@ -319,12 +319,11 @@ def _random_tables(margins: list[Integers], size: int, rng: np.random.Generator)
 
 
 def _log_ways(cells: Counts) -> Array:
-    """Give the part of the log-probability of tables that their margins leave open."""
     return np.asarray(-gammaln(cells + 1.0).sum(axis=-1))
 
 
 def _no_likelier(table: Counts, every: Integers) -> float:
-    """Add up the probabilities of all tables that are no likelier than the observed one."""
+    """Sum the probabilities of all tables that are at most as likely as the observed one."""
     n, margins = float(table.sum()), _margins(table)
     constant = sum(float(gammaln(margin + 1.0).sum()) for margin in margins)
     constant -= (table.ndim - 1) * float(gammaln(n + 1))
@@ -349,7 +348,7 @@ def _simulated(table: Counts, simulations: int, rng: np.random.Generator) -> flo
 
 @dataclass(frozen=True)
 class Correlation:
-    """The correlation of two true answers, or of one with a number.
+    """Correlation of two true answers, or of an answer with a number.
 
     Attributes
     ----------
@@ -380,11 +379,11 @@ class Correlation:
 
     @property
     def outside(self) -> bool:
-        """Whether the estimate is no possible correlation."""
+        """Return True if the estimate lies outside -1 to 1."""
         return abs(self.value) > 1
 
     def text(self) -> str:
-        """Say it in one line."""
+        """Return the correlation in one line."""
         if math.isnan(self.value):
             return (
                 "undefined, because a variance is estimated to be 0 or less: of a share of 0 or 1, or of equal numbers"
@@ -394,7 +393,7 @@ class Correlation:
         return f"{value}, standard error {error}, approximate {level_text(self.level)} interval {interval}{beyond}"
 
     def to_dict(self) -> Document:
-        """Give what JSON can hold."""
+        """Return the correlation as JSON."""
         names = ("value", "se", "low", "high", "difference", "difference_se", "level")
         about = {"first": self.first, "second": self.second, "answers": list(self.answers)}
         told = {"outside": self.outside, "approximate": True}
@@ -402,9 +401,9 @@ class Correlation:
 
 
 class Scores(NamedTuple):
-    """One number for each row, and whether it stands for an indicator, whose variance follows from its mean.
+    """Unbiased scores of rows, of an indicator, whose variance follows from its mean, or of a number.
 
-    Of a randomized number, `squares` are what stands for its square.
+    Of a randomized number, `squares` are unbiased scores of its square.
     """
 
     values: Array
@@ -412,11 +411,10 @@ class Scores(NamedTuple):
     squares: Array | None = None
 
     def mean(self, weight: Array) -> float:
-        """Give the weighted mean."""
         return float(weight @ self.values / weight.sum())
 
     def variance(self, weight: Array) -> tuple[float, Array]:
-        """Give the variance of what the scores stand for, and its influence function."""
+        """Return the variance of the scored quantity, and its influence function."""
         mean = self.mean(weight)
         if self.indicator:
             return mean * (1 - mean), (1 - 2 * mean) * (self.values - mean)
@@ -438,7 +436,7 @@ def correlation(
     level: float,
     unseen: float = 0.0,
 ) -> Correlation:
-    """Give the correlation of what two columns of scores stand for.
+    """Correlate the quantities behind two columns of scores.
 
     `weight` is the number of people in each row, or the sum of their weights, and `square` that of squared weights.
     Where rows are all that there may be, so much as `unseen` is added to each `square` for the interval: rows that
@@ -482,10 +480,9 @@ def correlation(
 
 
 def _between(value: float, constant: float, half: float, leading: float) -> tuple[float, float]:
-    """Give the ends of all rho with (value - rho)^2 <= constant - 2 half rho + leading rho^2, cut to -1 and 1.
+    """Limits of all rho with (value - rho)^2 <= constant - 2 half rho + leading rho^2, cut to -1 and 1.
 
-    If that is no interval, nothing is known. Never empty: an estimate beyond -1 or 1 is moved there, for the end on the
-    far side.
+    If the set is no interval, the limits are -1 and 1. An estimate beyond -1 or 1 is moved there for the far limit.
     """
     if leading >= 1:
         return -1.0, 1.0
@@ -500,10 +497,10 @@ def _between(value: float, constant: float, half: float, leading: float) -> tupl
 
 
 def _jackknife(first: Scores, second: Scores, weight: Array, square: Array) -> float:
-    """Give the jackknife's variance of the correlation: of what it is without each person.
+    """Jackknife variance of the correlation.
 
-    A row stands for weight^2 / square people who weigh square / weight each. Who leaves nobody on one side, so that
-    there is no correlation, is not left out.
+    A row stands for weight^2 / square respondents who weigh square / weight each. Respondents without whom there is no
+    correlation are not left out.
     """
     one = np.divide(square, weight, out=np.zeros(len(weight)), where=weight > 0)
     rest = float(weight.sum()) - one
@@ -537,11 +534,10 @@ def _jackknife(first: Scores, second: Scores, weight: Array, square: Array) -> f
 
 
 class Cost(NamedTuple):
-    """What it costs to ask so many questions, for the people who hold the first answer to all of them.
+    """Cost of asking several questions, for the respondents with the first answer to all of them.
 
-    If answers were independent, with the estimated marginals: `share` is the share of these people, `times` how many
-    times larger its standard error is than in a direct survey of as many people, `relative` the standard error over
-    the share.
+    Under independence with the estimated marginals: `share` is the share of these respondents, `times` the ratio of its
+    standard error to that of a direct survey, `relative` the standard error divided by the share.
     """
 
     questions: int
@@ -552,7 +548,7 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class QuestionPair:
-    """Two of the questions.
+    """Association between two of the questions.
 
     Attributes
     ----------
@@ -587,17 +583,17 @@ class QuestionPair:
 
     @property
     def independent(self) -> Array:
-        """The products of the marginal shares: what joint shares would be if the answers were independent."""
+        """Products of the marginal shares: the joint shares under independence."""
         return np.outer(self.shares.sum(axis=1), self.shares.sum(axis=0))
 
     @property
     def difference(self) -> Array:
-        """The joint shares minus those products; rows and columns sum to zero."""
+        """Joint shares minus those under independence; rows and columns sum to zero."""
         return np.asarray(self.shares - self.independent)
 
     @property
     def cramers_v(self) -> float:
-        """Cramér's V of the most likely joint shares: 0 if they are independent, 1 if one answer tells the other.
+        """Cramér's V of the most likely joint shares: 0 under independence, 1 if one answer determines the other.
 
         NaN where everybody gives the same answer to a question.
         """
@@ -610,14 +606,14 @@ class QuestionPair:
 
     @property
     def odds_ratio(self) -> float | None:
-        """The odds ratio of the most likely joint shares; infinite or 0 on the boundary, None for other than 2 x 2."""
+        """Odds ratio of the most likely joint shares; infinite or 0 on the boundary, None for other than 2 x 2."""
         if self.shares.shape != (2, 2):
             return None
         (a, b), (c, d) = self.shares.tolist()
         return math.nan if a * d == b * c == 0 else math.inf if b * c == 0 else a * d / (b * c)
 
     def to_dict(self) -> Document:
-        """Give what JSON can hold."""
+        """Return the pair as JSON."""
         return {
             "first": self.first,
             "second": self.second,
@@ -636,14 +632,12 @@ class QuestionPair:
 
 
 def parts_of(design: Product) -> list[tuple[str, Design]]:
-    """Give the questions by name, each with its design."""
     return list(zip(design.questions, design.designs, strict=True))
 
 
 def pair_of(
     table: Crosstable, level: float, simulations: int, rng: np.random.Generator, values: Mapping[str, Array]
 ) -> QuestionPair:
-    """Look at two questions."""
     design = table.design
     fit = estimated(table.tally(), method=MOST_LIKELY)
     assert fit.certificate is not None
@@ -659,7 +653,7 @@ def pair_of(
 def _scored(
     name: str, part: Design, reports: Integers, values: Mapping[str, Array]
 ) -> list[tuple[Label | None, Scores]]:
-    """Give what reports score: for the number that answers stand for; or for answers, of a binary question the first.
+    """Scores of the numbers that answers stand for, else of the answers, of a binary question the first.
 
     Without answers that reports do not tell.
     """
@@ -672,7 +666,6 @@ def _scored(
 
 
 def _of_answers(table: Crosstable, level: float, values: Mapping[str, Array]) -> tuple[Correlation, ...]:
-    """Correlate the answers to two questions, or the numbers that they stand for."""
     one, two = table.design.designs
     rows, columns = np.indices(table.counts.shape).reshape(2, -1)
     weight, square = table.counts.ravel().astype(np.float64), table.square.ravel()
@@ -687,7 +680,6 @@ def _of_answers(table: Crosstable, level: float, values: Mapping[str, Array]) ->
 
 
 def with_numbers(table: Crosstable, level: float, values: Mapping[str, Array]) -> tuple[Correlation, ...]:
-    """Correlate answers, or the numbers that they stand for, with the numeric column."""
     known = table.measured
     if known is None:
         return ()
@@ -700,7 +692,7 @@ def with_numbers(table: Crosstable, level: float, values: Mapping[str, Array]) -
 
 
 def costs_of(design: Product, marginals: list[Array], people: float) -> tuple[Cost, ...]:
-    """Say what it costs to ask for the first answers to one question, to two, and so on, if they were independent.
+    """Cost of asking one question, two, and so on, for the first answer to all of them.
 
     One report of a question has, for its unbiased indicator M of the first answer, the mean square sum_j mu_j M_j^2;
     those of several questions multiply.

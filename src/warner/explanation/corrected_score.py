@@ -52,7 +52,7 @@ PULLED_BACK_TO = 8.0  # a predictor, to see whether it runs away
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """People, one by one: an outcome, and what would predict it after each answer.
+    """Outcome of each respondent, and its predictors after each possible answer.
 
     Attributes
     ----------
@@ -73,12 +73,12 @@ class Outcomes:
 
     @property
     def size(self) -> Array:
-        """The root mean square of each column."""
+        """Root mean square of each column."""
         return np.asarray(np.sqrt(np.mean(self.copies**2, axis=(0, 1))))
 
 
 class CorrectedFit(NamedTuple):
-    """A solution of the corrected score.
+    """Solution of the corrected score.
 
     `strength` is how many standard errors the information lies above zero in the direction in which it is smallest;
     `clustered` has the standard errors; each respondent is a cluster where respondents are not clustered.
@@ -91,7 +91,7 @@ class CorrectedFit(NamedTuple):
 
 
 class OutcomeTerms(NamedTuple):
-    """The log-density of outcomes, its derivative in the linear predictor, and minus the second derivative."""
+    """Log-density of outcomes, its derivative in the linear predictor, and minus the second derivative."""
 
     log_density: Array
     score: Array
@@ -99,10 +99,7 @@ class OutcomeTerms(NamedTuple):
 
 
 def outcome_terms(family: OutcomeFamily, eta: Array, outcome: Array) -> OutcomeTerms:
-    """Evaluate the law of the outcome at linear predictors.
-
-    Of a mean, minus half the square of the residual: a normal law with variance one, up to a constant.
-    """
+    """Evaluate the log-density of the outcome at linear predictors; for a mean, that of errors with variance one."""
     if family == "linear":
         residual = outcome - eta
         return OutcomeTerms(-(residual**2) / 2, residual, np.ones_like(eta))
@@ -112,7 +109,7 @@ def outcome_terms(family: OutcomeFamily, eta: Array, outcome: Array) -> OutcomeT
 
 
 class CorrectedScore:
-    """The function whose gradient is the corrected score: the copies' log-likelihood, weighted by the indicators.
+    """Function whose gradient is the corrected score: the copies' log-likelihood, weighted by debiased indicators.
 
     Weights may be negative, so that it need not have a maximum.
     """
@@ -127,21 +124,17 @@ class CorrectedScore:
         self.scale, self.basis = people.size, np.diag(1 / people.size)
 
     def predictors(self, b: Array) -> Array:
-        """Give the linear predictors of all copies, (k, n)."""
         return np.asarray(self.columns @ b)
 
     predictor_change = predictors
 
     def terms(self, b: Array) -> OutcomeTerms:
-        """Evaluate the law of the outcome for all copies, (k, n)."""
         return outcome_terms(self.family, self.predictors(b), self.outcome)
 
     def value(self, b: Array) -> float:
-        """Give the weighted log-likelihood of all copies."""
         return float((self.weight * self.terms(b).log_density).sum())
 
     def at(self, b: Array) -> Expansion:
-        """Give the weighted log-likelihood, the corrected score, and A."""
         value, score, curvature = self.terms(b)
         return Expansion(
             float((self.weight * value).sum()),
@@ -150,20 +143,17 @@ class CorrectedScore:
         )
 
     def pulled_back(self, eta: Array) -> Array:
-        """Limit the predictors of all copies."""
         return np.clip(eta, -PULLED_BACK_TO, PULLED_BACK_TO)
 
     def scores(self, score: Array) -> Array:
-        """Give each person's score in the coefficients, weighted: (n, columns)."""
         return np.asarray(np.einsum("kn,knp->np", self.weight * score, self.columns))
 
     def information(self, weight: Array) -> Array:
-        """Give the sum of outer products of the columns of all copies with these weights."""
         flat = self.columns.reshape(-1, self.columns.shape[-1])
         return np.asarray(flat.T @ (flat * weight.reshape(-1, 1)))
 
     def strength(self, curvature: Array) -> float:
-        """Give the smallest eigenvalue of A, in units of the columns, in its own standard errors; 0 if not positive."""
+        """Return the smallest eigenvalue of A, in units of the columns, in its own standard errors; else 0."""
         weight = self.weight * curvature
         values, vectors = np.linalg.eigh(
             self.information(weight) / np.outer(self.scale, self.scale) / self.total_weight
@@ -176,7 +166,7 @@ class CorrectedScore:
 
 
 def solve_corrected_score(people: Outcomes, family: OutcomeFamily) -> CorrectedFit:
-    """Solve the corrected score, in closed form for a mean and by Newton's method for a logit; with sandwich errors."""
+    """Solve the corrected score, in closed form for a mean and by Newton's method for a logit, with sandwich errors."""
     if people.indicators is None:
         raise ValueError(
             'method="corrected" needs reports that identify the share of every answer, but these do not; method="ml" '
@@ -199,7 +189,6 @@ def solve_corrected_score(people: Outcomes, family: OutcomeFamily) -> CorrectedF
 
 
 def _root(score: CorrectedScore) -> Array:
-    """Give the coefficients at which the corrected score is zero."""
     start: Array = np.zeros(score.columns.shape[-1])
     if score.family == "linear":
         here = score.at(start)

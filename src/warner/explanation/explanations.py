@@ -66,7 +66,7 @@ ENTRY_BYTES = 120  # of a person with one of the answers: likelihood, indicator,
 
 
 class RandomizedQuestion(NamedTuple):
-    """A randomized question: the column of its reports, and their designs, by the values of the column `by`.
+    """Randomized question: the column of its reports, and their designs, by the values of the column `by`.
 
     `values` are the numbers that its answers stand for, where these enter as a number.
     """
@@ -79,17 +79,15 @@ class RandomizedQuestion(NamedTuple):
 
     @property
     def domain(self) -> Sequence[Label]:
-        """The possible answers."""
         return self.designs[0].domain
 
     @property
     def k(self) -> int:
-        """The number of possible answers."""
         return len(self.domain)
 
 
 def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None = None) -> list[RandomizedQuestion]:
-    """Check the designs of all randomized predictors, and the numbers that some of their answers stand for."""
+    """Check the designs of all randomized predictors, and the numbers that their answers stand for."""
     if not isinstance(designs, Mapping) or not designs:
         raise TypeError(
             f'designs must name the column of each randomized predictor, as {{"trait": design}}, but got {designs!r}'
@@ -116,7 +114,7 @@ def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None 
 
 
 class Answers(NamedTuple):
-    """What reports tell of people's answers: likelihoods and debiased indicators, both (n, k), and overall shares."""
+    """Likelihoods and debiased indicators of the answers, both (n, k), and overall shares."""
 
     likelihood: Array
     indicators: Array | None
@@ -125,7 +123,7 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Individuals:
-    """People with nothing missing: columns by name, the declared orders of levels, and what was told of answers.
+    """Respondents without missing values: columns, declared orders of levels, and what reports say of answers.
 
     Answers of several questions are all their combinations, those of the last question changing fastest. There is a row
     for each person, with a constant as its only column.
@@ -139,7 +137,6 @@ class Individuals:
 
     @property
     def n(self) -> int:
-        """The number of people."""
         return len(self.rows.weight)
 
 
@@ -153,7 +150,7 @@ def individuals(
     strata: str | None = None,
     drop: bool = False,
 ) -> Individuals:
-    """Read people: these variables, and the reports of these questions; with `drop`, also without what is no report."""
+    """Read respondents with these variables and the reports to these questions."""
     forms = {question.name: [design.report_form for design in question.designs] for question in questions}
     sampled_in = [name for name in (clusters, strata) if name is not None]
     versions = [question.by for question in questions if question.by is not None]
@@ -194,7 +191,6 @@ def individuals(
 
 
 def _sampling(columns: Mapping[str, Any], clusters: str | None, strata: str | None, *, weighted: bool) -> Sampling:
-    """Give numbers to the clusters and strata that people were sampled in."""
     cluster, names = (None, None) if clusters is None else numbered(columns[clusters])
     sampling = Sampling(weighted, cluster, None if strata is None else numbered(columns[strata])[0])
     people = len(next(iter(columns.values())))
@@ -203,7 +199,6 @@ def _sampling(columns: Mapping[str, Any], clusters: str | None, strata: str | No
 
 
 def _answers(reports: ReportLikelihoods, kept: Mask, weight: Array) -> Answers:
-    """Give what the reports of one question tell of the people who are kept."""
     rows = replace(
         _rows(reports.likelihood(kept), weight[kept]),
         designs=reports.designs,
@@ -216,13 +211,12 @@ def _answers(reports: ReportLikelihoods, kept: Mask, weight: Array) -> Answers:
 
 
 def _rows(likelihood: Array, weight: Array) -> Observations:
-    """Give a row for each person."""
     one, none = np.ones(len(weight)), np.full(len(weight), -1)
     return Observations(one[:, np.newaxis], likelihood, weight, weight**2, one, (), none, none, ())
 
 
 def _together(first: Answers, second: Answers) -> Answers:
-    """Join the answers to two questions whose devices were independent: products over all pairs of answers."""
+    """Combine the answers to two questions with independent devices: products over all pairs of answers."""
 
     def product(one: Array, other: Array) -> Array:
         return np.asarray((one[..., :, np.newaxis] * other[..., np.newaxis, :]).reshape(*one.shape[:-1], -1))
@@ -242,7 +236,7 @@ DEPENDENT_SHARE_COLUMN = 1e-8  # part of a column that the columns before it mus
 def expanded_design(
     given: Formula | TermList, people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]
 ) -> tuple[Terms, Array]:
-    """Give the terms of a model, and their columns for each combination of answers, of shape (k, n, columns)."""
+    """Terms of a model, and their columns for each combination of answers, of shape (k, n, columns)."""
     stacked = _stacked(people, variables, questions)
     terms = _terms(given, stacked, people, questions)
     copies = np.ascontiguousarray(terms.evaluate(stacked).reshape(-1, people.n, len(terms.names)))
@@ -256,7 +250,6 @@ def expanded_design(
 
 
 def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[RandomizedQuestion]) -> Covariates:
-    """Give the columns of copies of all people, one for each combination of answers."""
     sizes = [question.k for question in questions]
     total = int(np.prod(sizes))
     stacked = {name: np.tile(people.columns[name], total) for name in variables}
@@ -269,7 +262,7 @@ def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[
 def _terms(
     given: Formula | TermList, stacked: Covariates, people: Individuals, questions: Sequence[RandomizedQuestion]
 ) -> Terms:
-    """Make the terms, with the last answer of each question as the reference; numbers enter as they are."""
+    """Evaluate the terms, with the last answer of each question as the reference; numbers enter as they are."""
     orders = dict(people.orders)
     for question in (one for one in questions if one.values is None):
         labels = [str(label) for label in question.domain]
@@ -281,7 +274,7 @@ def _terms(
 
 
 def coefficient_names(names: Sequence[str], questions: Sequence[RandomizedQuestion]) -> tuple[str, ...]:
-    """Name indicators of answers by the answer alone: trait[yes]."""
+    """Rename indicators of answers: "trait[yes]" in place of "trait[T.yes]"."""
     for question in questions:
         for label in question.domain:
             names = [name.replace(f"{question.name}[T.{label}]", f"{question.name}[{label}]") for name in names]
@@ -289,7 +282,7 @@ def coefficient_names(names: Sequence[str], questions: Sequence[RandomizedQuesti
 
 
 def _independent(columns: Array) -> list[int]:
-    """Give the columns, by their numbers, that do not follow from those before them."""
+    """Return the indices of columns that do not depend on earlier ones."""
     basis: list[Array] = []
     chosen = []
     for place, column in enumerate(columns.T):
@@ -304,7 +297,7 @@ def _independent(columns: Array) -> list[int]:
 
 
 def share_design_matrix(copies: Array) -> Array:
-    """Give what the shares of the answers may depend on: a constant, and what is left of the terms at the reference."""
+    """Return the columns that shares may depend on: a constant, and the independent terms at the reference."""
     columns = np.column_stack([np.ones(copies.shape[1]), copies[-1]])
     return columns[:, _independent(columns)]
 
@@ -324,7 +317,7 @@ MOST_SHARE_COEFFICIENTS = 500  # of the model of the answers
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(TableResult):
-    """How an outcome depends on a randomized answer and on what else is known: the result of `explain`.
+    """Regression of an outcome on a randomized answer and covariates: the result of `explain`.
 
     Attributes
     ----------
@@ -387,7 +380,7 @@ class Explanation(TableResult):
 
     @property
     def clusters(self) -> int | None:
-        """The number of clusters; None if respondents are not clustered."""
+        """Number of clusters; None without clusters."""
         if self.clustered is None or self.clustered.clusters.unit == RESPONDENT:
             return None
         return self.clustered.clusters.number
@@ -407,7 +400,7 @@ class Explanation(TableResult):
 
     @property
     def errors(self) -> Array:
-        """The standard errors."""
+        """Standard errors of the coefficients."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     rows_key = "coefficients"
@@ -550,7 +543,7 @@ def explain(
     decimal: str = ".",
     where: Conditions = None,
 ) -> Explanation:
-    r"""Explain an outcome by a randomized answer and by what else is known of people.
+    r"""Regress an outcome on a randomized answer and covariates.
 
     Each person is entered once for every possible answer, with debiased weights that are right on average whatever
     the answer is, and the usual regression is fitted to all these copies. That is consistent for every outcome, and for
@@ -653,7 +646,6 @@ def explain(
 
 
 def _outcomes(name: str, people: Individuals, copies: Array, family: OutcomeFamily, *, modelled: bool) -> Outcomes:
-    """Give outcomes with the copies of all people; if shares are modelled, with the columns that they depend on."""
     rows = people.rows
     if modelled:
         rows = replace(rows, x=share_design_matrix(copies))
@@ -664,7 +656,7 @@ def _outcomes(name: str, people: Individuals, copies: Array, family: OutcomeFami
 def _estimates(
     people: Outcomes, answers: Array, family: OutcomeFamily, method: Method, shares: Shares
 ) -> dict[str, Any]:
-    """Give the fields of an explanation that its method tells, with the overall shares of the answers to start from."""
+    """Return the fields of an explanation that depend on the method; `answers` are overall shares to start from."""
     if method == "corrected":
         return solve_corrected_score(people, family)._asdict()
     fit = maximise_joint_likelihood(people, answers, family)._asdict()
@@ -675,7 +667,7 @@ def _estimates(
 def _sides(
     formula: str, on: Sequence[str] | None, questions: list[RandomizedQuestion], names: list[str]
 ) -> tuple[str, Formula | TermList, list[str]]:
-    """Give the outcome, the terms as they were given, and the other variables that are used."""
+    """Return the outcome, the terms, and the other variables that are used."""
     outcome, right = sides(formula)
     randomized = [question.name for question in questions]
     if on is None and not right:

@@ -55,7 +55,7 @@ PREDICTOR_OF_DEVIATION = 4.0  # how far a predictor moves while the deviation mo
 
 
 class JointFit(NamedTuple):
-    """The best maximum found: coefficients of the outcome, of the shares (k - 1, columns), the errors' deviation."""
+    """Best maximum: coefficients of the outcome, of the shares (k - 1, columns), and the errors' standard deviation."""
 
     coefficients: Array
     covariance: Array
@@ -68,7 +68,7 @@ class JointFit(NamedTuple):
 
 
 class JointLikelihood:
-    """The joint likelihood as a function of one vector: coefficients of shares and of the outcome, log deviation.
+    """Joint likelihood as a function of one vector: coefficients of shares and of the outcome, log deviation.
 
     The outcome of a linear model is measured in its own standard deviation, `unit`.
     """
@@ -94,28 +94,24 @@ class JointLikelihood:
 
     @cached_property
     def scale(self) -> Array:
-        """The root mean square of each coefficient's column."""
         of_shares = np.tile(np.sqrt(np.mean(self.others**2, axis=0)), self.k - 1)
         return np.concatenate([of_shares, self.people.size, [1.0] if self.family == "linear" else []])
 
     def share_coefficients(self, b: Array) -> Array:
-        """Give the coefficients of the shares, (k - 1, columns)."""
         return np.asarray(b[self.of_shares].reshape(self.k - 1, -1))
 
     def deviation(self, b: Array) -> float:
-        """Give the standard deviation of the errors, in units; 1 for a logit."""
         return float(np.exp(b[-1])) if self.family == "linear" else 1.0
 
     def logits(self, b: Array) -> Array:
-        """Give the linear predictors of the shares, zero for the last answer: (k, n)."""
+        """Return the linear predictors of the shares, zero for the last answer: (k, n)."""
         return np.vstack([self.share_coefficients(b) @ self.others.T, np.zeros(self.n)])
 
     def eta(self, b: Array) -> Array:
-        """Give the linear predictor of the outcome after each answer, (k, n)."""
         return np.asarray(self.columns @ b[self.of_outcome])
 
     def predictors(self, b: Array) -> Array:
-        """Give all linear predictors, (2k, n); for a linear model, the logarithm of the deviation among them."""
+        """Return all linear predictors, (2k, n); for a linear model, the logarithm of the deviation among them."""
         logits = self.logits(b)
         if self.family == "linear":
             logits[-1] = PREDICTOR_OF_DEVIATION * b[-1]
@@ -124,37 +120,32 @@ class JointLikelihood:
     predictor_change = predictors
 
     def pulled_back(self, eta: Array) -> Array:
-        """Limit all predictors."""
         return np.clip(eta, -PULLED_BACK_TO, PULLED_BACK_TO)
 
     @cached_property
     def basis(self) -> Array:
-        """Directions that each move predictors by about one: the coefficients, in units of their columns."""
         return np.diag(1 / self.scale)
 
     def terms(self, b: Array) -> OutcomeTerms:
-        """Evaluate the law of the outcome after each answer, (k, n), in units of the deviation."""
         deviation = self.deviation(b)
         return outcome_terms(self.family, self.eta(b) / deviation, self.outcome / deviation)
 
     def log_terms(self, b: Array) -> Array:
-        """Give log(L theta f) for each answer and person, (k, n)."""
+        """Return log(L theta f) for each answer and respondent, (k, n)."""
         logits, log_density = self.logits(b), self.terms(b).log_density
         if self.family == "linear":
             log_density = log_density - np.log(self.deviation(b) * self.unit) - np.log(2 * np.pi) / 2
         return np.asarray(self.reports + logits - logsumexp(logits, axis=0) + log_density)
 
     def value(self, b: Array) -> float:
-        """Evaluate the log-likelihood."""
         return float(self.rows.weight @ logsumexp(self.log_terms(b), axis=0))
 
     def at(self, b: Array) -> Expansion:
-        """Evaluate the log-likelihood, its gradient and the observed information."""
         scores, information = self.derivatives(b)
         return Expansion(self.value(b), self.rows.weight @ scores, information)
 
     def derivatives(self, b: Array) -> tuple[Array, Array]:
-        """Give the score of each person, (n, d), and the observed information, by Louis' formula."""
+        """Compute the score of each respondent, (n, d), and the observed information, by Louis' formula."""
         posterior = softmax(self.log_terms(b), axis=0)  # r
         theta = softmax(self.logits(b), axis=0)[:-1]
         terms, deviation = self.terms(b), self.deviation(b)
@@ -174,7 +165,7 @@ class JointLikelihood:
         return scores, (information + information.T) / 2
 
     def _complete_scores(self, theta: Array, terms: OutcomeTerms, deviation: float) -> Array:
-        """Give the score of each person after each answer, s, of shape (k, n, d)."""
+        """Compute the score s of each respondent after each answer, (k, n, d)."""
         scores = np.zeros((self.k, self.n, len(self.scale)))
         for k in range(self.k):
             residual = (np.arange(self.k - 1) == k)[:, np.newaxis] - theta
@@ -186,7 +177,7 @@ class JointLikelihood:
         return scores
 
     def _information_of_shares(self, theta: Array) -> Array:
-        """Give the sum of V(theta) (x) q q', V(p) = diag(p) - p p'."""
+        """Sum V(theta) (x) q q' over respondents, with V(p) = diag(p) - p p'."""
         apart = (theta[:, np.newaxis] * self.others.T).reshape(-1, self.n)
         result = -(apart * self.rows.weight) @ apart.T
         width = self.others.shape[1]
@@ -196,20 +187,20 @@ class JointLikelihood:
         return np.asarray(result)
 
     def _information_of_outcome(self, weight: Array, terms: OutcomeTerms, deviation: float) -> Array:
-        """Give the sum of x x' / sigma^2 over all copies, (columns, columns)."""
+        """Sum x x' / sigma^2 over all copies, (columns, columns)."""
         columns = self.columns.reshape(-1, self.width)
         weighted = columns * weight.reshape(-1, 1) * terms.curvature.reshape(-1, 1)
         return np.asarray(columns.T @ weighted / deviation**2)
 
     def _information_of_outcome_and_deviation(self, weight: Array, terms: OutcomeTerms, deviation: float) -> Array:
-        """Give the sum of 2 e x / sigma over all copies, (columns,)."""
+        """Sum 2 e x / sigma over all copies, (columns,)."""
         columns = self.columns.reshape(-1, self.width)
         return np.asarray(2 * columns.T @ (weight * terms.score).ravel() / deviation)
 
     # Starts
 
     def starts(self, shares: Array) -> Iterator[Start]:
-        """Give the starts: the reports alone, the corrected score, and each answer's effect, up and down."""
+        """Yield starts: the reports alone, the corrected score, and each answer's effect, in both directions."""
         constant = np.linalg.lstsq(self.others, np.ones(self.n), rcond=None)[0]
         shares = np.maximum(shares, 0.5 / self.n)
         logits = np.outer(np.log(shares[:-1] / shares[-1]), constant).ravel()
@@ -235,7 +226,7 @@ class JointLikelihood:
         return Start(name, np.concatenate([logits, gamma, [np.log(deviation)]]))
 
     def _fitted(self, posterior: Array, free: Mask | None = None) -> Array:
-        """Fit the outcome to the copies of people, weighted by how likely each is; only these columns if `free`."""
+        """Fit the outcome to the copies of respondents, weighted by their posterior probabilities."""
         chosen = np.ones(self.width, dtype=bool) if free is None else free
         columns = self.columns[:, :, chosen].reshape(-1, int(chosen.sum()))
         weight = (self.rows.weight * posterior).ravel()
@@ -254,7 +245,7 @@ class JointLikelihood:
 
 
 def maximise_joint_likelihood(people: Outcomes, shares: Array, family: OutcomeFamily) -> JointFit:
-    """Find the most likely coefficients of the outcome and of the shares of the answers.
+    """Maximize the joint likelihood of the coefficients of the outcome and of the shares of the answers.
 
     Parameters
     ----------
@@ -302,7 +293,6 @@ def maximise_joint_likelihood(people: Outcomes, shares: Array, family: OutcomeFa
 
 
 def _robust(rows: Observations, scores: Array, inverse: Array) -> ClusterRobust:
-    """Compute the bias-reduced standard errors of all coefficients; information is that of outer products."""
     clusters = units(rows)
     information = information_by_cluster(clusters, scores, rows.weight)
     return cluster_robust(rows, clusters, scores, information, inverse)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity(TableResult):
-    """How the shares depend on the share of people who gave the safe report regardless of the design.
+    """Shares as functions of the share of respondents who gave the safe report regardless of the design.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def sensitivity(
     *,
     level: float = 0.95,
 ) -> Sensitivity:
-    r"""Show how the shares change with the share of people who ignore the design and give the safe report.
+    r"""Estimate shares under assumed shares of respondents who ignore the design and give the safe report.
 
     If a share c of people reports ``safe`` whatever the device says and whatever the truth is, a report has the
     probabilities :math:`(1-c) C + c\,[\text{report} = \text{safe}]` instead of C, and that design is undone. Those
@@ -187,7 +187,6 @@ def sensitivity(
 
 
 def _table_of(tally: Tally) -> Channel:
-    """Give the table of the one design that all reports went through."""
     given: object = tally
     if not isinstance(given, Tally):
         raise TypeError(

@@ -188,7 +188,7 @@ def _designs(
     yes: Any,
     direct: list[int],
 ) -> dict[Any, Design]:
-    """Give each sample's table: how likely each kind of people says yes."""
+    """Return each sample's table of the probabilities of yes."""
     if not isinstance(given, Mapping) or len(set(given.values()) - {None}) < 2:
         raise ValueError(
             f"{name} must be a mapping of the samples to at least two different probabilities, or all say the same, "
@@ -207,7 +207,6 @@ _OF_THE_FIT = {"errors": "errors", "penalty": "penalty", "starts": "at_random"}
 def _data(
     formula: str, data: Any, designs: Mapping[Any, Design], by: str, options: dict[str, Any]
 ) -> tuple[ModelData, dict[str, Any]]:
-    """Return the data, and the options of the fit."""
     of_data = {name: value for name, value in options.items() if name not in _OF_THE_FIT}
     of_fit = {_OF_THE_FIT[name]: value for name, value in options.items() if name in _OF_THE_FIT}
     return model_data(formula, data, designs, **grouped_keywords({"by": by, **of_data})), of_fit
@@ -236,7 +235,7 @@ def _specification(
 
 
 def _affirmed(b: Array) -> tuple[Array, Array]:
-    """Give the trait's coefficients and t, with derivatives: the odds are e^first + e^last, t the first's part."""
+    """Coefficients of the trait and t, with derivatives: the odds are e^first + e^last, t is the part of e^first."""
     first, last = b[0], b[-1]
     with np.errstate(invalid="ignore"):  # infinity less infinity: the share is then read elsewhere
         t = float(expit(first - last))
@@ -249,7 +248,7 @@ def _affirmed(b: Array) -> tuple[Array, Array]:
 
 
 def _unrelated(b: Array) -> tuple[Array, Array]:
-    """Give the trait's coefficients and w, with derivatives."""
+    """Coefficients of the trait and w, with derivatives."""
     w = float(expit(b[-1]))
     slopes = np.eye(len(b))
     slopes[-1, -1] = w * (1 - w)
@@ -258,7 +257,7 @@ def _unrelated(b: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TraitRegression(TableResult):
-    """Coefficients of the trait's log-odds, and one share besides: of honest carriers, or of an unrelated trait.
+    """Coefficients of the trait's log-odds, and one further share: of honest carriers, or of an unrelated trait.
 
     Attributes
     ----------
@@ -275,18 +274,18 @@ class TraitRegression(TableResult):
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """The terms of the model, and the share."""
+        """Terms of the model, and the share."""
         return (*self.fit.model_data.terms.names, self.name)
 
     @property
     def coefficients(self) -> Array:
-        """The coefficients of the trait's log-odds, infinite where the estimate is, and the share."""
+        """Coefficients of the trait's log-odds, infinite where the estimate is, and the share."""
         share = self.read(self.fit.finite_coefficients)[0][-1]
         return np.append(self.read(self.fit.coefficients)[0][:-1], share)
 
     @property
     def covariance(self) -> Array:
-        """The covariances of these, by the delta method; NaN where an estimate lies at infinity."""
+        """Covariances of coefficients and share, by the delta method; NaN where an estimate lies at infinity."""
         slopes = self.read(self.fit.finite_coefficients)[1]
         inner = np.nan_to_num(self.fit.covariance)
         covariance = slopes @ inner @ slopes.T
@@ -297,7 +296,7 @@ class TraitRegression(TableResult):
 
     @property
     def freedom(self) -> Array | None:
-        """Degrees of freedom of Student's t of each; None without clusters, for the normal distribution."""
+        """Degrees of freedom of Student's t; None without clusters, for the normal distribution."""
         return self._accuracy.freedom
 
     @property
@@ -315,7 +314,7 @@ class TraitRegression(TableResult):
 
     @property
     def log_likelihood(self) -> float:
-        """At the estimates."""
+        """Log-likelihood at the estimates."""
         assert self.fit.log_likelihood is not None
         return self.fit.log_likelihood
 

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Share:
-    """One estimated share: its value as the equations give it, its standard error, its interval.
+    """Estimated share: the solution of the equations, its standard error, and its interval.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Share:
 
 @dataclass(frozen=True, repr=False)
 class TwoSamples(TableResult):
-    """What two samples tell: how common the trait is, and a second share that one sample could not have told.
+    """Prevalence of the trait, and a second share that one sample cannot identify.
 
     Each model has a class of its own that names the second share.
 
@@ -113,7 +113,7 @@ class TwoSamples(TableResult):
     note: ClassVar[str]  # what the second share is, in a sentence
 
     def shares(self) -> dict[str, Share]:
-        """Give both shares by name."""
+        """Return both shares by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     rows_key = ""
@@ -157,7 +157,7 @@ PREVALENCE_COLUMNS = ("value", "se", "low", "high", "most_likely")
 
 @dataclass(frozen=True, repr=False)
 class UnrelatedQuestion(TwoSamples):
-    """What `two_sample_unrelated_question` gives.
+    """Result of `two_sample_unrelated_question`.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class UnrelatedQuestion(TwoSamples):
 
 @dataclass(frozen=True, repr=False)
 class CheatingDetection(TwoSamples):
-    """What `cheating_detection` gives.
+    """Result of `cheating_detection`.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class CheatingDetection(TwoSamples):
 
 @dataclass(frozen=True, repr=False)
 class LieDetector(TwoSamples):
-    """What `stochastic_lie_detector` gives.
+    """Result of `stochastic_lie_detector`.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class LieDetector(TwoSamples):
 
 @dataclass(frozen=True, repr=False)
 class AnchoredCrosswise(TwoSamples):
-    """What `anchored_crosswise` gives.
+    """Result of `anchored_crosswise`.
 
     Attributes
     ----------
@@ -458,7 +458,7 @@ def anchored_crosswise(
 
 
 class Samples(NamedTuple):
-    """Two samples: the shares of yes, their covariances, and the numbers of people."""
+    """Two samples: shares of yes, their covariances, and sample sizes."""
 
     observed: Array
     covariance: Array
@@ -491,7 +491,7 @@ def _estimated(
     *,
     undefined: bool = False,
 ) -> Model:
-    """Solve the equations, with errors; where no mixture of the kinds of people is a solution, find the likeliest.
+    """Solve the equations, with errors; if the solution is no mixture of the kinds, maximize the likelihood.
 
     The first two values of a solution are the shares of the model; the rest must be shares as well. A row of `kinds`
     has one kind's probabilities of yes in the two samples, and `read` turns the shares of the kinds into those of the
@@ -523,7 +523,7 @@ def _estimated(
 
 
 def _distances(slopes: Array, samples: Samples, level: float) -> tuple[Array, Array]:
-    """Give how far the ends are below and above the values: Wilson's limits of both samples, joined by the slopes."""
+    """Distances of the limits below and above the values: Wilson's limits of both samples, joined by the slopes."""
     sizes, tail = np.array(samples.sizes, dtype=np.float64), (1 - level) / 2
     yes = Binomial(samples.observed * sizes, sizes, 0.0, 1.0)
     low, high = (wilson_limit(yes, tail, side) for side in (-1, 1))
@@ -535,12 +535,11 @@ def _distances(slopes: Array, samples: Samples, level: float) -> tuple[Array, Ar
 
 
 def _standard_errors(slopes: Array, covariance: Array) -> Array:
-    """Give the standard errors by the delta method."""
     return np.asarray(np.sqrt(np.maximum(np.einsum("is,ij,js->s", slopes, covariance, slopes), 0)))
 
 
 def _likeliest(kinds: Array, samples: Samples) -> Array:
-    """Give the most likely shares of the kinds of people: two samples are one channel with four reports."""
+    """Most likely shares of the kinds of respondents: two samples are one channel with four reports."""
     sizes = np.array(samples.sizes, dtype=np.float64)
     weights = sizes / sizes.sum()
     rows = np.stack([kinds * weights, (1 - kinds) * weights], axis=-1).reshape(len(kinds), 4)
@@ -549,7 +548,7 @@ def _likeliest(kinds: Array, samples: Samples) -> Array:
 
 
 def _profile_interval(without: Array, samples: Samples, level: float) -> tuple[float, float]:
-    r"""Give the interval of the profile likelihood for the honesty of people with the trait.
+    r"""Profile-likelihood interval for the honesty of respondents with the trait.
 
     With a share c of people `without` it, whose probabilities of yes are given, :math:`\lambda_s = t + c (w_s - t)`.
     The likelihood is concave in c, and in both shares that t is the ratio of; so the values that are left are an
@@ -593,7 +592,7 @@ def _profile_interval(without: Array, samples: Samples, level: float) -> tuple[f
 
 
 def _part_of(first: float, second: float) -> tuple[float, float]:
-    """Give the sum of two shares, and the first one's part of it; of nothing, up to rounding, there is no part."""
+    """Sum of two shares, and the first one's fraction of it; NaN if the sum is zero up to rounding."""
     both = first + second
     return both, first / both if both > NO_SHARE else np.nan
 

@@ -65,7 +65,7 @@ SPREAD_TO_BEGIN = 0.5  # standard deviation that coefficients are given where no
 
 
 class Effects(NamedTuple):
-    """The predicted effects of the groups in standard deviations: means and variances after the reports, slopes in z.
+    """Predicted effects of groups in standard deviations: posterior means, variances, and derivatives of the means.
 
     `slopes` are the derivatives of the means in the coefficients, (groups, coefficients), without the last.
     """
@@ -76,7 +76,7 @@ class Effects(NamedTuple):
 
 
 class RandomIntercepts(Likelihood):
-    """The log-likelihood of coefficients and, the last of them, of the standard deviation of the groups' effects.
+    """Log-likelihood of the coefficients and, as the last one, the standard deviation of random intercepts.
 
     Parameters
     ----------
@@ -106,17 +106,17 @@ class RandomIntercepts(Likelihood):
 
     @cached_property
     def without_effects(self) -> Likelihood:
-        """The likelihood of the coefficients alone, without effects of groups."""
+        """Likelihood of the coefficients alone, without effects of groups."""
         assert self.mapping is not None
         return Likelihood(self.rows, self.family, self.mapping[:, :-1])
 
     def within(self, inside: Array) -> RandomIntercepts:
-        """Give the likelihood of a in T a, coefficients of which some are 0 or the same; the last stays the last."""
+        """Likelihood of a in b = T a, in which some coefficients are 0 or equal; the last one stays the last."""
         assert self.mapping is not None
         return RandomIntercepts(self.rows, self.family, self.mapping[:, :-1] @ inside[:-1, :-1], self.group, self.nodes)
 
     def for_spread(self, spread: float) -> RandomIntercepts:
-        """Give the likelihood with as many nodes as this standard deviation needs, at least as many as it has."""
+        """Likelihood with the number of nodes that this standard deviation requires, at least the present number."""
         nodes = max(self.nodes, min(int(np.ceil(NODES_PER_VARIANCE * spread**2)), LARGEST_NODES))
         if nodes == self.nodes:
             return self
@@ -125,38 +125,34 @@ class RandomIntercepts(Likelihood):
 
     @property
     def total_weight(self) -> float:
-        """The number of groups, on which the information about a standard deviation rests."""
+        """Number of groups, which determines the information about a standard deviation."""
         return float(self.number)
 
     @cached_property
     def number(self) -> int:
-        """The number of groups."""
         return int(self.group.max()) + 1
 
     @cached_property
     def scale(self) -> Array:
-        """The size of each coefficient's column; 1 for the standard deviation."""
         return np.append(self.without_effects.scale, 1.0)
 
     @cached_property
     def basis(self) -> Array:
-        """Unit directions of the coefficients, and that of the standard deviation."""
         result = np.eye(self.size)
         result[:-1, :-1] = self.without_effects.basis
         return result
 
     def coefficients(self, matrix: Array) -> Array:
-        """Give the coefficients whose B is nearest to a matrix; the standard deviation is one to begin with."""
+        """Coefficients whose matrix B is nearest to a matrix, with a starting value for the standard deviation."""
         return np.append(self.without_effects.coefficients(matrix), SPREAD_TO_BEGIN)
 
     def predictor_change(self, direction: Array) -> Array:
-        """Give by how much predictors move along a direction: those of a group one standard deviation off, at most."""
+        """Change of predictors along a direction, at most that of a group with an effect of one standard deviation."""
         moved = super().predictor_change(direction)
         return np.asarray(moved + np.copysign(direction[-1], moved))
 
     @cached_property
     def _blocks(self) -> list[_Block]:
-        """All groups with their rows, some thousand rows and nodes at a time."""
         assert self.mapping is not None
         order = np.argsort(self.group, kind="stable")
         numbers = self.group[order]
@@ -177,7 +173,7 @@ class RandomIntercepts(Likelihood):
 
     @cached_property
     def _hermite(self) -> tuple[Array, Array]:
-        """The nodes for a standard normal law, and the logarithms of their weights."""
+        """Nodes for a standard normal distribution, and logarithms of their weights."""
         t, weight = np.polynomial.hermite.hermgauss(self.nodes)
         return np.sqrt(2) * t, np.log(weight) + t**2 + np.log(2) / 2
 
@@ -185,13 +181,12 @@ class RandomIntercepts(Likelihood):
         return abs(float(b[-1])) > self.largest or not np.isfinite(self.without_effects.value(b[:-1]))
 
     def value(self, b: Array) -> float:
-        """Give the log-likelihood; minus infinity where predictors are out of bounds, whatever the effects are."""
+        """Log-likelihood; minus infinity where predictors are out of bounds without effects."""
         if self._out_of_bounds(b):
             return -np.inf
         return sum(float(block.log_likelihoods(b).sum()) for block in self._blocks)
 
     def at(self, b: Array) -> Expansion:
-        """Give the log-likelihood, its gradient and the observed information."""
         value, gradient, information = 0.0, np.zeros(self.size), np.zeros((self.size, self.size))
         if self._out_of_bounds(b):
             return Expansion(-np.inf, gradient, information)
@@ -201,7 +196,6 @@ class RandomIntercepts(Likelihood):
         return Expansion(value, gradient, information)
 
     def effects(self, b: Array) -> Effects:
-        """Predict the effects of the groups."""
         parts = [block.effects(b) for block in self._blocks]
         mean, variance, slopes = (np.concatenate(part) for part in zip(*parts, strict=True))
         return Effects(mean, variance, slopes)
@@ -213,7 +207,7 @@ def _rows_of_block(rows: Observations, which: Integers) -> Observations:
 
 
 class _Nodes(NamedTuple):
-    """All nodes of every group: positions and log-likelihoods with weights, (nodes, groups), and the rows there.
+    """Nodes of every group: positions and weighted log-likelihoods, (nodes, groups), and derivatives of the rows there.
 
     `score` is (f, nodes, n) and `curvature` (f, f, nodes, n).
     """
@@ -224,12 +218,12 @@ class _Nodes(NamedTuple):
     curvature: Array
 
     def chances(self) -> Array:
-        """Return the probabilities of the nodes after the reports, (nodes, groups)."""
+        """Posterior probabilities of the nodes, (nodes, groups)."""
         return np.asarray(np.exp(self.log_term - np.logaddexp.reduce(self.log_term, axis=0)))
 
 
 class _Block:
-    """Some groups, whose rows lie beside each other."""
+    """Some of the groups, with rows sorted by group."""
 
     def __init__(self, likelihood: Likelihood, numbers: Integers, hermite: tuple[Array, Array]) -> None:
         self.likelihood, self.hermite = likelihood, hermite
@@ -239,15 +233,14 @@ class _Block:
         self.listed = all(table is not None for table in likelihood.rows.tables)
 
     def summed(self, values: Array) -> Array:
-        """Add up values of the rows, (..., n), by group, (..., groups)."""
+        """Add up values of rows, (..., n), by group, (..., groups)."""
         return np.asarray(np.add.reduceat(values, self.begins, axis=-1))
 
     def _shift(self, spread: float, effect: Array) -> Array:
-        """Give what effects add to the predictors of the rows."""
         return np.asarray(self.likelihood.family.latent_sign * spread * effect[self.group])
 
     def _information(self, eta: Array) -> Array:
-        """Give the expected information of each row about a shift of its predictors; of its own report, if too many."""
+        """Compute the expected information of each row about a shift of its predictors; else that of its own report."""
         if not self.listed:
             return np.asarray(self.likelihood.family.at(eta, self.likelihood.reports).score.sum(axis=0) ** 2)
         result = np.zeros(eta.shape[1])
@@ -256,7 +249,7 @@ class _Block:
         return result
 
     def modes(self, eta: Array, spread: float) -> tuple[Array, Array]:
-        """Find the most likely effect of each group, in standard deviations, and the scale around it."""
+        """Mode of each group's effect, in standard deviations, and the scale around it."""
         family, reports, sign = self.likelihood.family, self.likelihood.reports, self.likelihood.family.latent_sign
 
         def value(effect: Array) -> Array:
@@ -286,11 +279,9 @@ class _Block:
 
     @cached_property
     def _repeated_reports(self) -> Array:
-        """The reports once for each node, (k, nodes n)."""
         return np.tile(self.likelihood.reports, (1, len(self.hermite[0])))
 
     def _nodes(self, b: Array) -> _Nodes:
-        """Evaluate all rows at all nodes of their groups."""
         family, spread = self.likelihood.family, float(b[-1])
         eta = self.likelihood.predictors(b)
         mode, scale = self.modes(eta, spread)
@@ -305,7 +296,6 @@ class _Block:
         return _Nodes(position, log_term, score, point.curvature.reshape(len(eta), len(eta), *shape))
 
     def log_likelihoods(self, b: Array) -> Array:
-        """Return the log-likelihood of each group."""
         return np.asarray(np.logaddexp.reduce(self._nodes(b).log_term, axis=0))
 
     def _scores(self, nodes: _Nodes) -> Array:
@@ -323,7 +313,6 @@ class _Block:
         return self.likelihood.mapping
 
     def at(self, b: Array) -> Expansion:
-        """Return the log-likelihood, its gradient and the observed information."""
         nodes = self._nodes(b)
         totals, chances, size = np.logaddexp.reduce(nodes.log_term, axis=0), nodes.chances(), len(b)
         scores = self._scores(nodes)
@@ -342,7 +331,6 @@ class _Block:
         return Expansion(float(totals.sum()), mean.sum(axis=1), information)
 
     def effects(self, b: Array) -> Effects:
-        """Predict the effects of these groups."""
         nodes = self._nodes(b)
         chances = nodes.chances()
         mean = (chances * nodes.position).sum(axis=0)

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 def rows_of_tally(
     tally: Tally | Pool, names: Sequence[str], values: Array | None = None
 ) -> tuple[Loaded, ReportLikelihoods]:
-    """Give these columns of a tally and how many people each row stands for, and what their reports say.
+    """Columns of a tally with the number of respondents in each row, and the likelihoods of their reports.
 
     With `values`, the numbers that answers stand for, reports are scored.
     """
@@ -123,7 +123,7 @@ def _likelihoods(tally: Tally | Pool, cells: Sequence[Cells]) -> ReportLikelihoo
 
 
 class Cells(NamedTuple):
-    """Groups, reports, and how many people of each of those made each of these."""
+    """Cells of a tally: group, report, and number of respondents."""
 
     group: Integers
     reports: Numbered
@@ -198,19 +198,14 @@ class Observations:
 
     @property
     def k(self) -> int:
-        """The number of possible answers."""
         return int(self.likelihood.shape[1])
 
     @property
     def n(self) -> int:
-        """The number of people."""
         return int(self.people.sum())
 
     def patterns(self) -> tuple[Array, Array]:
-        """Give the distinct rows of the likelihood, (m, k), and the sum of weights of each.
-
-        All that is left of the rows if nothing but the answers is modelled.
-        """
+        """Return the distinct rows of the likelihood, (m, k), with the sums of their weights."""
         if (self.report >= 0).all():  # all that the likelihood depends on is the design and the report
             code = self.design * (int(self.report.max()) + 1) + self.report
             weights = np.bincount(code, self.weight)
@@ -223,9 +218,9 @@ class Observations:
 
 
 class FinitePopulation(NamedTuple):
-    """The part of every stratum that was sampled, if that is one number; whether all of a cluster's people were asked.
+    """Sampling fraction of every stratum, if it is one number, and whether all members of a cluster were asked.
 
-    Where parts differ between strata, a column has them.
+    Where fractions differ between strata, a column has them.
     """
 
     sampled: float | None
@@ -233,7 +228,7 @@ class FinitePopulation(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Groups that have an effect each: the column that names them, their names, and the group of each row."""
+    """Groups of random intercepts: their column, their names, and the group of each row."""
 
     column: str
     names: tuple[Any, ...]
@@ -241,13 +236,12 @@ class Groups(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The number of groups."""
         return len(self.names)
 
 
 @dataclass(frozen=True, eq=False)
 class ModelData:
-    """Data as a model takes them.
+    """Data of a model: observations, terms, and the numbers of respondents left out.
 
     Attributes
     ----------
@@ -286,7 +280,6 @@ class ModelData:
 
     @property
     def formula(self) -> str:
-        """The model as a formula."""
         intercepts = "" if self.groups is None else f" + (1 | {written(self.groups.column)})"
         return f"{self.response} ~ {self.terms.formula}{intercepts}".strip()
 
@@ -306,7 +299,7 @@ def model_data(
     intercept: bool = True,
     values: Any = None,
 ) -> ModelData:
-    """Return data as a model of the answers takes them.
+    """Read data of any kind as the data of a model.
 
     Parameters
     ----------
@@ -392,7 +385,6 @@ def model_data(
 
 
 def _intercepts(formula: str | None, named: str | None, given: str | None) -> str | None:
-    """Take the column of random intercepts from the formula or from the argument."""
     if named is not None and given is not None and named != given:
         raise TypeError(
             f"random intercepts must be given once: in the formula or by intercepts=, but got {formula!r} and {given!r}"
@@ -401,14 +393,14 @@ def _intercepts(formula: str | None, named: str | None, given: str | None) -> st
 
 
 def _people(loaded: Loaded) -> Integers:
-    """Give how many people each row stands for; who weighs nothing is not among them."""
+    """Return the number of respondents in each row, without those whose weight is zero."""
     return loaded.numbers if loaded.positive is None else loaded.positive
 
 
 def _terms_given(
     formula: str | None, right: str, on: Iterable[str] | None, X: Any, *, intercept: bool
 ) -> Formula | TermList | None:
-    """Take the terms from the formula or from `on`; None from `X`: from one of these."""
+    """Terms of the formula or of `on`; None for the columns of `X`."""
     ways = [bool(right), on is not None, X is not None]
     if sum(ways) != 1:
         raise TypeError(
@@ -425,7 +417,7 @@ def _terms_given(
 def _with_matrix(
     source: Table | Mapping[str, Any], X: Any, names: Sequence[str] | None, *, intercept: bool
 ) -> tuple[Mapping[str, Any], TermList]:
-    """Put the columns of an array beside data that are in memory."""
+    """Add the columns of an array to data that are in memory."""
     if not isinstance(source, Mapping):
         columns = source.in_memory()
         if columns is None:
@@ -457,7 +449,7 @@ def _assembled(
     grouped_by: Mapping[str, str],
     finite: FinitePopulation,
 ) -> ModelData:
-    """Leave out whom too little is known of, and make the terms and the rows of all others."""
+    """Leave out rows with missing values, and combine the others into terms and observations."""
     known = {name: loaded.column(name) for name in given.variables(loaded.columns)}
     sampling = {role: loaded.column(name, as_written=True) for role, name in grouped_by.items()}
     people, outside = _people(loaded), reports.status == OUTSIDE
@@ -496,7 +488,7 @@ def _assembled(
 
 
 def _patterns(columns: Mapping[str, Column], keep: Mask) -> tuple[Integers, Covariates]:
-    """Give the distinct combinations of covariates among the rows that are kept, and the number of each row's."""
+    """Distinct combinations of covariates among the rows that are used, and the index of each row's combination."""
     kept = {name: values.values[keep] for name, values in columns.items()}
     for name, values in kept.items():
         refuse_infinite(name, values)
@@ -505,9 +497,9 @@ def _patterns(columns: Mapping[str, Column], keep: Mask) -> tuple[Integers, Cova
 
 
 def _alike(place: Integers, columns: Iterable[Values]) -> tuple[Integers, Integers]:
-    """Give a number to rows that are alike in their place and in all columns, and where each number is found first.
+    """Group rows that agree in `place` and in all columns: index of each row's group, and first row of each group.
 
-    Numbers are in the order of places, then of columns, up to the column that tells all rows apart.
+    Groups are sorted by `place`, then by columns, up to the column that separates all rows.
     """
     _, first = np.unique(place, return_index=True)
     for values in columns:
@@ -529,7 +521,7 @@ def _observations(
     codes: Mapping[str, tuple[Integers, Values]],
     finite: FinitePopulation,
 ) -> Observations:
-    """Add up the rows that are kept and have the same place, of which `first` is the first."""
+    """Combine rows that are used and have the same place, of which `first` is the first."""
     people = _people(loaded)
     weight = people if loaded.weight is None else loaded.weight
     square = people if loaded.square is None else loaded.square
@@ -560,7 +552,7 @@ def _observations(
 def _sampled(
     sampling: Sampling, codes: Mapping[str, tuple[Integers, Values]], finite: FinitePopulation, first: Integers
 ) -> Array | None:
-    """Give the part of each stratum that was sampled, from one number or from a column; None where it is not known."""
+    """Return the sampling fraction of each stratum, from one number or from a column; None if not known."""
     if finite.sampled is not None:
         return np.full(sampling.strata, float(finite.sampled))
     if SAMPLED not in codes:
@@ -587,7 +579,7 @@ def _refuse_nobody(keep: Mask, missing: int, unknown: int, weightless: int) -> N
 
 
 def _refuse_groups(groups: Groups, terms: Terms, people: Array) -> None:
-    """Refuse groups that do not show how much groups differ."""
+    """Raise an error for groups that do not show how much groups differ."""
     column = groups.column
     if column in terms.levels:
         raise ValueError(
@@ -607,7 +599,7 @@ def _refuse_groups(groups: Groups, terms: Terms, people: Array) -> None:
 
 
 def _refuse_levels(factors: Sequence[str], covariates: Covariates, k: int | None) -> None:
-    """Refuse a factor with too many levels before a matrix with a column for each of them is made.
+    """Raise an error for a factor with too many levels, before its indicators are computed.
 
     `k` is the number of answers, whose shares are modelled; None for the mean of a number.
     """

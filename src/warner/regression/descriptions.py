@@ -36,12 +36,10 @@ MIXED_INTERVALS = "interval (Wald or profile likelihood)"
 
 
 def heading(fit: Regression, *, odds: bool = False) -> str:
-    """Return the model in one line."""
     return f"{subject(fit, odds=odds)}: {printable(fit.model_data.formula)}"
 
 
 def subject(fit: Regression, *, odds: bool = False) -> str:
-    """Return what the coefficients are about."""
     specification = fit.specification
     answers = [quoted(answer) for answer in specification.domain if answer != specification.reference]
     reference = quoted(specification.reference)
@@ -60,12 +58,11 @@ def subject(fit: Regression, *, odds: bool = False) -> str:
 
 
 def number_name(fit: Regression) -> str:
-    """Name the number whose mean is modelled: by its column; a tally has none."""
+    """Name of the number whose mean is modeled: its column; a tally has none."""
     return printable(fit.model_data.response) or "the answers"
 
 
 def quantity(fit: Regression, *, odds: bool) -> str:
-    """Return the heading of the coefficients."""
     if odds:
         return "odds ratio"
     logit = fit.specification.link == "logit" and fit.specification.model != "ordered"
@@ -73,13 +70,12 @@ def quantity(fit: Regression, *, odds: bool) -> str:
 
 
 def interval_heading(methods: Iterable[str], level: float) -> str:
-    """Name the intervals by how they were found."""
     found = list(dict.fromkeys(map(str, methods)))
     return f"{level_text(level)} {INTERVALS_IN_WORDS[found[0]] if len(found) == 1 else MIXED_INTERVALS}"
 
 
 def abridged(term: str, width: int) -> str:
-    """Cut a term in its middle: its end is the level that it stands for.
+    """Shorten a term in its middle, so that its level stays readable.
 
     >>> abridged("highest_level_of_education[T.school]", 30)
     'highest_level_of_...[T.school]'
@@ -95,7 +91,6 @@ def abridged(term: str, width: int) -> str:
 
 
 def sentences(fit: Regression, level: float, methods: Sequence[str], *, odds: bool) -> list[str]:
-    """Return what coefficients mean, which respondents they are from, how they were found, and what is assumed."""
     return [
         *_ratios(fit, odds=odds),
         *_profiled(fit, methods),
@@ -114,7 +109,6 @@ def sentences(fit: Regression, level: float, methods: Sequence[str], *, odds: bo
 
 
 def _ratios(fit: Regression, *, odds: bool) -> list[str]:
-    """Return what odds ratios are, and which of them are odds."""
     if not odds:
         return []
     said = "Standard errors are those of the odds ratios, by the delta method; tests are those of their logarithms."
@@ -126,7 +120,7 @@ def _ratios(fit: Regression, *, odds: bool) -> list[str]:
 
 
 def _profiled(fit: Regression, methods: Sequence[str]) -> list[str]:
-    """Name the intervals that are profiles, if not all of them are."""
+    """Sentence that names the profile intervals, if only some intervals are."""
     named = zip(coefficient_names(fit), methods, strict=True)
     chosen = [abridged(name, LABEL_CHARACTERS) for name, method in named if method == "profile"]
     if len(chosen) in {0, len(methods)}:
@@ -137,7 +131,6 @@ def _profiled(fit: Regression, methods: Sequence[str]) -> list[str]:
 
 
 def _between_groups(fit: Regression, level: float) -> list[str]:
-    """Return the spread between groups, and which respondents coefficients compare."""
     if fit.model_data.groups is None:
         return []
     group = quoted(fit.model_data.groups.column)
@@ -194,7 +187,6 @@ def _meaning(fit: Regression) -> list[str]:
 
 
 def _numbers_given(specification: Specification) -> list[str]:
-    """Return the number that each answer stands for, unless it is the number itself."""
     domain, values = specification.domain, specification.values
     assert values is not None
     if specification.of_answers_themselves:
@@ -225,7 +217,6 @@ def _information(fit: Regression) -> list[str]:
 
 
 def _optimum(fit: Regression) -> list[str]:
-    """Return the log-likelihood with the measures of the whole model, and how the maximum was searched for."""
     if fit.log_likelihood is None:
         return []
     kind = "Weighted log-likelihood" if fit.model_data.observations.sampling.weighted else "Log-likelihood"

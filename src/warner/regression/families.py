@@ -47,7 +47,7 @@ BOUNDARY_SHARE = 1e-6  # below which a share is on the boundary: its log-odds ar
 
 
 class Contributions(NamedTuple):
-    """Log-likelihoods of rows, (n,); their derivatives in the predictors, (f, n), and minus the second, (f, f, n)."""
+    """Log-likelihoods of rows, (n,), their gradients in the predictors, (f, n), and minus their Hessians, (f, f, n)."""
 
     log_likelihood: Array
     score: Array
@@ -55,26 +55,26 @@ class Contributions(NamedTuple):
 
 
 class Shares(ABC):
-    """Shares of k answers as a function of some predictors."""
+    """Shares of k answers as functions of linear predictors."""
 
     k: int
 
     @property
     @abstractmethod
     def predictors(self) -> int:
-        """The number f of linear predictors."""
+        """Number f of linear predictors."""
 
     @abstractmethod
     def shares(self, eta: Array) -> Array:
-        """Give the share of each answer, (k, n), at predictors (f, n)."""
+        """Return the share of each answer, (k, n), at predictors (f, n)."""
 
     @abstractmethod
     def slopes(self, eta: Array) -> Array:
-        """Give the derivatives of the shares in the predictors, (k, f, n)."""
+        """Return the derivatives of the shares in the predictors, (k, f, n)."""
 
 
 class Family(Shares):
-    """Shares that a likelihood is made of.
+    """Shares that have a likelihood.
 
     Attributes
     ----------
@@ -89,22 +89,22 @@ class Family(Shares):
 
     @abstractmethod
     def at(self, eta: Array, likelihood: Array) -> Contributions:
-        """Evaluate the log-likelihood of reports and its derivatives; `likelihood` is of shape (k, n)."""
+        """Log-likelihood of reports with derivatives; `likelihood` has the shape (k, n)."""
 
     @abstractmethod
     def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
-        """Evaluate the log-likelihood alone; minus infinity where the predictors are out of bounds."""
+        """Log-likelihood of reports; minus infinity where the predictors are out of bounds."""
 
     @abstractmethod
     def predictors_of(self, shares: Array) -> Array:
-        """Give the predictors that lead to shares, (k, n)."""
+        """Return the predictors that lead to shares, (k, n)."""
 
     def rises(self) -> Array:
-        """Give how the predictors change where one answer gains on all others, a row for each way to start a climb."""
+        """Return changes of the predictors that raise one answer against all others, a row for each."""
         return np.ones((1, self.predictors))
 
     def slopes(self, eta: Array) -> Array:
-        r"""Give the derivatives of the shares: :math:`\theta_k` times the score of a true answer k."""
+        r"""Return the derivatives of the shares: :math:`\theta_k` times the score of a true answer k."""
         truths = np.eye(self.k)
         shares = self.shares(eta)
         rows = [self.at(eta, np.repeat(truths[:, [k]], eta.shape[1], axis=1)).score * shares[k] for k in range(self.k)]
@@ -113,43 +113,37 @@ class Family(Shares):
 
 @dataclass(frozen=True)
 class Identity(Shares):
-    """Shares that are linear themselves: of each answer but the reference, which has the rest."""
+    """Shares that are linear themselves, of each answer but the reference."""
 
     k: int
     reference: int
 
     @property
     def predictors(self) -> int:
-        """One for each answer but the reference."""
         return self.k - 1
 
     def shares(self, eta: Array) -> Array:
-        """Give the predictors as they are, within 0 to 1 or not."""
         return np.insert(eta, self.reference, 1 - eta.sum(axis=0), axis=0)
 
     def slopes(self, eta: Array) -> Array:
-        """Give ones, and minus ones for the reference."""
         steps = np.insert(np.eye(self.k - 1), self.reference, -1.0, axis=0)
         return np.repeat(steps[:, :, np.newaxis], eta.shape[1], axis=2)
 
 
 @dataclass(frozen=True)
 class MeanNumber(Shares):
-    """The mean of a number, which is linear itself, in the place of shares."""
+    """Mean of a number, which is linear itself, in place of shares."""
 
     k: int = 1
 
     @property
     def predictors(self) -> int:
-        """The mean alone."""
         return 1
 
     def shares(self, eta: Array) -> Array:
-        """Give the predictor as it is, within the range of the numbers or not."""
         return eta
 
     def slopes(self, eta: Array) -> Array:
-        """Give ones."""
         return np.ones((1, 1, eta.shape[1]))
 
 
@@ -168,16 +162,15 @@ class Softmax(Family):
 
     @property
     def predictors(self) -> int:
-        """One for each answer but the reference."""
         return self.k - 1
 
     @cached_property
     def free(self) -> Integers:
-        """The answers that have a predictor."""
+        """Answers that have a predictor."""
         return np.delete(np.arange(self.k), self.reference)
 
     def rises(self) -> Array:
-        """Give each answer in turn; the reference gains where all others lose, so that no answer is a special one."""
+        """Return each answer in turn; the reference gains where all others lose, so that no answer is special."""
         return np.concatenate([np.eye(self.predictors), -np.ones((1, self.predictors))])
 
     def _all(self, eta: Array) -> Array:
@@ -198,7 +191,7 @@ class Softmax(Family):
         return self._posterior(eta, likelihood)[1]
 
     def _posterior(self, eta: Array, likelihood: Array) -> tuple[Array, Array]:
-        """Give r and log mu by sums of exponentials: right for direct answers, with L of 0 and 1, at any predictor."""
+        """Return r and log mu by sums of exponentials: correct also for direct answers, with L of 0 and 1."""
         every = self._all(eta)
         with np.errstate(divide="ignore"):
             joint = every + np.log(likelihood)
@@ -208,7 +201,6 @@ class Softmax(Family):
         return joint / mass, top + np.log(mass) - total - np.log(np.exp(every - total).sum(axis=0))
 
     def at(self, eta: Array, likelihood: Array) -> Contributions:
-        """Evaluate the log-likelihood, r - theta and V(theta) - V(r)."""
         shares = self.shares(eta)
         if likelihood.min() > 0:
             joint = likelihood * shares
@@ -223,13 +215,12 @@ class Softmax(Family):
         return Contributions(value, r - theta, curvature)
 
     def predictors_of(self, shares: Array) -> Array:
-        """Give the log-odds against the reference."""
         logs = np.log(shares)
         return np.asarray(logs[self.free] - logs[self.reference])
 
 
 class Direct(Softmax):
-    r"""The corrected score: z, debiased indicators of the answers, in the place of the likelihoods of the reports.
+    r"""Corrected score: the debiased indicators z of the answers replace the likelihoods of the reports.
 
     :math:`z'\eta - \log\sum_k e^{\eta_k}` is the log-likelihood of direct answers, linear in their indicators. Because
     z sums to one it is concave, with score :math:`z - \theta` and curvature :math:`V(\theta)`.
@@ -239,11 +230,9 @@ class Direct(Softmax):
         super().__init__(k, k - 1)
 
     def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
-        """Evaluate the function that is maximised."""
         return self.at(eta, likelihood).log_likelihood
 
     def at(self, eta: Array, likelihood: Array) -> Contributions:
-        """Evaluate it with its derivatives."""
         top = np.maximum(eta.max(axis=0), 0.0)
         odds = np.exp(eta - top)
         total = odds.sum(axis=0) + np.exp(-top)
@@ -281,7 +270,7 @@ class Binary(Family):
         return self._evaluated(eta, likelihood)[0]
 
     def _evaluated(self, eta: Array, likelihood: Array) -> tuple[Array, Array, Array]:
-        """Give the log-likelihood, the score and f'/f."""
+        """Log-likelihood, score and f'/f."""
         a, b = likelihood[1 - self.reference], likelihood[self.reference]
         if likelihood.min() > 0:
             share, rest, density, bend = self.link.plain(eta[0])
@@ -318,11 +307,10 @@ class Cumulative(Family):
 
     @property
     def predictors(self) -> int:
-        """One for each answer but the last."""
         return self.k - 1
 
     def shares(self, eta: Array) -> Array:
-        """Give the differences of F, taken on the side where they do not cancel."""
+        """Differences of F, on the side where they do not cancel."""
         share, rest = self.link.plain(eta)[:2]
         ends = np.zeros((1, eta.shape[1]))
         below = np.concatenate([ends, share, ends + 1])
@@ -358,7 +346,7 @@ ROOT_TWO_PI = np.sqrt(2 * np.pi)
 
 
 class Plain(NamedTuple):
-    """A link at some predictors: F, 1 - F, f, f'/f."""
+    """F, 1 - F, f and f'/f at some predictors."""
 
     share: Array
     rest: Array
@@ -367,7 +355,7 @@ class Plain(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """A link at some predictors, near its ends: log F, log(1 - F), f/F, f/(1 - F), f'/f."""
+    """log F, log(1 - F), f/F, f/(1 - F) and f'/f at some predictors, accurate near 0 and 1."""
 
     log_share: Array
     log_rest: Array
@@ -377,7 +365,7 @@ class Sides(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link: its name, what it gives at predictors, and the predictors that give shares.
+    """Link function: its name, its values at predictors, and its inverse.
 
     >>> LINKS["cauchit"].plain(np.array([0.0, 1.0])).share
     array([0.5 , 0.75])
@@ -457,7 +445,7 @@ PENALTIES = ("jeffreys",)
 
 
 class EffectLaw(NamedTuple):
-    """Effects of groups, in standard deviations, that shares are averaged over, and their probabilities."""
+    """Distribution of random effects, in standard deviations, that shares are averaged over."""
 
     positions: Array
     probabilities: Array
@@ -468,7 +456,7 @@ MEDIAN_GROUP = EffectLaw(np.zeros(1), np.ones(1))
 
 @cache
 def all_groups() -> EffectLaw:
-    """Give a standard normal law of effects as equally spaced ones, whose sums are integrals to ten digits."""
+    """Return a standard normal distribution as equally spaced points, whose sums are integrals to ten digits."""
     farthest = EFFECTS_TO_A_SIDE * EFFECT_DISTANCE
     positions = np.linspace(-farthest, farthest, 2 * EFFECTS_TO_A_SIDE + 1)
     density = np.exp(-(positions**2) / 2)
@@ -476,7 +464,7 @@ def all_groups() -> EffectLaw:
 
 
 class Coefficient(NamedTuple):
-    """A coefficient: the answer whose share it is about, None if it is about all of them, and its term."""
+    """Coefficient: its answer, None for all answers, and its term."""
 
     answer: Label | None
     term: str
@@ -487,7 +475,7 @@ class Coefficient(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """What is estimated.
+    """Model specification: the shares, and how coefficients enter them.
 
     Attributes
     ----------
@@ -531,38 +519,35 @@ class Specification:
 
     @property
     def of_number(self) -> bool:
-        """Whether the mean of a number is modelled, and not shares of answers."""
         return self.values is not None
 
     @property
     def of_answers_themselves(self) -> bool:
-        """Whether the numbers are those that the answers are."""
+        """Return True if the answers are the numbers themselves."""
         own = all_labels(self.domain) if is_numeric(self.domain) else None  # type: ignore[arg-type]
         return self.values is not None and own is not None and bool((own.astype(np.float64) == self.values).all())
 
     @property
     def reference_place(self) -> int:
-        """The number of the reference; that of the last answer where there is none."""
+        """Index of the reference; of the last answer if there is none."""
         answers: list[Label | None] = list(self.domain)
         return len(answers) - 1 if self.reference is None else answers.index(self.reference)
 
     @property
     def family(self) -> Family:
-        """The family of the likelihood."""
         if not isinstance(self.shares, Family):
             raise TypeError(f"a {self.model} model has no likelihood")
         return self.shares
 
     def matrix(self, b: Array) -> Array:
-        """Give B, a row for each predictor, from coefficients."""
+        """Matrix B of the coefficients, with a row for each predictor."""
         full = b if self.mapping is None else self.mapping @ b
         return np.asarray(full.reshape(self.shares.predictors, -1))
 
     def with_effects(self, x: Array) -> tuple[Array, Array | None]:
-        """Give rows of columns once for each effect of a group, with the effect as one more column, and the mapping.
+        """Repeat rows of columns for each random effect, which is one more column, and extend the mapping.
 
-        The standard deviation is the coefficient of that column, in all predictors. Without random intercepts, all is
-        as it was.
+        The standard deviation is the coefficient of that column, in all predictors.
         """
         if self.effects is None:
             return x, self.mapping
@@ -575,7 +560,7 @@ class Specification:
         return wide, mapping.reshape(f * (x.shape[1] + 1), -1)
 
     def shares_at(self, b: Array, x: Array) -> Array:
-        """Give the shares of all answers for rows of columns: (n, k)."""
+        """Return the shares of all answers for rows of columns, (n, k)."""
 
         def shares(x: Array, mapping: Array | None) -> Array:
             return self.shares.shares(self.predictors(b, x, mapping)).T
@@ -583,7 +568,7 @@ class Specification:
         return self._averaged(x, shares)
 
     def share_gradients(self, b: Array, x: Array) -> Array:
-        """Give the derivatives of these shares in the coefficients: (n, k, coefficients)."""
+        """Return the derivatives of the shares in the coefficients, (n, k, coefficients)."""
 
         def gradients(x: Array, mapping: Array | None) -> Array:
             slopes = self.shares.slopes(self.predictors(b, x, mapping))
@@ -593,7 +578,7 @@ class Specification:
         return self._averaged(x, gradients)
 
     def _averaged(self, x: Array, of: Callable[[Array, Array | None], Array]) -> Array:
-        """Average something, (rows, ...), over the effects of groups: some rows at a time."""
+        """Average a function of rows, (rows, ...), over the random effects, in blocks of rows."""
         if self.effects is None:
             return of(x, self.mapping)
         law = self.effects
@@ -605,13 +590,12 @@ class Specification:
         return np.concatenate(parts)
 
     def predictors(self, b: Array, x: Array, mapping: Array | None) -> Array:
-        """Give the predictors, (f, n), of rows `with_effects`."""
+        """Return the predictors, (f, n), of rows from `with_effects`."""
         full = b if mapping is None else mapping @ b
         return np.asarray(full.reshape(self.shares.predictors, -1) @ x.T)
 
 
 def with_random_intercepts(specification: Specification) -> Specification:
-    """Add the standard deviation of groups' effects as a last coefficient; shares are averaged over all groups."""
     mapping = specification.mapping
     if mapping is None:
         mapping = np.eye(len(specification.coefficients))
@@ -619,7 +603,6 @@ def with_random_intercepts(specification: Specification) -> Specification:
 
 
 def without_random_intercepts(specification: Specification) -> Specification:
-    """Take the standard deviation of groups' effects away, if there is one."""
     if specification.effects is None:
         return specification
     assert specification.mapping is not None
@@ -635,7 +618,7 @@ def check_options(
     values: object = None,
     reference: object = None,
 ) -> None:
-    """Refuse models, links and penalties that do not exist, or not together."""
+    """Raise an error for models, links and penalties that do not exist or do not go together."""
     if starts is not None and (not isinstance(starts, int | np.integer) or isinstance(starts, bool) or starts < 0):
         raise ValueError(f"starts must be a whole number, 0 or more, but got {starts!r}")
     if model not in MODELS:
@@ -655,7 +638,6 @@ def check_options(
 
 
 def specified(terms: Terms, domain: Sequence[Label], model: str, link: str, reference: Label | None) -> Specification:
-    """Give the specification of a model by its name."""
     if reference is None:
         reference = domain[-1]
     elif reference not in domain:
@@ -670,20 +652,17 @@ def specified(terms: Terms, domain: Sequence[Label], model: str, link: str, refe
 
 
 def multinomial(terms: Terms, domain: Sequence[Label], reference: Label, link: str = "logit") -> Specification:
-    """Give a predictor to each answer but the reference; with two answers, any link will do."""
     place = list(domain).index(reference)
     shares = Binary(LINKS[link], place) if len(domain) == 2 else Softmax(len(domain), place)
     return _blocks("multinomial", link, terms, domain, place, shares)
 
 
 def linear(terms: Terms, domain: Sequence[Label], reference: Label) -> Specification:
-    """Give shares that are linear in the columns."""
     place = list(domain).index(reference)
     return _blocks("linear", "identity", terms, domain, place, Identity(len(domain), place))
 
 
 def linear_mean(terms: Terms, domain: Sequence[Label], values: Array) -> Specification:
-    """Give a mean number that is linear in the columns."""
     coefficients = tuple(Coefficient(None, name) for name in terms.names)
     groups = {term: tuple(columns) for term, columns in terms.groups.items()}
     return Specification("linear", "identity", domain, None, MeanNumber(), coefficients, groups, values=values)
@@ -703,7 +682,7 @@ def _blocks(
 
 
 def ordered(terms: Terms, domain: Sequence[Label], link: str = "logit") -> Specification:
-    r"""Give cutpoints and common slopes: :math:`P(\text{answer} \le k) = F(c_k - x'b)`.
+    r"""Cutpoints and common slopes: :math:`P(\text{answer} \le k) = F(c_k - x'b)`.
 
     The cutpoints take the place of the intercept, the first column.
     """
@@ -736,7 +715,7 @@ def ordered(terms: Terms, domain: Sequence[Label], link: str = "logit") -> Speci
 
 
 def joined(specification: Specification, cut: int) -> Specification:
-    """Join a cutpoint with the next one, so that nobody holds the answer between them."""
+    """Merge a cutpoint with the next one, so that the answer between them has a share of 0."""
     assert specification.mapping is not None
     held = [answer for answer in specification.domain if answer not in specification.empty]
     empty = (*specification.empty, held[cut + 1])

@@ -55,7 +55,7 @@ Level: TypeAlias = str | int | float | bool
 
 
 def columns_of(frame: Any, names: Iterable[str]) -> Columns:
-    """Read the columns that a model needs from new data, in which nothing may be missing.
+    """Read the columns that a model needs from new data, without missing values.
 
     A data frame of any library, or a mapping of columns: lists, arrays, or single values that hold for all rows.
     """
@@ -97,17 +97,16 @@ def _is_long(values: Any) -> bool:
 
 
 def number_of_rows(columns: Columns) -> int:
-    """Tell how long columns are; without any, a single row stands for everybody."""
     return len(next(iter(columns.values()))) if columns else 1
 
 
 def kind(values: Values) -> str:
-    """Name what a column holds: number, text or boolean."""
+    """Kind of a column's values: number, text or boolean."""
     return {"O": "text", "b": "boolean"}.get(values.dtype.kind, "number")
 
 
 def levels_of(values: Values, order: Sequence[str] | None = None) -> tuple[Level, ...]:
-    """Give the different values of a column: sorted, or in the order that was declared.
+    """Distinct values of a column: sorted, or in the declared order.
 
     >>> levels_of(np.array(["b", "a", "b"], dtype=object))
     ('a', 'b')
@@ -119,7 +118,7 @@ def levels_of(values: Values, order: Sequence[str] | None = None) -> tuple[Level
 
 
 def numbered(values: Values) -> tuple[Integers, Values]:
-    """Give each value's number among the different ones, and these, sorted."""
+    """Index of each value among the sorted distinct values, and these."""
     if values.dtype.kind != "O":
         distinct, place = np.unique(values, return_inverse=True)
         return place.astype(np.int64), distinct
@@ -131,7 +130,6 @@ def numbered(values: Values) -> tuple[Integers, Values]:
 
 
 def refuse_infinite(name: str, values: Values) -> None:
-    """Refuse numbers that are not finite."""
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         number = int((~np.isfinite(values)).sum())
         raise ValueError(
@@ -151,7 +149,7 @@ LEVELS_LISTED = 8  # levels in an error
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The columns of a model, and how they follow from data.
+    """Columns of a design matrix, and how they follow from data.
 
     Attributes
     ----------
@@ -179,11 +177,10 @@ class Terms:
 
     @property
     def references(self) -> list[tuple[str, str]]:
-        """The level of each factor that has no indicator of its own, where exactly one has none."""
         return references(self.names, self.levels)
 
     def matrix(self, frame: Any) -> Array:
-        """Give the matrix for new data: a data frame of any library, a mapping of columns, or an array of numbers.
+        """Design matrix of new data: a data frame of any library, a mapping of columns, or an array of numbers.
 
         An array has a column for each variable, in their order. Values must be of the kind that they were, with no
         level that was not there, and none may be missing.
@@ -222,14 +219,13 @@ def _plural(kind_of_values: str) -> str:
 
 
 def _length(frame: Any) -> int | None:
-    """Give the number of rows of new data for a model without variables."""
+    """Return the number of rows of new data for a model without variables."""
     if isinstance(frame, Mapping):
         return max((len(values) for values in frame.values() if hasattr(values, "__len__")), default=1)
     return len(frame) if hasattr(frame, "__len__") else None
 
 
 def by_name(matrix: Any, names: Sequence[str]) -> Columns:
-    """Give the columns of an array of numbers by name."""
     array = np.asarray(matrix)
     array = array[:, np.newaxis] if array.ndim == 1 else array
     if array.ndim != 2 or array.dtype.kind not in "biuf":
@@ -248,7 +244,7 @@ def by_name(matrix: Any, names: Sequence[str]) -> Columns:
 
 
 class TermList(NamedTuple):
-    """Terms that are a list of columns: numbers as they are, an indicator for each further level of all others.
+    """Terms of a list of columns: numbers as they are, all others as indicators of their levels but the first.
 
     Without `intercept` the first level is left out all the same: something else is in its place.
     """
@@ -257,16 +253,15 @@ class TermList(NamedTuple):
     intercept: bool = True
 
     def variables(self, columns: Iterable[str]) -> tuple[str, ...]:
-        """Name the columns of the data that are used."""
         del columns
         return self.names
 
     def factors(self, columns: Columns) -> tuple[str, ...]:
-        """Name the columns that enter by their levels, of which there may be many: texts."""
+        """Columns of text, which may have many levels."""
         return tuple(name for name in self.names if kind(columns[name]) == "text")
 
     def terms(self, columns: Columns, people: Integers | None = None, orders: Orders | None = None) -> Terms:
-        """Make the terms.
+        """Evaluate the terms.
 
         `columns` are those of the people that the model is fitted to, or of the distinct ones among them; how many
         `people` each one stands for makes no difference. `orders` are the orders of levels that columns declare.
@@ -290,7 +285,7 @@ def added_terms(
     intercept: bool,
     formula: str,
 ) -> Terms:
-    """Make the terms of a sum of columns: an indicator for each further level of the `factors`, all others as is."""
+    """Terms of a sum of columns: indicators for the levels of `factors` but the first, all others as they are."""
     on = tuple(dict.fromkeys(on))
     levels = {name: levels_of(columns[name], (orders or {}).get(name)) for name in dict.fromkeys(factors)}
     refuse_one_level(levels)
@@ -322,7 +317,6 @@ def added_terms(
 
 
 def refuse_one_level(levels: Mapping[str, tuple[Level, ...]]) -> None:
-    """Refuse a factor that is the same for everybody."""
     for name, present in levels.items():
         if len(present) < 2:
             held = f"{present[0]!r}" if present else "none"
@@ -333,12 +327,12 @@ def refuse_one_level(levels: Mapping[str, tuple[Level, ...]]) -> None:
 
 
 def written(name: str) -> str:
-    """Write the name of a column as a formula has it."""
+    """Name of a column as it is written in a formula."""
     return name if name.isidentifier() else f"`{name}`"
 
 
 def references(names: Sequence[str], levels: Mapping[str, Sequence[object]]) -> list[tuple[str, str]]:
-    """Give the level of each factor that has no indicator of its own, where exactly one has none."""
+    """Level of each factor that has no indicator, where exactly one has none."""
     left = []
     for variable, present in levels.items():
         own = [name for name in names if name.startswith((f"{variable}[", f"C({variable}"))]
@@ -356,7 +350,7 @@ RANDOM_TERM = re.compile(r"(?:^|\+)\s*\(\s*1\s*\|\s*(?:(\w+)|`([^`]*)`)\s*\)(?=\
 
 
 def sides(formula: str) -> tuple[str, str]:
-    """Split a formula into the name of the column that is explained, empty if there is none, and its right side.
+    """Split a formula into its response, empty if there is none, and its right side.
 
     >>> sides("answer ~ age + C(region)")
     ('answer', 'age + C(region)')
@@ -375,7 +369,7 @@ def sides(formula: str) -> tuple[str, str]:
 
 
 def intercepts_apart(right: str) -> tuple[str, str | None]:
-    """Take a term such as ``(1 | school)`` off the right side of a formula: the rest, and the column that is named.
+    """Split a term such as ``(1 | school)`` from the right side of a formula: the other terms, and its column.
 
     >>> intercepts_apart("age + (1 | school)")
     ('age', 'school')
@@ -399,7 +393,7 @@ def intercepts_apart(right: str) -> tuple[str, str | None]:
 
 @dataclass(frozen=True)
 class Formula:
-    """The right side of a formula, which is read once.
+    """Right side of a formula, parsed once.
 
     Without `intercept`, indicators leave the first level out all the same, and the column of ones is not there: in an
     ordered model, cutpoints are in its place.
@@ -410,7 +404,7 @@ class Formula:
 
     @cached_property
     def names(self) -> tuple[str, ...] | None:
-        """The columns of a formula that only adds some, as ``age + region`` or ``1``; None for any other."""
+        """Columns of a formula that only adds columns, as ``age + region`` or ``1``; None for any other formula."""
         parts = tuple(dict.fromkeys(part.strip() for part in self.right.split("+")))
         if parts == ("1",):
             return ()
@@ -425,7 +419,7 @@ class Formula:
         return [factor for term in self._tree for factor in term.factors]
 
     def variables(self, columns: Iterable[str]) -> tuple[str, ...]:
-        """Name the columns of the data that a formula uses, in the order in which they appear.
+        """Columns of the data that the formula uses, in the order of appearance.
 
         Whatever is neither a column nor a function that formulas know is taken for a column that is not there.
         """
@@ -439,7 +433,7 @@ class Formula:
         return tuple(dict.fromkeys(name for name in used if name in columns or name not in TRANSFORMS))
 
     def factors(self, columns: Columns) -> tuple[str, ...]:
-        """Name the columns that enter a formula by their levels: texts, and whatever is marked by ``C(column)``."""
+        """Columns that enter by their levels: texts, and columns in ``C(column)``."""
         if self.names is not None:
             return tuple(name for name in self.names if kind(columns[name]) == "text")
         looked_up = [one.expr for one in self._factors if one.eval_method.value == "lookup"]
@@ -448,7 +442,7 @@ class Formula:
         return tuple(name for name in dict.fromkeys((*texts, *marked)) if name in columns)
 
     def terms(self, columns: Columns, people: Integers | None = None, orders: Orders | None = None) -> Terms:
-        """Make the terms.
+        """Evaluate the terms.
 
         `columns` are those of the distinct rows of the people that the model is fitted to, and `people` how many each
         one stands for (one if None): what a formula remembers of all people, such as their average in
@@ -463,7 +457,7 @@ class Formula:
 def _evaluated_terms(
     tree: Any, formula: Formula, columns: Columns, people: Integers | None, orders: Orders | None
 ) -> Terms:
-    """Make the terms of a formula that formulaic evaluates."""
+    """Terms of a formula that formulaic evaluates."""
     variables, right, intercept = formula.variables(columns), formula.right, formula.intercept
     used = {name: columns[name] for name in variables}
     texts = {name: values for name, values in used.items() if kind(values) == "text"}
@@ -523,7 +517,6 @@ def _parsed(text: str, right: str) -> Any:
 
 
 def _names(factor: Any, functions: Container[str]) -> Iterator[str]:
-    """Name what a factor looks up, but for the functions that it calls."""
     if factor.eval_method.value == "lookup":
         yield factor.expr
     if factor.eval_method.value != "python":
@@ -545,7 +538,7 @@ def _names(factor: Any, functions: Container[str]) -> Iterator[str]:
 
 
 def _code(expression: str) -> tuple[ast.AST, dict[str, str]]:
-    """Read an expression in which names may be quoted by backticks; also the names that stand for these."""
+    """Parse an expression with names in backticks, and return the names that replace these."""
     quoted: dict[str, str] = {}
 
     def stand_in(match: re.Match[str]) -> str:
@@ -568,7 +561,7 @@ def _calls(expression: str, function: str) -> list[ast.Call]:
 
 
 def _marked(expression: str) -> str:
-    """Name the column that is marked as a factor by ``C(column)``, be it with further options; empty if none is."""
+    """Column in ``C(column)``, also with further options; empty if there is none."""
     code, quoted = _code(expression)
     call = code.body if isinstance(code, ast.Expression) else code
     is_factor = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "C" and call.args
@@ -577,7 +570,7 @@ def _marked(expression: str) -> str:
 
 
 def _in_pandas(columns: Columns, categories: Mapping[str, tuple[Level, ...]]) -> Any:
-    """Give columns as formulaic takes them: texts as categories, whose order does not depend on the data."""
+    """Columns as a pandas data frame: texts as categories, whose order does not depend on the data."""
     import pandas as pd
 
     def series(name: str, values: Values) -> Any:
@@ -600,7 +593,7 @@ def _model_spec(formula: Any, columns: Columns, categories: Mapping[str, tuple[L
 
 @contextmanager
 def _plain_errors(right: str) -> Iterator[None]:
-    """Turn what formulaic and pandas say of a formula into one plain error."""
+    """Convert errors of formulaic and pandas into one plain error."""
     from formulaic.errors import DataMismatchWarning, FormulaicError
 
     try:
@@ -624,7 +617,6 @@ def _plain_errors(right: str) -> Iterator[None]:
 
 
 def _coded_levels(spec: Any, variables: Sequence[str]) -> dict[str, tuple[Level, ...]]:
-    """Give the levels of the variables that enter as factors, as they were coded."""
     levels = {}
     for factor, (_, state) in spec.encoder_state.items():
         name = factor if factor in variables else _marked(factor)
@@ -645,7 +637,7 @@ def _refuse_not_finite(matrix: Array, names: Sequence[str]) -> None:
 
 
 def _refuse_other_rows(evaluate: Callable[[Columns], Array], columns: Columns, size: int) -> None:
-    """Refuse a formula in which what is said of one row depends on others: new data would not mean the same."""
+    """Raise an error if a term of one row depends on other rows, so that it would differ in new data."""
     size = min(size, ROWS_COMPARED)
     columns = {name: values[:size] for name, values in columns.items()}
     whole = evaluate(columns)

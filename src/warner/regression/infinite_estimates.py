@@ -32,7 +32,7 @@ VANISHING_SHARE = 1e-3  # below which a share vanishes
 
 
 class Infinity(NamedTuple):
-    """Which coefficients have no finite estimate: minus or plus infinity, NaN if both will do, 0 where it is finite.
+    """Coefficients without a finite estimate: -inf or inf, NaN if both fit equally well, 0 if finite.
 
     `direction` is the way on which the likelihood does not fall, and `near` a place on it that is no farther out than
     it must be: profiles begin there.
@@ -44,7 +44,6 @@ class Infinity(NamedTuple):
 
     @property
     def mask(self) -> Mask:
-        """The coefficients concerned."""
         return np.asarray(self.signs != 0)
 
 
@@ -90,7 +89,7 @@ def infinity(likelihood: Objective, maximum: LocalMaximum) -> Infinity | None:
 
 
 def _sign(likelihood: Objective, b: Array, direction: Array, flat: Array, i: int, value: float) -> float:
-    """Tell whether a coefficient runs to minus or to plus infinity; NaN if the likelihood lets it do either.
+    """Sign of infinity of a coefficient; NaN if the likelihood permits both.
 
     It can do either if the direction stays one without a loss when its part in the coefficient is turned round, by as
     little of the flat directions as possible.
@@ -109,7 +108,7 @@ def _sign(likelihood: Objective, b: Array, direction: Array, flat: Array, i: int
 
 
 class InfiniteEstimate(NamedTuple):
-    """A coefficient without a finite estimate: minus or plus infinity, or NaN if it can be anything, and why."""
+    """Coefficient without a finite estimate, NaN if it can be anything, and the reason."""
 
     answer: Label | None
     term: str
@@ -118,7 +117,6 @@ class InfiniteEstimate(NamedTuple):
 
 
 def infinite_estimates(fit: Regression) -> tuple[InfiniteEstimate, ...]:
-    """Name the coefficients that have no finite estimate, with reasons."""
     if fit.infinity is None:
         return ()
     change = np.abs(fit.likelihood.predictor_change(fit.infinity.direction))  # (f, n)
@@ -139,7 +137,7 @@ def infinite_estimates(fit: Regression) -> tuple[InfiniteEstimate, ...]:
 
 
 def reason_in_words(fit: Regression, people: Mask) -> str:
-    """Say what is special about the reports of some people, whose most likely share of an answer is 0 or 1."""
+    """Reason in words: the respondents whose most likely share of an answer is 0 or 1, and their reports."""
     assert fit.infinity is not None
     rows, domain = fit.model_data.observations, fit.specification.domain
     b = fit.finite_coefficients + MOVED_OUT * fit.infinity.direction
@@ -159,7 +157,7 @@ def reason_in_words(fit: Regression, people: Mask) -> str:
 
 
 def _against_noise(fit: Regression, people: Mask, weight: Array, vanished: int) -> str:
-    """Compare the reports of people with those of people without an answer, under one design with a table."""
+    """Compare reports of respondents with reports expected without an answer, under one design with a table."""
     rows = fit.model_data.observations
     numbers = np.unique(rows.design[people])
     table = rows.tables[numbers[0]]
@@ -180,7 +178,7 @@ def _against_noise(fit: Regression, people: Mask, weight: Array, vanished: int) 
 
 
 def people_in_words(fit: Regression, people: Mask) -> str:
-    """Say by values of covariates who some rows are: " with region = 'north'"; nothing if no few words do."""
+    """Covariate values that select some rows, as in " with region = 'north'"; empty if no few words do."""
     if people.all():
         return ""
     model_data = fit.model_data

@@ -26,7 +26,7 @@ GRADIENT_STRIDE = 1e-5  # of a predictor, for differences of the gradient
 
 
 def penalised_maximum(likelihood: Likelihood, start: Array) -> LocalMaximum:
-    """Climb from a start to the maximum of the penalised likelihood; `value` is that of the plain one there."""
+    """Maximize the Jeffreys-penalized likelihood from a start; `value` is the unpenalized log-likelihood there."""
     b, height = start, _height(likelihood, start)
     for _ in range(PENALISED_STEPS):
         gradient, covariance = _slope(likelihood, b)
@@ -60,7 +60,7 @@ def _polished(likelihood: Likelihood, b: Array) -> LocalMaximum:
 
 
 def _slope(likelihood: Likelihood, b: Array) -> tuple[Array, Array]:
-    """Give the gradient of the penalised likelihood, and the inverse of the expected information."""
+    """Return the gradient of the penalized log-likelihood, and the inverse of the expected information."""
     covariance = inverse_information(likelihood.expected(b), likelihood)
     return likelihood.at(b).gradient + _pull(likelihood, b, covariance), covariance
 
@@ -71,7 +71,7 @@ def _height(likelihood: Likelihood, b: Array) -> float:
 
 
 def _pull(likelihood: Likelihood, b: Array, covariance: Array) -> Array:
-    r"""Give the gradient of the penalty, :math:`\tfrac12\operatorname{tr}(F^{-1}\,\partial F/\partial b)`.
+    r"""Gradient of the penalty, :math:`\tfrac12\operatorname{tr}(F^{-1}\,\partial F/\partial b)`.
 
     With s and c the score and the curvature of a report in the predictors, the expected information of a row is
     :math:`E_{kl} = \sum_j \mu_j s_k s_l`, and from :math:`\partial s_k/\partial\eta_m = -c_{km}`

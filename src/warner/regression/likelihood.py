@@ -29,7 +29,7 @@ SLOPING_SHARE = 0.04  # the share, times the number of answers, below which the 
 
 
 class Expansion(NamedTuple):
-    """The log-likelihood at a point, its gradient, and the observed information, minus the second derivative."""
+    """Log-likelihood at a point, its gradient, and the observed information."""
 
     value: float
     gradient: Array
@@ -37,7 +37,7 @@ class Expansion(NamedTuple):
 
 
 class Likelihood:
-    """The log-likelihood of the reports in some rows as a function of coefficients.
+    """Log-likelihood of the reports in some rows as a function of coefficients.
 
     Parameters
     ----------
@@ -67,28 +67,25 @@ class Likelihood:
         self.reports = np.ascontiguousarray(rows.likelihood.T)
 
     def within(self, inside: Array) -> Likelihood:
-        """Give the likelihood of a in T a, coefficients of which some are 0 or the same."""
+        """Likelihood of a in b = T a, in which some coefficients are 0 or equal."""
         mapping = inside if self.mapping is None else self.mapping @ inside
         return Likelihood(self.rows, self.family, mapping, self.offset)
 
     @property
     def size(self) -> int:
-        """The number of coefficients."""
         return self.family.predictors * len(self.columns) if self.mapping is None else int(self.mapping.shape[1])
 
     @property
     def total_weight(self) -> float:
-        """The sum of the weights of all people."""
         return float(self.rows.weight.sum())
 
     @property
     def longest_step(self) -> float:
-        """How far a predictor may move in one step of Newton's method."""
         return self.family.longest_step
 
     @cached_property
     def scale(self) -> Array:
-        """The root mean square of each coefficient's column: coefficient times scale is a predictor."""
+        """Root mean square of each coefficient's column: coefficient times scale is a predictor."""
         weight = self.rows.weight
         of_column = np.sqrt((self.columns**2 @ weight) / weight.sum())
         full = np.tile(of_column, self.family.predictors)
@@ -111,36 +108,32 @@ class Likelihood:
         return np.asarray(np.linalg.inv(root).T / lengths[:, np.newaxis])
 
     def pulled_back(self, eta: Array) -> Array:
-        """Give predictors whose shares are none of them near 0."""
+        """Predictors whose shares are bounded away from 0."""
         shares = np.maximum(self.family.shares(eta), SLOPING_SHARE / self.family.k)
         return self.family.predictors_of(shares / shares.sum(axis=0))
 
     def matrix(self, b: Array) -> Array:
-        """Give B, a row for each predictor."""
         full = b if self.mapping is None else self.mapping @ b
         return np.asarray(full.reshape(self.family.predictors, -1))
 
     def coefficients(self, matrix: Array) -> Array:
-        """Give the coefficients whose B is nearest to a matrix."""
+        """Coefficients whose matrix B is nearest to a matrix."""
         if self.mapping is None:
             return matrix.ravel()
         return np.asarray(np.linalg.lstsq(self.mapping, matrix.ravel(), rcond=None)[0])
 
     def predictors(self, b: Array) -> Array:
-        """Give the predictors of all rows, (f, n)."""
         eta = self.matrix(b) @ self.columns
         return eta if self.offset is None else eta + self.offset
 
     def predictor_change(self, direction: Array) -> Array:
-        """Give by how much predictors move along a direction, (f, n)."""
         return np.asarray(self.matrix(direction) @ self.columns)
 
     def value(self, b: Array) -> float:
-        """Give the log-likelihood."""
         return float(self.rows.weight @ self.family.log_likelihood(self.predictors(b), self.reports))
 
     def at(self, b: Array) -> Expansion:
-        """Give the log-likelihood, its gradient and the observed information: some rows at a time, within the cache."""
+        """Log-likelihood, gradient and observed information, in blocks of rows that fit into the cache."""
         f, size = self.family.predictors, len(self.columns)
         value, gradient, information = 0.0, np.zeros((f, size)), np.zeros((f, size, f, size))
         matrix = self.matrix(b)
@@ -172,11 +165,11 @@ class Likelihood:
         return square if self.mapping is None else np.asarray(self.mapping.T @ square @ self.mapping)
 
     def reduced(self, gradient: Array) -> Array:
-        """Give the gradient in the coefficients from that in B."""
+        """Gradient in the coefficients, from the gradient in B."""
         return gradient.ravel() if self.mapping is None else np.asarray(gradient.ravel() @ self.mapping)
 
     def assembled(self, curvature: Array) -> Array:
-        r"""Give :math:`R' \left(\sum_n c_n \otimes x_n x_n'\right) R` for a matrix in the predictors of each row."""
+        r""":math:`R' \left(\sum_n c_n \otimes x_n x_n'\right) R` for a matrix in the predictors of each row."""
         f, size = self.family.predictors, len(self.columns)
         information = np.zeros((f, size, f, size))
         for part in self._pieces():
@@ -184,7 +177,7 @@ class Likelihood:
         return self._squared(information)
 
     def scores(self, b: Array, clusters: Clusters | None = None) -> Array:
-        """Compute the derivative of each row's log-likelihood in the coefficients, unweighted: (n, coefficients).
+        """Compute the derivatives of each row's log-likelihood in the coefficients, unweighted, (n, coefficients).
 
         With `clusters`, without the means of clusters in the predictors.
         """
@@ -195,7 +188,7 @@ class Likelihood:
         return full if self.mapping is None else np.asarray(full @ self.mapping)
 
     def of_all_reports(self, eta: Array) -> Iterator[tuple[Integers, Array, Contributions]]:
-        """Go through all reports that each row's design can give: rows concerned, probabilities, derivatives."""
+        """Yield all reports that each row's design can give: rows, probabilities and derivatives."""
         for number, table in enumerate(self.rows.tables):
             chosen = np.flatnonzero(self.rows.design == number)
             if table is None:
@@ -208,7 +201,7 @@ class Likelihood:
                 yield chosen, np.exp(point.log_likelihood), point
 
     def expected_curvature(self, b: Array) -> Array:
-        r"""Give each row's expected information in its predictors, (f, f, n): :math:`\sum_j \mu_j s_j s_j'`."""
+        r"""Compute each row's expected information in its predictors, (f, f, n): :math:`\sum_j \mu_j s_j s_j'`."""
         eta = self.predictors(b)
         result = np.zeros((self.family.predictors, *eta.shape))
         for chosen, probability, point in self.of_all_reports(eta):
@@ -216,7 +209,7 @@ class Likelihood:
         return result
 
     def device_curvature(self, b: Array) -> Array:
-        """Compute the covariances of each row's score in its predictors given the true answer, (f, f, n)."""
+        """Covariances of each row's score in its predictors given the true answer, (f, f, n)."""
         eta = self.predictors(b)
         shares, result = self.family.shares(eta), np.zeros((self.family.predictors, *eta.shape))
         for number, table in enumerate(self.rows.tables):
@@ -233,20 +226,17 @@ class Likelihood:
         return result
 
     def expected(self, b: Array) -> Array:
-        """Give the expected information."""
         return self.assembled(self.rows.weight * self.expected_curvature(b))
 
     def outer_curvature(self, b: Array) -> Array:
-        """Give each row's outer product of the score in its predictors, (f, f, n)."""
         score = self.family.at(self.predictors(b), self.reports).score
         return np.asarray(score[:, np.newaxis] * score)
 
     def outer(self, b: Array) -> Array:
-        """Give the sum of outer products of the scores."""
         return self.assembled(self.rows.weight * self.outer_curvature(b))
 
     def effective(self, b: Array) -> float:
-        """Give the number of direct answers that would tell as much.
+        """Compute the number of direct answers with the same information.
 
         The expected information of a report against that of a direct answer, on average over the predictors. Where
         reports cannot be listed, the outer product of the score, whose mean it is, stands for it.
@@ -260,7 +250,7 @@ class Likelihood:
         return float(self.rows.weight @ told)
 
     def row_information(self, b: Array) -> tuple[Array, Array]:
-        """Give the information of a direct answer and of a report about each row's predictors, (n, f, f)."""
+        """Compute the information of a direct answer and of a report about each row's predictors, (n, f, f)."""
         eta = self.predictors(b)
         shares = np.maximum(self.family.shares(eta), np.finfo(float).tiny)
         rooted = self.family.slopes(eta) / np.sqrt(shares)[:, np.newaxis]
@@ -270,7 +260,7 @@ class Likelihood:
         return direct, report.transpose(2, 0, 1)
 
     def _moved_together(self) -> Array:
-        """Give the groups of predictors that are always the same, as met cutpoints: (f, groups) of 0 and 1."""
+        """Return indicators, (f, groups), of predictors that are always equal, as those of merged cutpoints."""
         if self.mapping is None:
             return np.eye(self.family.predictors)
         _, group = np.unique(self.mapping.reshape(self.family.predictors, -1), axis=0, return_inverse=True)
@@ -278,52 +268,42 @@ class Likelihood:
 
 
 class ModifiedLikelihood:
-    """A likelihood in which something is fixed, or to which something is added: all else is as it was."""
+    """Likelihood with a constraint or an added term; everything else is that of `likelihood`."""
 
     def __init__(self, likelihood: Likelihood) -> None:
         self.likelihood = likelihood
 
     @property
     def total_weight(self) -> float:
-        """The sum of the weights of all people."""
         return self.likelihood.total_weight
 
     @property
     def longest_step(self) -> float:
-        """How far a predictor may move in one step of Newton's method."""
         return self.likelihood.longest_step
 
     @property
     def rounding(self) -> float:
-        """By how many nats values may be off from what their derivatives say."""
         return self.likelihood.rounding
 
     @cached_property
     def scale(self) -> Array:
-        """The size of each coefficient's column."""
         return self.likelihood.scale
 
     @cached_property
     def basis(self) -> Array:
-        """Unit directions."""
         return self.likelihood.basis
 
     def predictors(self, b: Array) -> Array:
-        """Give the predictors of all rows."""
         return self.likelihood.predictors(b)
 
     def predictor_change(self, direction: Array) -> Array:
-        """Give the change of all predictors along a direction."""
         return self.likelihood.predictor_change(direction)
 
     def pulled_back(self, eta: Array) -> Array:
-        """Give predictors that are less extreme."""
         return self.likelihood.pulled_back(eta)
 
     def value(self, b: Array) -> float:
-        """Give the log-likelihood."""
         return self.likelihood.value(b)
 
     def at(self, b: Array) -> Expansion:
-        """Give the log-likelihood, its gradient and the observed information."""
         return self.likelihood.at(b)

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 def debiased_answers(rows: Observations, reference: int) -> DebiasedOutcomes:
-    """Give debiased indicators of each answer but the reference."""
+    """Debiased indicators of each answer but the reference."""
     shares = overall_shares(rows)
     z = debiased(rows, shares)
     if z is None:
@@ -74,7 +74,7 @@ def _randomized(rows: Observations, shares: Array, reference: int, fitted: Array
 
 
 def _spread_by_randomization(rows: Observations, shares: Array, fitted: Array, reference: int) -> Array:
-    """Give the covariances of the sum of weighted scores if only reports varied, for people with these fitted shares.
+    """Compute the covariances of the sum of weighted scores that randomization alone leads to.
 
     Designs whose reports cannot be listed add nothing.
     """
@@ -98,15 +98,14 @@ def _spread_by_randomization(rows: Observations, shares: Array, fitted: Array, r
 
 
 def debiased_numbers(rows: Observations, values: Array) -> DebiasedOutcomes:
-    """Give the scores of the reports, and how much these vary by randomization alone."""
     assert rows.scores is not None
     return DebiasedOutcomes(rows.scores[:, np.newaxis], partial(_randomized_linear_means, rows, values))
 
 
 def _randomized_linear_means(rows: Observations, values: Array, fitted: Array) -> Array:
-    """Give the covariances of the sum of weighted scores if only reports varied, for people with these fitted means.
+    """Compute the least covariances of the sum of weighted scores that randomization alone leads to.
 
-    Whatever the numbers of such people are, reports vary at least so much; those that cannot be listed add nothing.
+    They hold for all distributions with these fitted means. Designs whose reports cannot be listed add nothing.
     """
     total = np.zeros((rows.x.shape[1], rows.x.shape[1]))
     for place, design in enumerate(rows.designs):
@@ -139,7 +138,7 @@ class LeastSquares(NamedTuple):
 
 
 def least_squares(rows: Observations, specification: Specification) -> LeastSquares:
-    """Regress debiased outcomes on the columns, with robust errors: HC1, or of clusters and strata.
+    """Least-squares regression of debiased outcomes, with robust errors: HC1, or of clusters and strata.
 
     Without clusters, errors are at least those that randomization alone makes.
     """
@@ -190,7 +189,7 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
 
 
 def _noise(z: Array, columns: Array, weights: Array) -> Array:
-    """Add up what is unbiased for the noise of reports in the scores of linear shares: debiased z times columns."""
+    """Unbiased estimate of the noise of reports in the scores of linear shares: sums of debiased z times columns."""
     (_, f), width = z.shape, columns.shape[1]
     total = np.empty((f, width, f, width))
     for k, m in np.ndindex(f, f):

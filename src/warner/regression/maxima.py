@@ -76,14 +76,12 @@ FARTHEST_START = 10.0  # logits that a corrected score may reach before it is le
 
 
 class Start(NamedTuple):
-    """A place to begin, and what it is."""
-
     name: str
     coefficients: Array
 
 
 def overall_shares(rows: Observations) -> Array:
-    """Give the most likely shares of all people together, none of them nothing: at least half a person."""
+    """Most likely shares of all respondents together, each at least half a respondent."""
     likelihoods, weights = rows.patterns()
     shares = channel_mle(weights, ChannelOperator.of_matrix(likelihoods.T)).shares
     shares = np.maximum(shares, 0.5 / max(rows.n, 1))
@@ -91,7 +89,7 @@ def overall_shares(rows: Observations) -> Array:
 
 
 def all_starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[Start]:
-    """Yield starting points: null, corrected score, steep slopes, and some at random.
+    """Yield starting points: null, corrected score, steep slopes, and random ones.
 
     Parameters
     ----------
@@ -137,7 +135,7 @@ def _many(likelihood: Likelihood) -> bool:
 
 
 def steeper(likelihood: Likelihood, peak: Array, *, at_random: int | None = None) -> Iterator[Start]:
-    """Give places to begin that are steeper than a maximum, in its direction and, at random, near it."""
+    """Yield starting points that are steeper than a maximum, in its direction and, at random, near it."""
     if at_random == 0 or _many(likelihood) or likelihood.offset is not None:
         return
     for times in STEEPER_FACTORS:
@@ -155,7 +153,7 @@ def steeper(likelihood: Likelihood, peak: Array, *, at_random: int | None = None
 
 
 def _standardized(likelihood: Likelihood) -> tuple[Array, Array]:
-    """Give mean and standard deviation of each column; that of a constant one is 0."""
+    """Mean and standard deviation of each column; 0 for a constant one."""
     weight = likelihood.rows.weight / likelihood.rows.weight.sum()
     mean = likelihood.columns @ weight
     deviation = np.sqrt((likelihood.columns - mean[:, np.newaxis]) ** 2 @ weight)
@@ -163,13 +161,13 @@ def _standardized(likelihood: Likelihood) -> tuple[Array, Array]:
 
 
 def _flat(likelihood: Likelihood, shares: Array) -> Array:
-    """Give the B that is nearest to the same predictors for everybody."""
+    """Matrix B whose predictors are nearest to the same ones for all respondents."""
     eta = likelihood.family.predictors_of(shares[:, np.newaxis])
     return _fitted(likelihood, np.broadcast_to(eta, (len(eta), len(likelihood.rows.x))))
 
 
 def _fitted(likelihood: Likelihood, eta: Array) -> Array:
-    """Give the B whose predictors are nearest to some, by weighted least squares."""
+    """Matrix B whose predictors are nearest to given ones, by weighted least squares."""
     if likelihood.offset is not None:
         eta = eta - likelihood.offset
     rows = likelihood.rows
@@ -179,12 +177,11 @@ def _fitted(likelihood: Likelihood, eta: Array) -> Array:
 
 
 def coefficients_near(likelihood: Likelihood, eta: Array) -> Array:
-    """Give the coefficients whose predictors are nearest to some."""
     return likelihood.coefficients(_fitted(likelihood, eta))
 
 
 def _with_slopes(likelihood: Likelihood, flat: Array, slopes: Array, mean: Array, deviation: Array) -> Array:
-    """Add slopes in standardized columns: where there is a constant column, they turn about the mean."""
+    """Add slopes of standardized columns; where there is a constant column, they turn about the mean."""
     per_unit = np.divide(slopes, deviation, out=np.zeros_like(slopes), where=deviation > 0)
     matrix = flat + per_unit
     constant = np.flatnonzero((deviation == 0) & (mean != 0))
@@ -194,7 +191,7 @@ def _with_slopes(likelihood: Likelihood, flat: Array, slopes: Array, mean: Array
 
 
 def _steep(likelihood: Likelihood, flat: Array, mean: Array, deviation: Array) -> Iterator[Start]:
-    """Give a steep slope in each column, for each answer against the others, both ways."""
+    """Yield a steep slope in each column, for each answer against the others, in both directions."""
     for column in np.flatnonzero(deviation > 0).tolist():
         for rise in likelihood.family.rises():
             for sign in (1, -1):
@@ -205,7 +202,7 @@ def _steep(likelihood: Likelihood, flat: Array, mean: Array, deviation: Array) -
 
 
 def corrected(likelihood: Likelihood, shares: Array) -> Array | None:
-    r"""Maximise the corrected score, :math:`\sum_n w_n (z_n'\eta_n - \log\sum_k e^{\eta_{nk}})`; None where it fails.
+    r"""Maximize the corrected score, :math:`\sum_n w_n (z_n'\eta_n - \log\sum_k e^{\eta_{nk}})`; None where it fails.
 
     z has the truth as its mean, so the maximum is near that of the direct answers; and because z sums to one, the
     function is concave. A family other than the multinomial logit starts at what comes nearest to these shares.
@@ -229,7 +226,6 @@ NAMED_PART = 1e-3  # part of a direction that is worth naming
 
 
 def refuse_too_few(rows: Observations, coefficients: int) -> None:
-    """Refuse more coefficients than people."""
     if rows.n < coefficients:
         raise ValueError(
             "the model must have at most as many coefficients as there are people, "
@@ -238,7 +234,7 @@ def refuse_too_few(rows: Observations, coefficients: int) -> None:
 
 
 def refuse_exact(rows: Observations, columns: int) -> None:
-    """Refuse a linear model with as many columns as people: it fits them exactly, and shows no variation."""
+    """Raise an error for a linear model with as many columns as respondents, which leaves no residuals."""
     if rows.n <= columns:
         raise ValueError(
             f"a linear model must have fewer columns than there are people, but has {columns} for {rows.n}; "
@@ -247,7 +243,7 @@ def refuse_exact(rows: Observations, columns: int) -> None:
 
 
 def refuse_dependent(rows: Observations, names: Sequence[str]) -> None:
-    """Refuse columns that are sums of multiples of others, and name them."""
+    """Raise an error that names columns which are linear combinations of others."""
     from scipy.linalg import qr, solve_triangular
 
     columns = rows.x * np.sqrt(rows.weight)[:, np.newaxis]
@@ -269,7 +265,7 @@ def refuse_dependent(rows: Observations, names: Sequence[str]) -> None:
 
 
 def refuse_unidentified(likelihood: Likelihood, start: Array, names: Sequence[str]) -> None:
-    """Refuse a model whose coefficients the reports cannot tell apart, however many there are, and name them."""
+    """Raise an error that names coefficients which no number of reports identifies."""
     if any(table is None for table in likelihood.rows.tables):
         return  # a set of answers tells all shares
     values, vectors = eigensystem(likelihood.expected(start), likelihood)
@@ -298,7 +294,7 @@ LARGEST_FINITE_PREDICTOR = 12.0  # beyond which a predictor is as good as infini
 
 
 class Optimum(NamedTuple):
-    """A maximum: its log-likelihood, and how many starts ended there."""
+    """Maximum: its log-likelihood, and the number of starts that ended there."""
 
     log_likelihood: float
     starts: int
@@ -309,7 +305,7 @@ class NoMaximumError(ValueError):
 
 
 class Maximum(NamedTuple):
-    """The best maximum, and how it was found.
+    """Best maximum, and how it was found.
 
     Attributes
     ----------
@@ -337,7 +333,7 @@ class Maximum(NamedTuple):
 
 
 class ModelMaximum(NamedTuple):
-    """The maximum, the model that has it, as asked for or with cutpoints that meet, and where ascents began."""
+    """Maximum with its model, as specified or with merged cutpoints, and the starting points."""
 
     specification: Specification
     likelihood: Likelihood
@@ -348,7 +344,7 @@ class ModelMaximum(NamedTuple):
 def maximum_likelihood(
     rows: Observations, specification: Specification, at_random: int | None = None, more: Sequence[Start] = ()
 ) -> ModelMaximum:
-    """Maximize the likelihood of a model from all starts, and from some more; cutpoints may meet."""
+    """Maximize the likelihood of a model from all starts, and from further ones; cutpoints may meet."""
     likelihood = Likelihood(rows, specification.family, specification.mapping)
     starts = list(all_starts(likelihood, at_random=at_random))
     refuse_unidentified(likelihood, starts[0].coefficients, [str(name) for name in specification.coefficients])
@@ -369,12 +365,11 @@ def maximum_likelihood(
 def global_maximum(
     likelihood: Likelihood, cuts: int = 0, at_random: int | None = None, more: Sequence[Start] = ()
 ) -> Maximum:
-    """Maximize a likelihood, whose first coefficients may be cutpoints, from all starts and from some more."""
     return Cutpoints(likelihood, cuts).maximum(list(all_starts(likelihood, at_random=at_random)), at_random, more)
 
 
 def proven_gap(likelihood: Likelihood, b: Array) -> float:
-    r"""Return a bound on what any other coefficients can add to the log-likelihood.
+    r"""Return a bound on the log-likelihood that any other coefficients can add.
 
     With free shares for each distinct row of columns, the log-likelihood is concave in the shares. By its tangent, it
     can add at most :math:`\sum_c (\max_k g_{ck} - W_c)`, with g the derivatives in the shares of row c, W its weight.
@@ -408,7 +403,6 @@ class Cutpoints:
         self._faces: dict[bytes, Likelihood] = {}
 
     def met(self, b: Array) -> Mask:
-        """Return the mask of pairs that are equal."""
         return np.asarray(np.diff(b[: self.cuts]) == 0)
 
     def maximum(self, every: Sequence[Start], at_random: int | None, more: Sequence[Start]) -> Maximum:
@@ -474,17 +468,16 @@ class Cutpoints:
         return self._faces[met.tobytes()]
 
     def objective(self, met: Mask) -> Objective:
-        """Return what is maximized on a face."""
         return self.face(met)
 
     def _inside(self, met: Mask) -> Array:
-        """Return T, with T a all coefficients of those of a face."""
+        """Return T with T a all coefficients, for a the coefficients of a face."""
         group = np.append(0, np.cumsum(~met))
         places = np.append(group, group[-1] + 1 + np.arange(self.likelihood.size - self.cuts))
         return np.asarray(np.eye(int(places[-1]) + 1)[places])
 
     def reduced(self, b: Array, met: Mask) -> Array:
-        """Return the coefficients of a face that are nearest to some: of cutpoints that have met, the mean."""
+        """Return the coefficients of a face nearest to others: for cutpoints that have met, their mean."""
         if not met.any():
             return b
         inside = self._inside(met)
@@ -494,7 +487,6 @@ class Cutpoints:
         return self._inside(met) @ a if met.any() else a
 
     def on_face(self, maximum: LocalMaximum, met: Mask) -> LocalMaximum:
-        """Return a maximum in the coefficients of a face."""
         return maximum._replace(coefficients=self.reduced(maximum.coefficients, met))
 
     def _separating(self, maximum: LocalMaximum, met: Mask) -> int | None:
@@ -511,7 +503,7 @@ class Cutpoints:
         return int(gains.argmax()) if gains.max() > SEPARATING_GAIN else None
 
     def _gradient(self, b: Array) -> Array:
-        """Return the gradient of the log-likelihood, of which groups of cutpoints have a sum of 0 at a maximum."""
+        """Return the gradient of the log-likelihood, which sums to 0 over groups of cutpoints at a maximum."""
         return self.likelihood.at(b).gradient
 
     def _kept(self, b: Array) -> Array:
@@ -588,7 +580,7 @@ def maximise(
 
 
 def _with_infinity(likelihood: Objective, maximum: Maximum) -> Maximum:
-    """Find out what lies at infinity, and take a best maximum that is no farther out than it must be."""
+    """Determine which estimates lie at infinity, with a best maximum no farther out than necessary."""
     best = maximum.best
     endless = infinity(likelihood, best)
     if endless is not None and endless.near.value > best.value - SAME_MAXIMUM_NATS:
@@ -597,7 +589,6 @@ def _with_infinity(likelihood: Objective, maximum: Maximum) -> Maximum:
 
 
 def _add(likelihood: Objective, maxima: list[tuple[LocalMaximum, int]], maximum: LocalMaximum) -> None:
-    """Count another ascent to a maximum that is known, or add a new one."""
     for place, (other, count) in enumerate(maxima):
         if _same(likelihood, maximum, other):
             maxima[place] = (max(maximum, other, key=lambda one: one.value), count + 1)

@@ -79,7 +79,7 @@ TILTED_GAIN = 1e-7  # nats that a tilted log-likelihood may still gain
 
 
 class ShareSum(NamedTuple):
-    """A sum of shares, its derivatives in the coefficients, and its second ones."""
+    """Sum of shares with its gradient and Hessian in the coefficients."""
 
     value: float
     gradient: Array
@@ -88,7 +88,7 @@ class ShareSum(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MeanShare:
-    """A sum of the shares of one answer over rows x, with weights of either sign."""
+    """Sum of the shares of one answer over rows x, with weights of either sign."""
 
     specification: Specification
     x: Array
@@ -96,11 +96,10 @@ class MeanShare:
     answer: int
 
     def value(self, b: Array) -> float:
-        """Give the sum."""
         return float(self.weight @ self.specification.shares_at(b, self.x)[:, self.answer])
 
     def at(self, b: Array) -> ShareSum:
-        r"""Give the sum with its derivatives.
+        r"""Sum with its gradient and Hessian.
 
         With s and c the score and the curvature of a true answer k, the first derivatives of its share are
         :math:`\theta_k s`, and the second :math:`\theta_k (ss' - c)`.
@@ -113,7 +112,6 @@ class MeanShare:
         return ShareSum(sum(values), np.sum(first, axis=0), np.sum(second, axis=0))
 
     def _part(self, b: Array, x: Array, weight: Array) -> ShareSum:
-        """Give what some rows add to the sum and its derivatives."""
         family, effects = self.specification.family, self.specification.effects
         x, mapping = self.specification.with_effects(x)
         weight = weight if effects is None else np.outer(weight, effects.probabilities).ravel()
@@ -130,7 +128,7 @@ class MeanShare:
 
 
 class TiltedLikelihood(ModifiedLikelihood):
-    """A likelihood that is tilted towards larger sums of shares: log-likelihood and tilt times sum."""
+    """Log-likelihood plus `tilt` times a sum of shares."""
 
     def __init__(self, likelihood: Likelihood, quantity: MeanShare) -> None:
         super().__init__(likelihood)
@@ -149,7 +147,7 @@ class TiltedLikelihood(ModifiedLikelihood):
 
 
 class _TiltedMaximum(NamedTuple):
-    """The maximum of a tilted likelihood: coefficients, its value, sum of shares, and twice the loss of likelihood."""
+    """Maximum of a tilted likelihood: coefficients, value, sum of shares, and twice the loss of log-likelihood."""
 
     coefficients: Array
     tilted: float
@@ -158,7 +156,7 @@ class _TiltedMaximum(NamedTuple):
 
 
 class MeanProfile:
-    """The profile of a sum of shares, from the maximum of the likelihood."""
+    """Profile likelihood of a sum of shares."""
 
     def __init__(self, start: ProfileStart, quantity: MeanShare) -> None:
         self.start, self.tilted = start, TiltedLikelihood(start.likelihood, quantity)
@@ -179,7 +177,7 @@ class MeanProfile:
         return float(np.clip(limit, np.minimum(weight, 0).sum(), np.maximum(weight, 0).sum()))
 
     def loss(self, target: float) -> float:
-        """Give twice the log-likelihood that is lost where the sum has a value."""
+        """Return twice the loss of log-likelihood where the sum has a value."""
         distance = target - self.estimate
         if abs(distance) < NO_DISTANCE * self.error:
             return 0.0
@@ -192,7 +190,7 @@ class MeanProfile:
     def _tilted_until(
         self, side: int, progress: Callable[[_TiltedMaximum], float], errors: float
     ) -> tuple[float, _TiltedMaximum]:
-        """Tilt, first by this many standard errors, until the progress is 1, or as far as it goes."""
+        """Increase the tilt, from this many standard errors, until the progress is 1, or as far as possible."""
         search, here = _TiltSearch(errors / self.error), self._origin
         for _ in range(TILTS):
             tilt = search.tilt
@@ -212,7 +210,7 @@ class MeanProfile:
         return tilt, here._replace(value=np.nan)
 
     def _maximised(self, tilt: float, start: Array) -> _TiltedMaximum:
-        """Maximise the tilted likelihood from the last maximum, and from less extreme shares where some have come to 0.
+        """Maximize the tilted likelihood from the last maximum, and from less extreme shares where some are 0.
 
         There the likelihood is flat in the log-odds, and no ascent leaves it.
         """
@@ -235,7 +233,7 @@ class MeanProfile:
         return _TiltedMaximum(maximum.coefficients, maximum.value, value, loss)
 
     def _best_of_all_starts(self, tilt: float, here: _TiltedMaximum) -> _TiltedMaximum:
-        """Maximise from other starts with the same tilt, and give the highest maximum."""
+        """Maximize from other starts with the same tilt, and return the highest maximum."""
         self.tilted.tilt = tilt
         for start in self.start.starts:
             if np.isfinite(self.tilted.value(start)):
@@ -246,7 +244,7 @@ class MeanProfile:
 
 
 class _TiltSearch:
-    """The search for the tilt whose progress is 1: by secants, since progress is almost proportional to the tilt."""
+    """Search for the tilt whose progress is 1, by secants: progress is almost proportional to the tilt."""
 
     def __init__(self, tilt: float) -> None:
         self.tilt = tilt
@@ -255,11 +253,10 @@ class _TiltSearch:
 
     @property
     def narrow(self) -> bool:
-        """Whether the tilts on both sides are the same: between them the maximum jumps."""
+        """Return True if the tilts on both sides are equal: between them the maximum jumps."""
         return self._outside[0] < self._inside[0] * (1 + TILT_TOLERANCE)
 
     def update(self, progress: float) -> None:
-        """Take note of the progress, and choose the next tilt."""
         here, before = (self.tilt, progress), self._last
         if progress > 1:
             self._outside = here
@@ -287,10 +284,10 @@ MOVING_PREDICTOR = 1e-3  # along a direction of length one, beyond which a share
 
 
 class MeanShares(NamedTuple):
-    """A mean of shares over people, or a sum of multiples of such means.
+    """Means of shares over respondents, or linear combinations of such means.
 
-    Its value, (k,); its derivatives in the coefficients, (k, coefficients); each row's own share, (n, k); and what
-    it is a sum over: rows of columns, with weights.
+    Values, (k,); derivatives in the coefficients, (k, coefficients); shares of each row, (n, k); and the rows of
+    columns and weights that are summed.
     """
 
     shares: Array
@@ -300,7 +297,6 @@ class MeanShares(NamedTuple):
     weight: Array
 
     def scaled(self, factor: float) -> MeanShares:
-        """Give a multiple of the mean."""
         return MeanShares(factor * self.shares, factor * self.slopes, factor * self.each, self.x, factor * self.weight)
 
     def plus(self, factor: float, other: MeanShares) -> MeanShares:
@@ -316,7 +312,7 @@ class MeanShares(NamedTuple):
 
 
 def mean_over_people(fit: Regression, given: Mapping[str, Any]) -> MeanShares:
-    """Average the shares over the people of the sample, some variables of whom are set to other values."""
+    """Average the shares over the sample, with some variables set to given values."""
     model_data = fit.model_data
     count = number_of_rows(model_data.covariates)
     columns = dict(model_data.covariates) | {name: np.full(count, value) for name, value in given.items()}
@@ -324,7 +320,7 @@ def mean_over_people(fit: Regression, given: Mapping[str, Any]) -> MeanShares:
 
 
 def mean_of_columns(fit: Regression, columns: Columns) -> MeanShares:
-    """Average the shares over people with these covariates, a row for each pattern of the data."""
+    """Average the shares over respondents with these covariates, which have a row for each pattern of the data."""
     model_data = fit.model_data
     x = model_data.terms.matrix(columns) if columns else np.ones((1, len(model_data.terms.names)))
     weights = model_data.observations.weight
@@ -335,7 +331,7 @@ def mean_of_columns(fit: Regression, columns: Columns) -> MeanShares:
 
 
 def influence(fit: Regression) -> Array:
-    """Give what one person of each row adds to the errors of the coefficients, (n, coefficients)."""
+    """Return the influence function of the coefficients, (n, coefficients)."""
     if fit.log_likelihood is None:
         return least_squares(fit.model_data.observations, fit.specification).influence
     information = fit.likelihood.at(fit.finite_coefficients).information
@@ -344,7 +340,7 @@ def influence(fit: Regression) -> Array:
 
 
 def accuracy_of(fit: Regression, mean: MeanShares, target: str) -> StandardErrors:
-    """Give the standard errors of a mean, for these people or for the population, with degrees of freedom."""
+    """Compute the standard errors of a mean, for the sample or the population, with degrees of freedom."""
     check_target(target)
     if target == "realised":
         return fit.accuracy(mean.slopes)
@@ -363,7 +359,7 @@ def accuracy_of(fit: Regression, mean: MeanShares, target: str) -> StandardError
 
 
 def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: Array) -> StandardErrors:
-    """Add to the errors of the coefficients those of a mean over clusters of people: `own`, (n, k), of each person."""
+    """Add the sampling of clusters to the errors of a mean; `own`, (n, k), is the influence of each respondent."""
     sums = np.zeros((robust.clusters.number, own.shape[1]))
     np.add.at(sums, robust.clusters.cluster, own * rows.weight[:, np.newaxis])
     parts = np.bincount(robust.clusters.cluster, rows.weight) / rows.weight.sum()
@@ -381,7 +377,7 @@ def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: 
 
 
 class MeanLimits(NamedTuple):
-    """Standard errors, intervals and how they were found, statistics of the test of 0, and degrees of freedom.
+    """Standard errors, intervals and their methods, statistics of the test of 0, and degrees of freedom.
 
     `floored` are the intervals and tests that are those of a floor.
     """
@@ -405,7 +401,7 @@ def mean_limits(
     *,
     tested: bool = False,
 ) -> MeanLimits:
-    """Give the intervals of a mean, and statistics if it is to be tested.
+    """Intervals of a mean, and statistics if it is to be tested.
 
     `around` gives Wald's intervals from values and half-widths. With the method "auto" these are taken where the
     profile likelihood confirms them; "none" has none.
@@ -443,7 +439,7 @@ def mean_limits(
 def _replaced(
     wald: MeanLimits, profiled: Callable[[int], tuple[float, float, float] | None], whole: float
 ) -> MeanLimits:
-    """Put profile intervals in the place of Wald's. Of two answers, the other has the rest of the `whole`.
+    """Replace Wald intervals by profile intervals; of two answers, the other has the rest of the `whole`.
 
     That is 1 for a mean, and 0 for a difference.
     """
@@ -459,7 +455,7 @@ def _replaced(
 
 
 def at_the_boundary(fit: Regression, mean: MeanShares) -> bool:
-    """Tell whether some of the shares go to 0 or 1 with the estimates at infinity."""
+    """Return True if some of the shares go to 0 or 1 with estimates at infinity."""
     if fit.infinity is None:
         return False
     moved = np.abs(fit.specification.matrix(fit.infinity.direction) @ mean.x.T).max(axis=0)
@@ -467,7 +463,6 @@ def at_the_boundary(fit: Regression, mean: MeanShares) -> bool:
 
 
 def boundary_notes(fit: Regression) -> list[str]:
-    """Say what is known of sums with shares that are estimated as 0 or 1."""
     said = "Some of these shares are estimated as 0 or 100 %, where there are no standard errors"
     reason = why_no_profile(fit)
     if not reason:
@@ -476,7 +471,7 @@ def boundary_notes(fit: Regression) -> list[str]:
 
 
 def _variance_of_people(fit: Regression, mean: MeanShares) -> Array:
-    """Give what a sample of people adds to the variance for these people: that of their shares."""
+    """Variance that sampling from the population adds: that of the respondents' shares."""
     rows = fit.model_data.observations
     return np.asarray(np.diagonal(score_covariance(rows, (mean.each - mean.shares) / rows.weight.sum())))
 
@@ -484,7 +479,7 @@ def _variance_of_people(fit: Regression, mean: MeanShares) -> Array:
 def _profiled(
     fit: Regression, quantity: MeanShare, z: float, people: float, start: ProfileStart, *, tested: bool
 ) -> tuple[float, float, float]:
-    """Give both limits, and the signed root of the likelihood ratio against 0."""
+    """Both limits, and the signed root of the likelihood ratio against 0."""
 
     def limits_and_root(profile: MeanProfile) -> tuple[float, float, float]:
         low, high = (profile.limit(z**2, side) for side in (-1, 1))
@@ -499,7 +494,7 @@ def _profiled(
 def mean_share_limits(
     fit: Regression, quantity: MeanShare, threshold: float, start: ProfileStart
 ) -> tuple[float, float]:
-    """Give both limits of a sum of shares by its profile, from the maximum of the fit; they hold the estimate."""
+    """Both limits of a sum of shares by its profile; they contain the estimate."""
     low, high = _from_profile(
         fit, quantity, threshold, start, lambda profile: tuple(profile.limit(threshold, side) for side in (-1, 1))
     )
@@ -513,7 +508,7 @@ def _from_profile(
     start: ProfileStart,
     limits: Callable[[MeanProfile], tuple[float, ...]],
 ) -> tuple[float, ...]:
-    """Ask a profile for its limits and what follows; from a better optimum, if one is met. They hold the estimate."""
+    """Limits and statistics of a profile; restart if it leads to a better optimum. The limits contain the estimate."""
     estimate = quantity.value(fit.finite_coefficients)
     for _ in range(BETTER_OPTIMA):
         try:
@@ -526,7 +521,7 @@ def _from_profile(
 
 
 def _loss_at_0(profile: MeanProfile, people: float) -> float:
-    r"""Give the quantile at which the interval ends at 0.
+    r"""Quantile at which the interval ends at 0.
 
     For the population it is the loss at the t with :math:`(\hat h - t)^2 + v\,\mathrm{loss}(t) = \hat h^2`.
     """

@@ -77,7 +77,7 @@ FARTHEST_FINITE_PREDICTOR = 30.0  # of the median group, beyond which coefficien
 
 
 class MixedMaximum(NamedTuple):
-    """The maximum of a model with random intercepts.
+    """Maximum of a model with random intercepts.
 
     `maximum` has the standard deviation as its last coefficient, not negative; `without` is the largest log-likelihood
     without effects, and `change` by how much twice the nodes change the log-likelihood.
@@ -92,7 +92,7 @@ class MixedMaximum(NamedTuple):
 
 
 def refuse_mixed(data: ModelData, model: str, k: int, errors: str | None, penalty: str | None) -> None:
-    """Refuse what random intercepts do not go together with."""
+    """Raise an error for options that random intercepts exclude."""
     assert data.groups is not None
     column, sampling = data.groups.column, data.observations.sampling
     if model == "linear":
@@ -122,7 +122,7 @@ def refuse_mixed(data: ModelData, model: str, k: int, errors: str | None, penalt
 
 
 def mixed_maximum(groups: Groups, plain: ModelMaximum, more: Sequence[Start] = ()) -> MixedMaximum:
-    """Maximise the likelihood with an effect for each group, from the maximum without effects and from some more."""
+    """Maximize the likelihood with random intercepts, from the maximum without effects and from further starts."""
     specification = plain.specification
     if plain.maximum.infinity is not None:
         lost = plain.maximum.infinity.mask.tolist()
@@ -151,7 +151,7 @@ def mixed_maximum(groups: Groups, plain: ModelMaximum, more: Sequence[Start] = (
 
 
 def mixed_covariance(likelihood: RandomIntercepts, b: Array) -> Array:
-    """Give the covariances of the coefficients and of the standard deviation at a maximum.
+    """Covariances of the coefficients and the standard deviation at a maximum.
 
     At a standard deviation of 0 the likelihood is even in it, and the coefficients are as without effects.
     """
@@ -165,7 +165,7 @@ def mixed_covariance(likelihood: RandomIntercepts, b: Array) -> Array:
 
 
 def with_effects(fit: Regression, effects: str, target: str) -> Regression:
-    """Give a fit whose shares are averaged over the effects of groups, or those of the median group."""
+    """Fit whose shares are averaged over the effects of groups, or are those of the median group."""
     if effects not in EFFECTS:
         raise ValueError(f"effects must be one of {', '.join(EFFECTS)}, but got {effects!r}")
     if fit.model_data.groups is None:
@@ -182,7 +182,7 @@ def with_effects(fit: Regression, effects: str, target: str) -> Regression:
 
 
 def group_notes(fit: Regression) -> list[str]:
-    """Say where groups are few, or the integral over their effects is not known well."""
+    """Warnings where groups are few, or the integral over their effects is inaccurate."""
     groups = fit.model_data.groups
     if groups is None:
         return []
@@ -201,7 +201,6 @@ def group_notes(fit: Regression) -> list[str]:
 
 
 def effect_notes(fit: Regression) -> list[str]:
-    """Say over which groups shares are averaged."""
     groups, law = fit.model_data.groups, fit.specification.effects
     if groups is None or law is None:
         return []
@@ -212,7 +211,7 @@ def effect_notes(fit: Regression) -> list[str]:
 
 
 def _maximised(likelihood: RandomIntercepts, starts: Sequence[Start], groups: Groups, plain: ModelMaximum) -> Maximum:
-    """Climb from all starts; refuse a maximum that is far out, and take no spread where none is as likely."""
+    """Maximize from all starts; raise an error for a maximum that is far out, and drop a spread that gains nothing."""
     first = newton_ascent(likelihood, starts[0].coefficients)
     if not first.converged and abs(first.coefficients[-1]) > NEARLY_LARGEST * likelihood.largest:
         raise _untold(groups)
@@ -232,7 +231,7 @@ def _maximised(likelihood: RandomIntercepts, starts: Sequence[Start], groups: Gr
 
 
 def _rises(likelihood: RandomIntercepts, b: Array, value: float) -> bool:
-    """Tell whether the likelihood is higher at the largest standard deviation, with as steep slopes as that needs."""
+    """Return True if the likelihood is higher at the largest standard deviation, with slopes as steep as that needs."""
     steeper = b[:-1] * np.sqrt(1 + (LARGEST_SPREAD / LOGISTIC_TO_NORMAL) ** 2)  # as much of everybody's share as before
     return likelihood.for_spread(LARGEST_SPREAD).value(np.append(steeper, LARGEST_SPREAD)) > value
 
@@ -246,7 +245,6 @@ def _is_maximum(likelihood: RandomIntercepts, b: Array) -> bool:
 
 
 def _untold(groups: Groups) -> ValueError:
-    """Say that the reports do not tell the standard deviation."""
     return ValueError(
         f"the reports do not show how much the {groups.number:,} groups of {groups.column!r} differ: the likelihood "
         f"still rises at a standard deviation of {LARGEST_SPREAD:g}; groups with more reports would show it, or leave "
@@ -268,7 +266,7 @@ HOLDS_ON = "on average"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Spread(TableResult):
-    """How much groups differ: the standard deviation of their effects, on the scale of the coefficients.
+    """Standard deviation of the effects of groups, on the scale of the coefficients.
 
     Attributes
     ----------
@@ -340,7 +338,6 @@ class Spread(TableResult):
 
 
 def spread_between(fit: Regression, level: float = 0.95) -> Spread:
-    """Give the spread between groups; see `Regression.spread`."""
     groups, without = fit.model_data.groups, fit.without_effects
     if groups is None or without is None or fit.log_likelihood is None:
         raise ValueError(
@@ -354,7 +351,7 @@ def spread_between(fit: Regression, level: float = 0.95) -> Spread:
 
 
 def _limits(fit: Regression, threshold: float, statistic: float) -> tuple[float, float]:
-    """Give both limits of the profile likelihood of the standard deviation; the upper one is infinite if far out.
+    """Limits of the profile likelihood of the standard deviation; the upper one is infinite if far out.
 
     They are looked for on either side of the estimate: below 0 the likelihood is that of minus the standard deviation.
     """
@@ -376,7 +373,7 @@ def _limits(fit: Regression, threshold: float, statistic: float) -> tuple[float,
 
 
 def _loss(fit: Regression, spread: float, known: dict[float, Array]) -> float:
-    """Give twice the loss of log-likelihood at a standard deviation, from the known coefficients of the nearest one."""
+    """Twice the loss of log-likelihood at a standard deviation, from the coefficients of the nearest known one."""
     assert isinstance(fit.likelihood, RandomIntercepts)
     constrained = ConstrainedLikelihood(fit.likelihood.for_spread(spread), _last(fit))
     constrained.target = spread
@@ -395,7 +392,7 @@ def _last(fit: Regression) -> Combination:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RandomEffects(TableResult):
-    """The effects of groups, on the scale of the coefficients.
+    """Effects of groups, on the scale of the coefficients.
 
     Attributes
     ----------
@@ -450,7 +447,7 @@ class RandomEffects(TableResult):
 
 
 class _AtSpread(NamedTuple):
-    """Effects if the standard deviation were known: it, its log-likelihood, means and variances of the effects."""
+    """Effects given the standard deviation: its value and log-likelihood, means and variances of the effects."""
 
     spread: float
     log_likelihood: float
@@ -459,7 +456,6 @@ class _AtSpread(NamedTuple):
 
 
 def group_effects(fit: Regression, level: float = 0.95) -> RandomEffects:
-    """Predict the effects of the groups; see `Regression.effects`."""
     groups = fit.model_data.groups
     if groups is None:
         raise ValueError(
@@ -491,7 +487,7 @@ def group_effects(fit: Regression, level: float = 0.95) -> RandomEffects:
 
 
 def _at_spreads(fit: Regression, side: int) -> Iterator[_AtSpread]:
-    """Go from the most likely standard deviation down to 0, or up, as far as the likelihood does not lose too much.
+    """Follow the likelihood from the best standard deviation down to 0, or up, until too much is lost.
 
     The most likely coefficients of each follow from those of the one before by steps of Newton's method.
     """

@@ -40,7 +40,7 @@ LEAST_EXPECTED_IN_GROUP = 5.0  # reports in a group
 
 
 class CovariateCells(NamedTuple):
-    """The cells: which one each row is in, how many people are in each, and the row of each that comes first."""
+    """Cells of equal covariates: the cell of each row, the respondents and the first row of each cell."""
 
     of_row: Integers
     people: Array
@@ -48,7 +48,6 @@ class CovariateCells(NamedTuple):
 
 
 def cells_of(fit: Regression) -> CovariateCells:
-    """Find the people who have all columns in common."""
     rows = fit.model_data.observations
     _, first, place = np.unique(rows.x, axis=0, return_index=True, return_inverse=True)
     place = place.ravel().astype(np.int64)
@@ -56,10 +55,7 @@ def cells_of(fit: Regression) -> CovariateCells:
 
 
 def saturated_log_likelihood(fit: Regression, cells: CovariateCells) -> tuple[float, int]:
-    """Give the largest log-likelihood that any coefficients can reach, and how many cells need a share of 0 for it.
-
-    It is that of the most likely shares of each cell.
-    """
+    """Largest log-likelihood of free shares in each cell, and the number of cells in which it needs a share of 0."""
     rows = fit.model_data.observations
     order = np.argsort(cells.of_row, kind="stable")
     ends = np.searchsorted(cells.of_row[order], np.arange(1, len(cells.people)))
@@ -72,7 +68,7 @@ def saturated_log_likelihood(fit: Regression, cells: CovariateCells) -> tuple[fl
 
 
 class Deviance(NamedTuple):
-    """Twice the distance to the cells; degrees of freedom and p-value, or None with the reason why there is no test.
+    """Deviance from the cells, with degrees of freedom and p-value, or None with the reason why there is no test.
 
     Without degrees of freedom, as many coefficients as the cells have, the p-value is 1. `boundary` is the number of
     cells in which the most likely share of an answer is 0: if there are any, the p-value is an upper bound.
@@ -87,7 +83,7 @@ class Deviance(NamedTuple):
 
 
 class CalibrationGroups(NamedTuple):
-    """Observed and expected reports of groups of like predictions, (groups, reports), with the test."""
+    """Observed and expected reports in groups of similar predictions, (groups, reports), with the test."""
 
     people: Array
     predicted: Array
@@ -101,7 +97,7 @@ class CalibrationGroups(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelCheck(TableResult):
-    """Whether a model fits, and where few people are in a cell.
+    """Goodness of fit of a model, and cells with few respondents.
 
     Attributes
     ----------
@@ -186,7 +182,6 @@ class ModelCheck(TableResult):
         return found
 
     def _bounds(self) -> list[str]:
-        """Return a sentence where the p-value is an upper bound."""
         if self.deviance is None or self.deviance.p is None or not self.deviance.boundary:
             return []
         where = counted(self.deviance.boundary, "cell", "cells")
@@ -223,7 +218,6 @@ class ModelCheck(TableResult):
 
 
 def check_model(fit: Regression) -> ModelCheck:
-    """Check a model against its cells; see `Regression.check`."""
     cells = cells_of(fit)
     small = tuple(_named(fit, cells, cell) for cell in np.flatnonzero(cells.people < PEOPLE_IN_SMALL_CELL).tolist())
     deviance = _deviance(fit, cells)
@@ -232,7 +226,6 @@ def check_model(fit: Regression) -> ModelCheck:
 
 
 def _named(fit: Regression, cells: CovariateCells, cell: int) -> str:
-    """Name a cell by the covariates of its first row."""
     pattern = fit.model_data.pattern[cells.first[cell]]
     values = (f"{name} = {shortened(str(column[pattern]))}" for name, column in fit.model_data.covariates.items())
     return enumerated(list(values))
@@ -269,7 +262,7 @@ def _why_no_groups(fit: Regression, deviance: Deviance | None) -> str:
 def _calibration(
     fit: Regression, cells: CovariateCells, deviance: Deviance | None
 ) -> tuple[CalibrationGroups | None, str]:
-    """Test groups of like predictions as Hosmer and Lemeshow do, or give the reason why there is no such test.
+    """Hosmer and Lemeshow's test on groups of similar predictions, or the reason why there is none.
 
     With O and E the observed and expected reports of each kind in each of G groups, the statistic is the sum of
     (O - E)^2 / E, about chi-square with (G - 2)(reports - 1) degrees of freedom.
@@ -306,7 +299,7 @@ def _calibration(
 
 
 def _tenths(predicted: Array, people: Array) -> Integers:
-    """Put cells into groups of like predictions, with about a tenth of the people in each, and number the groups."""
+    """Divide cells into groups of similar predictions with about a tenth of the respondents each."""
     order = np.argsort(predicted, kind="stable")
     middle = people[order].cumsum() - people[order] / 2
     group = np.empty(len(order), dtype=np.int64)

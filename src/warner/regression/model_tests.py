@@ -65,7 +65,7 @@ LIKELIHOOD_TOLERANCE = 1e-9  # part of a log-likelihood by which the same people
 
 
 class ModelTest(NamedTuple):
-    """A test: which, its statistic, degrees of freedom, p-value, and what must be said about it.
+    """Test: its name, statistic, degrees of freedom, p-value and note.
 
     `denominator` are the second degrees of freedom where the p-value is that of an F distribution, else None.
     """
@@ -80,7 +80,7 @@ class ModelTest(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelTests(TableResult):
-    """Tests of parts of a model.
+    """Tests of terms, or of a smaller model.
 
     Attributes
     ----------
@@ -153,7 +153,6 @@ class ModelTests(TableResult):
 
 
 def term_tests(fit: Regression) -> ModelTests:
-    """Test each term, all its coefficients at once, with all others in the model; see `Regression.terms`."""
     groups = {term: group for term, group in fit.specification.groups.items() if term != INTERCEPT}
     if not groups:
         raise ValueError(f"the model must have terms besides the intercept, but is {fit.model_data.formula!r}")
@@ -167,7 +166,6 @@ def term_tests(fit: Regression) -> ModelTests:
 
 
 def nested_model_test(fit: Regression, smaller: Regression) -> ModelTests:
-    """Test a smaller model within a larger one; see `Regression.compare`."""
     inside = _embedding(fit, smaller)
     name = f"to {smaller.model_data.formula}"
     known = None if smaller.log_likelihood is None else smaller.finite_coefficients
@@ -212,7 +210,6 @@ def _likelihood_ratio(fit: Regression, inside: Array, cuts: int, known: Array | 
 
 
 def _null(fit: Regression, small: Likelihood, inside: Array, cuts: int, further: Sequence[Start]) -> LocalMaximum:
-    """Maximize the likelihood of the smaller model from all starts; with random intercepts, from the larger's."""
     if fit.model_data.groups is None:
         return global_maximum(small, cuts, more=further).best
     nearest = [_nearest(inside, b) for b in fit.starts]
@@ -220,7 +217,7 @@ def _null(fit: Regression, small: Likelihood, inside: Array, cuts: int, further:
 
 
 def _nearest(inside: Array, b: Array) -> Start:
-    """Give the a whose T a is nearest to coefficients of the larger model."""
+    """Return the a whose T a is nearest to coefficients of the larger model, as a start."""
     return Start("larger model", np.linalg.lstsq(inside, b, rcond=None)[0].astype(np.float64))
 
 
@@ -279,7 +276,7 @@ def _of_clusters(robust: ClusterRobust, contrasts: Array, statistic: float) -> M
 
 
 def _embedding(fit: Regression, smaller: Regression) -> Array:
-    """Give T with T a the coefficients of the larger model that are those of the smaller; refuse if there is none."""
+    """Matrix T with T a the larger model's coefficients of the smaller model; an error if the models are not nested."""
     if not hasattr(smaller, "model_data"):
         raise TypeError(f"smaller must be a regression, but got {type(smaller).__name__}")
     _refuse_different_models(fit, smaller)
@@ -316,7 +313,7 @@ def _embedding(fit: Regression, smaller: Regression) -> Array:
 
 
 def _solved(basis: Array, columns: Array) -> tuple[Array, Mask]:
-    """Write columns as sums of multiples of others, and tell which cannot be."""
+    """Regress columns on others, and mark the columns that do not depend on them."""
     solution = np.asarray(np.linalg.lstsq(basis, columns, rcond=None)[0], dtype=np.float64)
     left = np.abs(columns - basis @ solution).max(axis=0)
     return solution, left > NESTED_TOLERANCE * np.maximum(np.abs(columns).max(axis=0), np.finfo(float).tiny)
@@ -376,7 +373,7 @@ def _refuse_different_people(rows: Observations, others: Observations) -> None:
 
 
 class Criteria(NamedTuple):
-    """Measures of a whole model; None where there is no likelihood, or none of a sample.
+    """Fit measures; None without a likelihood, or without the likelihood of a sample.
 
     `aic` and `bic`, with the number of people; `mcfadden`, 1 less the ratio of the log-likelihood to that of the same
     shares for everybody; and that log-likelihood itself, under the same designs.
@@ -389,7 +386,6 @@ class Criteria(NamedTuple):
 
 
 def criteria(fit: Regression) -> Criteria:
-    """Measure a whole model."""
     if fit.specification.of_number:
         return Criteria(None, None, None, None)
     null, size = null_log_likelihood(fit.model_data.observations), len(fit.finite_coefficients)
@@ -403,12 +399,12 @@ def criteria(fit: Regression) -> Criteria:
 
 
 def null_log_likelihood(rows: Observations) -> float:
-    """Give the largest log-likelihood of shares that are the same for everybody, whatever the link."""
+    """Largest log-likelihood of shares that do not depend on covariates, for any link."""
     return most_likely(*rows.patterns())[0]
 
 
 def most_likely(likelihoods: Array, weights: Array) -> tuple[float, Array]:
-    """Give the largest log-likelihood of people who are alike, from their distinct likelihoods; and the shares."""
+    """Largest log-likelihood of respondents with equal covariates, from distinct likelihoods, and the shares."""
     if len(likelihoods) == 1:
         best = likelihoods[0].argmax()
         return float(weights[0] * np.log(likelihoods[0, best])), np.eye(likelihoods.shape[1])[best]
@@ -428,7 +424,7 @@ INDEPENDENCE_ASSUMED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionSensitivity(TableResult):
-    """A regression under several shares of people who give the safe report regardless of the design.
+    """Regression under several shares of respondents who give the safe report regardless of the design.
 
     Attributes
     ----------
@@ -488,7 +484,7 @@ class RegressionSensitivity(TableResult):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What must be said wherever these numbers are used, of each assumed share."""
+        """Notes of the fits: those of all, and those of single assumed shares."""
         always = [note for note in self.fits[0].notes if all(note in fit.notes for fit in self.fits)]
         sometimes = [
             f"If {100 * share:g} % do: {note[0].lower()}{note[1:]}"
@@ -515,7 +511,6 @@ class RegressionSensitivity(TableResult):
 def sensitivity_to_cheating(
     fit: Regression, safe: Label, shares: Sequence[Number], *, level: float
 ) -> RegressionSensitivity:
-    """Fit a model under several shares of cheaters; see `Regression.sensitivity`."""
     if isinstance(shares, str) or not isinstance(shares, Sequence):
         raise TypeError(f"shares must be a sequence, such as (0, 0.1), but got {shares!r}")
     assumed = [probability("shares", share) for share in shares]
@@ -541,7 +536,7 @@ def _refitted(fit: Regression, rows: Observations) -> Regression:
 
 
 def _contaminated_scores(rows: Observations, safe: Label, cheating: float, values: Array) -> Observations:
-    """Give the rows with scores that are right on average if this share of people gives the safe report regardless.
+    """Scores that are unbiased if this share of respondents gives the safe report regardless of the design.
 
     A report then scores (1 - c) x + c s on average, with s the score of the safe report. That reports vary at least as
     without such people stays true: what is said of randomization alone is of the design as it is.
@@ -560,7 +555,7 @@ def _contaminated_scores(rows: Observations, safe: Label, cheating: float, value
 
 
 def _contaminated(rows: Observations, safe: Label, cheating: Fraction) -> Observations:
-    """Give the rows under the designs in which this share of people gives the safe report regardless."""
+    """Observations under the designs in which this share of respondents gives the safe report."""
     designs, tables, possible = list(rows.designs), list(rows.tables), []
     likelihood = rows.likelihood.copy()
     for number, design in enumerate(rows.designs):

@@ -39,46 +39,45 @@ SAME_MAXIMUM_NATS = 1e-6  # within which two ascents have reached one maximum
 
 
 class Objective(Protocol):
-    """What is maximised: a function of coefficients, which enter by linear predictors."""
+    """Function of coefficients to be maximized; coefficients enter by linear predictors."""
 
     @property
     def total_weight(self) -> float:
-        """The sum of the weights of all people."""
+        """Sum of the weights of all respondents."""
 
     @property
     def longest_step(self) -> float:
-        """How far a predictor may move in one step."""
+        """Largest change of a predictor in one step."""
 
     @property
     def rounding(self) -> float:
-        """By how many nats values may be off from what their derivatives say."""
+        """Nats by which values may differ from their derivatives."""
 
     @property
     def scale(self) -> Array:
-        """The size of each coefficient's column: coefficient times scale is a predictor."""
+        """Size of each coefficient's column: coefficient times scale is a predictor."""
 
     @property
     def basis(self) -> Array:
-        """Directions, as columns, that each move predictors by one in the mean square, and are orthogonal in that."""
+        """Directions, as columns, that move predictors by one in the mean square and are orthogonal."""
 
     def predictors(self, b: Array) -> Array:
-        """Give the predictors of all rows, (f, n)."""
+        """Predictors of all rows, (f, n)."""
 
     def predictor_change(self, direction: Array) -> Array:
-        """Give the change of all predictors along a direction, (f, n)."""
+        """Change of all predictors along a direction, (f, n)."""
 
     def pulled_back(self, eta: Array) -> Array:
-        """Give predictors that are less extreme, at which the function is not flat."""
+        """Less extreme predictors, at which the function is not flat."""
 
-    def value(self, b: Array) -> float:
-        """Evaluate the function."""
+    def value(self, b: Array) -> float: ...
 
     def at(self, b: Array) -> Expansion:
-        """Evaluate the function with its gradient and minus its second derivative."""
+        """Value, gradient, and minus the second derivative."""
 
 
 class LocalMaximum(NamedTuple):
-    """Where an ascent ended: coefficients, log-likelihood, what could still be gained, and whether it converged."""
+    """End of an ascent: coefficients, log-likelihood, possible further gain, and whether it converged."""
 
     coefficients: Array
     value: float
@@ -87,14 +86,14 @@ class LocalMaximum(NamedTuple):
 
 
 class Eigensystem(NamedTuple):
-    """The information of one person, in units of predictors: eigenvalues, and eigenvectors as rows in coefficients."""
+    """Eigenvalues of the information of one respondent, in units of predictors, and eigenvectors as rows."""
 
     values: Array
     vectors: Array
 
 
 def eigensystem(information: Array, likelihood: Objective) -> Eigensystem:
-    r"""Give the eigenvalues of the information, each direction measured by how far it moves predictors.
+    r"""Eigenvalues of the information, with each direction measured by the change of predictors.
 
     They are those of :math:`U'IU`, U the basis: the same for all columns that span the same space, such as
     years and years since 1900.
@@ -107,7 +106,7 @@ def eigensystem(information: Array, likelihood: Objective) -> Eigensystem:
 def newton_ascent(
     likelihood: Objective, start: Array, *, gap: float = CONVERGED_GAIN, known: Sequence[LocalMaximum] = ()
 ) -> LocalMaximum:
-    """Ascend from a start to a maximum of the likelihood, or to the neighbourhood of one that is known already."""
+    """Ascend to a local maximum of the likelihood, or to the neighborhood of a known one."""
     b, here = start, likelihood.at(start)
     gap = max(gap, likelihood.rounding)
     gain, longest_step = np.inf, likelihood.longest_step
@@ -161,7 +160,7 @@ def newton_ascent(
 
 
 def _step_by_factor(likelihood: Objective, here: Expansion) -> tuple[Array, float] | None:
-    """Compute the Newton step and half its decrement by a Cholesky factor; None where eigenvalues must decide."""
+    """Newton step and half its decrement by a Cholesky factor; None where eigenvalues must decide."""
     diagonal = np.diagonal(here.information)
     if (diagonal <= SMALLEST_PIVOT * likelihood.total_weight * likelihood.scale**2).any():
         return None
@@ -178,7 +177,7 @@ def _step_by_factor(likelihood: Objective, here: Expansion) -> tuple[Array, floa
 
 
 def _largest_change(likelihood: Objective, direction: Array) -> float:
-    """Give the most that any predictor changes along a direction."""
+    """Maximum absolute change of a linear predictor along a direction."""
     return float(np.abs(likelihood.predictor_change(direction)).max())
 
 
@@ -198,7 +197,7 @@ def _step_off_a_saddle(likelihood: Objective, b: Array, direction: Array) -> Arr
 def _line_search(
     likelihood: Objective, b: Array, here: Expansion, step: Array, slope: float, length: float
 ) -> tuple[float, Expansion]:
-    """Shorten a step until the log-likelihood rises by a part of slope times length; 0 if it never does."""
+    """Halve a step until the log-likelihood rises by a fraction of slope times length; 0 if it never does."""
     while length > SHORTEST_STEP and length * slope > likelihood.rounding:
         there = likelihood.at(b + length * step)
         if there.value - here.value >= ARMIJO_FRACTION * length * slope - likelihood.rounding:
@@ -208,7 +207,7 @@ def _line_search(
 
 
 def _after_last_step(likelihood: Objective, b: Array, value: float, step: Array, gain: float) -> LocalMaximum:
-    """Take one last full step, unless rounding makes it a step down."""
+    """One last full step, unless rounding makes it a step down."""
     last = likelihood.value(b + step)
     if last >= value - 1e-13 * abs(value) - likelihood.rounding:
         return LocalMaximum(b + step, max(last, value), gain, converged=True)

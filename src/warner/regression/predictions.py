@@ -87,7 +87,7 @@ TARGETS_IN_WORDS = {"realised": "these respondents", "population": "the populati
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prediction(TableResult):
-    """Shares, or means of a number, with their intervals, a row for each profile.
+    """Predicted shares, or means of a number, with their intervals, a row for each profile.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class Prediction(TableResult):
 
     @property
     def quantity(self) -> str:
-        """What is predicted: "share", or "mean" of a number."""
+        """Predicted quantity: "share", or "mean" of a number."""
         return "share" if len(self.domain) else "mean"
 
     rows_key = ""  # in JSON, "shares" or "means"
@@ -200,7 +200,6 @@ def _shown(value: object) -> str:
 def predict_shares(
     fit: Regression, profiles: Any = None, *, level: float = 0.95, target: str = "realised", interval: str = "auto"
 ) -> Prediction:
-    """Predict shares; see `Regression.predict`."""
     method = interval_method(fit, interval)
     check_target(target)
     variables = fit.model_data.terms.variables
@@ -229,7 +228,6 @@ def predict_shares(
 
 
 def _notes(fit: Regression, given: Columns, predicted: PredictedShares) -> list[str]:
-    """Say where the reports tell too little about a predicted share, or clusters are few."""
     errors, freedom, _ = predicted.accuracy
     inside = ~np.isnan(errors[:, 0])
     rows = range(number_of_rows(given)) if given else ()
@@ -245,7 +243,7 @@ def _notes(fit: Regression, given: Columns, predicted: PredictedShares) -> list[
 
 
 def _given(profiles: Any, variables: Sequence[str]) -> Columns:
-    """Read profiles: of a frame or an array all variables, of a mapping those that it has."""
+    """Columns of profiles: all variables of a frame or an array, the named ones of a mapping."""
     if isinstance(profiles, np.ndarray):
         return by_name(profiles, variables)
     if not isinstance(profiles, Mapping):
@@ -263,7 +261,7 @@ def _given(profiles: Any, variables: Sequence[str]) -> Columns:
 
 
 class ShareLimits(NamedTuple):
-    """The intervals of the shares of all answers in one row, (k,), and how each was found."""
+    """Intervals of the shares of all answers in one row, (k,), and the method of each."""
 
     low: Array
     high: Array
@@ -271,7 +269,7 @@ class ShareLimits(NamedTuple):
 
 
 class PredictedShares(NamedTuple):
-    """Shares, (rows, k), gradients of those of the first answer in the coefficients, errors, and intervals by row."""
+    """Shares, (rows, k), gradients of the first answer's share, errors, and intervals by row."""
 
     shares: Array
     gradients: Array
@@ -281,7 +279,7 @@ class PredictedShares(NamedTuple):
 
 
 def means(fit: Regression, given: Columns, target: str, level: float, method: str) -> PredictedShares:
-    """Give mean shares over people, with some variables set to each row of values in turn."""
+    """Mean shares over respondents, with some variables set to each row of values in turn."""
     rows = range(number_of_rows(given))
     averages = [mean_over_people(fit, {name: column[row] for name, column in given.items()}) for row in rows]
     limits = [
@@ -298,7 +296,6 @@ def means(fit: Regression, given: Columns, target: str, level: float, method: st
 
 
 def for_profiles(fit: Regression, x: Array, level: float, method: str) -> PredictedShares:
-    """Give the shares of people with each row of columns."""
     b = fit.finite_coefficients
     shares, gradients = fit.specification.shares_at(b, x), fit.specification.share_gradients(b, x)
     accuracy = fit.accuracy(gradients)
@@ -318,7 +315,7 @@ def for_profiles(fit: Regression, x: Array, level: float, method: str) -> Predic
 
 
 def _wald(fit: Regression, shares: Array, half: Array) -> tuple[Array, Array]:
-    """Compute Wald's intervals: on the scale of the log-odds, or of the shares themselves where these are linear."""
+    """Wald intervals on the scale of the log-odds, or of linear shares themselves."""
     if fit.log_likelihood is None:
         return shares - half, shares + half
     inside = (shares > BOUNDARY_SHARE) & (shares < 1 - BOUNDARY_SHARE)
@@ -332,7 +329,7 @@ def _wald(fit: Regression, shares: Array, half: Array) -> tuple[Array, Array]:
 
 
 class _ProfileIntervals(NamedTuple):
-    """How intervals of shares are found: by profile likelihood from `start`, or Wald's."""
+    """Intervals of shares, by profile likelihood from `start`, or Wald's."""
 
     fit: Regression
     start: ProfileStart | None
@@ -340,7 +337,6 @@ class _ProfileIntervals(NamedTuple):
     wald_where_confirmed: bool
 
     def limits(self, x: Array, low: Array, high: Array) -> ShareLimits:
-        """Give the intervals of people with columns x, from Wald's on the scale of the log-odds."""
         k = len(low)
         low, high, methods = low.copy(), high.copy(), ["wald"] * k
         for answer in range(1 if k == 2 else k):
@@ -351,7 +347,6 @@ class _ProfileIntervals(NamedTuple):
         return ShareLimits(low, high, tuple(methods))
 
     def _answer(self, x: Array, answer: int, wald: tuple[float, float]) -> tuple[float, float, str]:
-        """Give the interval of the share of one answer, and its method."""
         fit, specification, z = self.fit, self.fit.specification, float(critical_value(self.level))
         odds = None if fit.log_likelihood is None else _odds(fit, x, answer)
         two_answers = len(specification.domain) == 2
@@ -369,7 +364,7 @@ class _ProfileIntervals(NamedTuple):
 
 
 class _Odds(NamedTuple):
-    """A quantity that the share of an answer depends on alone, how, and the coefficients that it is a function of."""
+    """Quantity that determines the share of an answer, the share as its function, and its coordinates."""
 
     quantity: Quantity
     share: Callable[[float], float]
@@ -377,7 +372,7 @@ class _Odds(NamedTuple):
 
 
 def _wald_on_link(fit: Regression, odds: _Odds, level: float) -> tuple[float, float]:
-    """Give Wald's interval of one of two answers on the scale of the link, whichever it is."""
+    """Wald interval of one of two answers on the scale of the link."""
     b = fit.finite_coefficients
     middle, half_width = odds.quantity.value(b), float(fit.accuracy(odds.quantity.gradient(b)).half_widths(level))
     low, high = sorted((odds.share(middle - half_width), odds.share(middle + half_width)))
@@ -385,7 +380,7 @@ def _wald_on_link(fit: Regression, odds: _Odds, level: float) -> tuple[float, fl
 
 
 def _odds(fit: Regression, x: Array, answer: int) -> _Odds | None:
-    """Give what the share of an answer is a function of; None for answers between others in an order, and for means."""
+    """Return the quantity that determines the share of an answer; None for middle answers and means over groups."""
     specification = fit.specification
     family, size = specification.family, len(fit.finite_coefficients)
     same = Coordinates(fit.profile_likelihood, np.eye(size))
@@ -408,12 +403,11 @@ def _odds(fit: Regression, x: Array, answer: int) -> _Odds | None:
 
 
 def _share(link: Link, side: int, eta: float) -> float:
-    """Give F or 1 - F."""
     return float(np.exp(link.sides(np.array([eta]))[side][0]))
 
 
 def _weights(fit: Regression, x: Array, predictor: int) -> Array:
-    """Give c with c'b the predictor at columns x."""
+    """Weights c with c'b the predictor at columns x."""
     full = np.zeros((fit.specification.shares.predictors, len(x)))
     full[predictor] = x
     mapping = fit.specification.mapping
@@ -421,7 +415,7 @@ def _weights(fit: Regression, x: Array, predictor: int) -> Array:
 
 
 def _referenced(fit: Regression, family: Softmax, answer: int) -> tuple[Coordinates, int]:
-    """Compare the answers with another reference, so that the present one has a predictor, and give its number."""
+    """Coordinates with another reference, so that the present one has a predictor, and the index of the predictor."""
     other = 0 if answer else 1
     columns = len(fit.model_data.terms.names)
     # Rows of B: those of all answers, less that of the new reference.
@@ -534,7 +528,6 @@ def marginal_effects(
     target: str = "realised",
     interval: str = "auto",
 ) -> Margins:
-    """Give the average marginal effects of some variables; see `Regression.margins`."""
     known = fit.model_data.terms.variables
     if isinstance(variables, str):
         raise TypeError(f"variables must be a list of names, but got the text {variables!r}; write [{variables!r}]")
@@ -573,7 +566,6 @@ def marginal_effects(
 def _notes_margins(
     fit: Regression, effects: Sequence[tuple[str, MeanShares]], freedom: Array | None, floored: Mask
 ) -> list[str]:
-    """Say where the reports tell too little, or clusters are few."""
     inside = [(name, mean) for name, mean in effects if not at_the_boundary(fit, mean)]
     said = effect_notes(fit) + (boundary_notes(fit) if len(inside) < len(effects) else [])
     slopes = np.array([mean.slopes[0] for _, mean in inside]).reshape(-1, len(fit.finite_coefficients))
@@ -583,12 +575,11 @@ def _notes_margins(
 
 
 def _around(changes: Array, half: Array) -> tuple[Array, Array]:
-    """Compute Wald's intervals."""
     return changes - half, changes + half
 
 
 def _effects(fit: Regression, name: str) -> Iterator[tuple[str, MeanShares]]:
-    """Give the effects of a variable: one of numbers, one for each further level of a factor."""
+    """Effects of a variable: one of a number, one for each further level of a factor."""
     model_data = fit.model_data
     values = model_data.covariates[name]
     levels = model_data.terms.levels.get(name)

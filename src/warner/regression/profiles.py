@@ -67,31 +67,28 @@ LARGEST_FIRST_STEP = 1e3  # change of a predictor within which a limit is looked
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """A linear function of the coefficients: c'b."""
+    """Linear combination of the coefficients: c'b."""
 
     weights: Array
 
     @cached_property
     def pivot(self) -> int:
-        """The coefficient that is solved for."""
+        """Index of the coefficient that is solved for."""
         return int(np.abs(self.weights).argmax())
 
     def value(self, b: Array) -> float:
-        """Give the quantity."""
         return float(self.weights @ b)
 
     def gradient(self, b: Array) -> Array:
-        """Give its derivatives in the coefficients."""
         return self.weights
 
     def curvature(self, b: Array) -> Array | None:
-        """Give its second derivatives; None where they are nothing."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class LogOdds:
-    """The log-odds of an answer against all others together, in a multinomial logit, for people with columns x."""
+    """Log-odds of an answer against all others together, in a multinomial logit, for respondents with columns x."""
 
     x: Array
     answer: int  # the number of its predictor
@@ -99,32 +96,30 @@ class LogOdds:
 
     @cached_property
     def pivot(self) -> int:
-        """The coefficient that is solved for: of this answer, so that the others do not depend on it."""
+        """Index of the coefficient that is solved for: one of this answer, so that the others do not depend on it."""
         return self.answer * len(self.x) + int(np.abs(self.x).argmax())
 
     def _predictors(self, b: Array) -> tuple[float, Array]:
-        """Give the predictor of the answer, and those of all others but the reference."""
+        """Predictor of the answer, and those of all others but the reference."""
         eta = b.reshape(self.predictors, -1) @ self.x
         return float(eta[self.answer]), np.delete(eta, self.answer)
 
     def _others(self, b: Array) -> Array:
-        """Give the shares that the others but the reference have among themselves, 0 in the answer's place."""
+        """Shares of the other answers but the reference among themselves, with 0 for the answer."""
         rest = self._predictors(b)[1]
         return np.insert(np.exp(rest - logsumexp(np.append(rest, 0.0))), self.answer, 0.0)
 
     def value(self, b: Array) -> float:
-        """Give the predictor of the answer less the logarithm of what all others have together."""
         eta, rest = self._predictors(b)
         return eta - float(logsumexp(np.append(rest, 0.0)))
 
     def gradient(self, b: Array) -> Array:
-        """Give the derivatives in the coefficients."""
         steps = -self._others(b)
         steps[self.answer] = 1
         return np.outer(steps, self.x).ravel()
 
     def curvature(self, b: Array) -> Array:
-        """Give the second derivatives: minus the variance of who the others are."""
+        """Second derivatives: minus the covariances of the other answers' indicators."""
         others = self._others(b)
         return np.asarray(-np.kron(np.diag(others) - np.outer(others, others), np.outer(self.x, self.x)))
 
@@ -133,7 +128,7 @@ Quantity = Combination | LogOdds
 
 
 class ConstrainedLikelihood(ModifiedLikelihood):
-    r"""A likelihood in which a quantity is fixed, as a function of all coefficients but the pivot.
+    r"""Likelihood with a quantity fixed, as a function of all coefficients but the pivot.
 
     With g and I the gradient and the information in all of them, and J the derivatives of all in the free ones, the
     gradient is :math:`J'g`, and the information :math:`J'IJ - g_p\,\partial^2 b_p`.
@@ -147,17 +142,15 @@ class ConstrainedLikelihood(ModifiedLikelihood):
 
     @cached_property
     def scale(self) -> Array:
-        """The root mean square of each free coefficient's column."""
         return np.asarray(self.likelihood.scale[self.free])
 
     @cached_property
     def basis(self) -> Array:
-        """Unit directions of the free coefficients, those of all with the pivot left where it is."""
         root = np.linalg.inv(self.likelihood.basis)[:, self.free]
         return np.asarray(np.linalg.inv(np.linalg.qr(root, mode="r")))
 
     def all_coefficients(self, free: Array) -> Array:
-        """Give all coefficients: the pivot is what gives the quantity its fixed value."""
+        """Return all coefficients, with the pivot that gives the quantity its fixed value."""
         b = np.zeros(len(free) + 1)
         b[self.free] = free
         b[self.quantity.pivot] = (self.target - self.quantity.value(b)) / self._gradient_at_pivot(b)
@@ -167,14 +160,12 @@ class ConstrainedLikelihood(ModifiedLikelihood):
         return float(self.quantity.gradient(b)[self.quantity.pivot])
 
     def predictors(self, b: Array) -> Array:
-        """Give the predictors of all rows at free coefficients."""
         return self.likelihood.predictors(self.all_coefficients(b))
 
     def value(self, b: Array) -> float:
         return self.likelihood.value(self.all_coefficients(b))
 
     def at(self, b: Array) -> Expansion:
-        """Give the log-likelihood, its gradient and its information in the free coefficients."""
         every = self.all_coefficients(b)
         here = self.likelihood.at(every)
         pivot, at_pivot = self.quantity.pivot, self._gradient_at_pivot(every)
@@ -191,17 +182,17 @@ class ConstrainedLikelihood(ModifiedLikelihood):
         return Expansion(here.value, here.gradient @ self._jacobian, information)
 
     def predictor_change(self, direction: Array) -> Array:
-        """Give the change of all predictors along a direction of the free coefficients, to first order."""
+        """Return the change of all predictors along a direction of the free coefficients, to first order."""
         return self.likelihood.predictor_change(self._jacobian @ direction)
 
     def profile_derivative(self, b: Array) -> float:
-        """Give the derivative of the profile in the value of the quantity, at a maximum."""
+        """Return the derivative of the profile in the value of the quantity, at a maximum."""
         every = self.all_coefficients(b)
         return float(self.likelihood.at(every).gradient[self.quantity.pivot]) / self._gradient_at_pivot(every)
 
 
 class ConstrainedCutpoints(Cutpoints):
-    """The cutpoints of a model in which a linear combination of coefficients is fixed; they may meet but not fall."""
+    """Cutpoints of a model in which a linear combination of coefficients is fixed; they may meet but not fall."""
 
     def __init__(self, constrained: ConstrainedLikelihood, cuts: int) -> None:
         super().__init__(constrained.likelihood, cuts)
@@ -209,7 +200,6 @@ class ConstrainedCutpoints(Cutpoints):
         self._constrained_faces: dict[bytes, ConstrainedLikelihood] = {}
 
     def objective(self, met: Mask) -> ConstrainedLikelihood:
-        """Return the likelihood of the free coefficients of a face."""
         if met.tobytes() not in self._constrained_faces:
             quantity = self.constrained.quantity
             within = Combination(quantity.gradient(np.zeros(self.likelihood.size)) @ self._inside(met))
@@ -219,7 +209,6 @@ class ConstrainedCutpoints(Cutpoints):
         return face
 
     def reduced(self, b: Array, met: Mask) -> Array:
-        """Return the free coefficients of a face that are nearest to some."""
         return super().reduced(b, met)[self.objective(met).free]
 
     def rising(self, b: Array) -> Array:
@@ -231,7 +220,6 @@ class ConstrainedCutpoints(Cutpoints):
         return self._kept(b)
 
     def derivative(self, b: Array) -> float:
-        """Return the derivative of the profile in the value of the quantity, at a maximum."""
         met = self.met(b)
         return self.objective(met).profile_derivative(self.reduced(b, met))
 
@@ -246,7 +234,7 @@ class ConstrainedCutpoints(Cutpoints):
 
 
 class FalseOptimumError(Exception):
-    """A higher likelihood than that of the estimate was found, at `coefficients`: the estimate is a false optimum."""
+    """The estimate is a false optimum: coefficients with a higher likelihood were found."""
 
     def __init__(self, coefficients: Array, gain: float) -> None:
         super().__init__(f"a likelihood that is higher by {gain:.3g} was found")
@@ -254,7 +242,7 @@ class FalseOptimumError(Exception):
 
 
 class _ProfilePoint(NamedTuple):
-    """A point of the profile: the value of the quantity, the free coefficients, twice the loss, and its derivative."""
+    """Point of the profile: value of the quantity, free coefficients, twice the loss, and its derivative."""
 
     target: float
     free: Array
@@ -263,7 +251,7 @@ class _ProfilePoint(NamedTuple):
 
 
 class Profile:
-    """The profile likelihood of a quantity.
+    """Profile likelihood of a quantity.
 
     Parameters
     ----------
@@ -313,12 +301,12 @@ class Profile:
         self._starts = [b[free] for b in starts]
 
     def loss(self, target: float) -> float:
-        """Return twice the log-likelihood that is lost where the quantity has a value."""
+        """Return twice the loss of log-likelihood where the quantity has a value."""
         nearest = min(self._inside, key=lambda point: abs(point.target - target))
         return self._on_best_branch(self._point(target, [nearest]), nearest).loss
 
     def limit(self, quantile: float, side: int) -> float:
-        """Return the lower (side -1) or upper (+1) value at which twice the loss is the quantile; infinite if none is.
+        """Return the lower (-1) or upper (+1) value at which twice the loss is the quantile; infinite if there is none.
 
         A point with a greater loss may lie on a lower branch, or where the likelihood is flat. An ascent from `inside`,
         the last point with a smaller loss, leads to the branch of the estimate, since no ascent goes down. The limit is
@@ -363,7 +351,6 @@ class Profile:
         return missed < LOSS_TOLERANCE or (missed < ROUNDED_LOSS and rounded)
 
     def _is_flat(self, before: _ProfilePoint, here: _ProfilePoint) -> bool:
-        """Tell whether the profile has become flat, far out."""
         moved = abs(here.target - self.estimate) * self.unit
         unchanged = abs(here.loss - before.loss) < FLAT_LOSS
         return moved > FARTHEST_PREDICTOR or (moved > FLAT_FROM_PREDICTOR and unchanged)
@@ -371,7 +358,7 @@ class Profile:
     def _next(
         self, inside: _ProfilePoint, outside: _ProfilePoint | None, here: _ProfilePoint, quantile: float, side: int
     ) -> float:
-        """Return the step of Newton's method on the root of the loss, which is almost linear; else halve or double.
+        """Return the next value: a Newton step on the root of the loss, which is nearly linear; else halve or double.
 
         If the step from a point inside leads beyond the point outside, that point may lie on a lower branch, and is
         evaluated once more, from the point inside.
@@ -388,7 +375,7 @@ class Profile:
         return float(target) if 0 < step * side <= abs(farthest - here.target) else farthest
 
     def _point(self, target: float, path: Sequence[_ProfilePoint]) -> _ProfilePoint:
-        """Maximise with the quantity fixed, from where the last points lead to."""
+        """Maximize with the quantity fixed, from an extrapolation of the last points."""
         last = path[-1]
         for _ in range(PROFILE_EVALUATIONS):
             self.constrained.target = target
@@ -399,7 +386,7 @@ class Profile:
         raise ValueError("the profile likelihood could not be followed; use interval='wald'")
 
     def _expected(self, target: float, path: Sequence[_ProfilePoint]) -> list[Array]:
-        """Extrapolate the free coefficients: along the last two points, or along the tangent at the estimate."""
+        """Extrapolate the free coefficients along the last two points, or along the tangent at the estimate."""
         last = path[-1]
         if len(path) > 1 and last.target != path[-2].target:
             secant = (last.free - path[-2].free) / (last.target - path[-2].target)
@@ -409,13 +396,11 @@ class Profile:
         return [self._rising(last.free)]
 
     def _rising(self, start: Array) -> Array:
-        """Return free coefficients at which cutpoints do not fall."""
         if self._cutpoints is None:
             return start
         return self._cutpoints.rising(self.constrained.all_coefficients(start))[self.constrained.free]
 
     def _ascent(self, start: Array, known: Sequence[LocalMaximum], gap: float = CONVERGED_GAIN) -> LocalMaximum:
-        """Ascend from free coefficients to a maximum, at which cutpoints may have met."""
         if self._cutpoints is None:
             return newton_ascent(self.constrained, start, gap=gap, known=known)
         spread = self.constrained.all_coefficients
@@ -465,7 +450,7 @@ FAR_PREDICTOR = 100.0  # change of a predictor that shows whether a quantity goe
 
 
 class CoefficientLimits(NamedTuple):
-    """Confidence limits, what each rests on, the statistics, and the coefficients of a better optimum, if one was met.
+    """Confidence limits, their methods, statistics, and the coefficients of a better optimum if one was found.
 
     `freedom` are the degrees of freedom of the statistics, None for the normal distribution. `method` is "profile",
     "wald" or, where there is no interval, "none".
@@ -480,7 +465,7 @@ class CoefficientLimits(NamedTuple):
 
 
 class ProfileStart(NamedTuple):
-    """The maximum that profiles start at: coefficients, log-likelihood and covariances; and other starts to try."""
+    """Maximum from which profiles start: coefficients, log-likelihood and covariances; and further starts."""
 
     likelihood: Likelihood
     coefficients: Array
@@ -490,12 +475,11 @@ class ProfileStart(NamedTuple):
     cuts: int = 0
 
     def profile(self, quantity: Quantity, unit: float = 1.0) -> Profile:
-        """Give the profile likelihood of a quantity."""
         return Profile(self.likelihood, quantity, *self[1:5], unit, self.cuts)
 
 
 def profile_start(fit: Regression, threshold: float, better: Array | None = None) -> ProfileStart:
-    """Give the maximum of a fit, or the one that an ascent from `better` leads to.
+    """Maximum of a fit, or the one that an ascent from `better` leads to, as the start of profiles.
 
     At a confidence limit twice the loss of log-likelihood is the threshold. If another maximum is known that loses no
     more than that, its branch of the profile may be the higher one there. Then the best other maxima are tried as well,
@@ -522,7 +506,7 @@ def profile_start(fit: Regression, threshold: float, better: Array | None = None
 
 
 def interval_method(fit: Regression, interval: str) -> str:
-    """Name the method: "profile", "wald", "none", or "either", which is Wald's where the profile confirms it."""
+    """Interval method: "profile", "wald", "none", or "either", which is Wald's where the profile confirms it."""
     if interval not in COEFFICIENT_INTERVALS:
         raise ValueError(f"interval must be one of {', '.join(COEFFICIENT_INTERVALS)}, but got {interval!r}")
     if fit.penalty is not None:
@@ -547,7 +531,7 @@ def interval_method(fit: Regression, interval: str) -> str:
 
 
 def why_no_profile(fit: Regression) -> str:
-    """Say why there are no profiles; nothing if there are."""
+    """Reason why there are no profiles; empty if there are."""
     if fit.log_likelihood is None:
         return "for a linear model, which has no likelihood"
     if not fit.model_data.observations.sampling.simple:
@@ -558,7 +542,7 @@ def why_no_profile(fit: Regression) -> str:
 def wald_agrees(
     fit: Regression, at: Callable[[Array], tuple[float, Array, Array]], wald: tuple[float, float], z: float
 ) -> bool:
-    """Tell whether the profile of a quantity confirms both limits of Wald's interval, z standard errors away.
+    """Return True if the profile of a quantity confirms both limits of Wald's interval, z standard errors away.
 
     `at` gives the quantity at some coefficients, with its derivatives and second derivatives.
     """
@@ -586,7 +570,7 @@ def wald_agrees(
 
 
 def coefficient_limits(fit: Regression, level: float = 0.95, interval: str = "auto") -> CoefficientLimits:
-    """Give the confidence interval of each coefficient.
+    """Confidence interval of each coefficient.
 
     A limit is infinite where no value is too far out for the reports. An estimate at infinity has one infinite limit;
     one that can be anything has two.
@@ -623,7 +607,6 @@ def _confirmed(fit: Regression, i: int, wald: tuple[float, float], z: float) -> 
 
 
 def warn_of_better_optimum(fit: Regression, limits: CoefficientLimits) -> None:
-    """Warn if a better optimum was met while the limits were looked for."""
     if limits.better is not None:
         gain = fit.likelihood.value(limits.better) - (fit.log_likelihood or 0.0)
         warnings.warn(
@@ -636,7 +619,7 @@ def warn_of_better_optimum(fit: Regression, limits: CoefficientLimits) -> None:
 def _with_profiles(
     fit: Regression, threshold: float, wald: CoefficientLimits, which: Sequence[int]
 ) -> CoefficientLimits:
-    """Profile some coefficients; from a better optimum, the limits are its own, widened to hold the estimate."""
+    """Profile some coefficients; from a better optimum, limits are widened to contain the estimate."""
     start, better = profile_start(fit, threshold), None
     methods = tuple("profile" if i in which else "wald" for i in range(len(fit.coefficients)))
     for _ in range(BETTER_OPTIMA):
@@ -657,7 +640,7 @@ def _with_profiles(
 def _profile_each(
     fit: Regression, start: ProfileStart, threshold: float, limits: CoefficientLimits, which: Sequence[int]
 ) -> None:
-    """Put the limits of the profiles in their places, and the signed roots of the likelihood ratios against 0."""
+    """Compute the limits of the profiles, and the signed roots of the likelihood ratios against 0."""
     for i in steps(which, "confidence intervals"):
         estimate = fit.coefficients[i]
         if np.isnan(estimate):
@@ -671,13 +654,12 @@ def _profile_each(
 
 
 class Coordinates(NamedTuple):
-    """Other coefficients of the same model: T b, and their likelihood."""
+    """Linear transformation T b of the coefficients, and their likelihood."""
 
     likelihood: Likelihood
     matrix: Array
 
     def of(self, start: ProfileStart) -> ProfileStart:
-        """Give a maximum in these coefficients."""
         turn = self.matrix
         return ProfileStart(
             self.likelihood,
@@ -692,7 +674,7 @@ class Coordinates(NamedTuple):
 def quantity_limits(
     fit: Regression, quantity: Quantity, threshold: float, coordinates: Coordinates, start: ProfileStart
 ) -> tuple[float, float]:
-    """Give both limits of a quantity of some coefficients by its profile, from the maximum; they hold the estimate."""
+    """Both limits of a quantity of some coefficients by its profile; they contain the estimate."""
     estimate = quantity.value(coordinates.matrix @ fit.finite_coefficients)
     at_infinity = infinite_sign(fit, quantity, coordinates)
     for _ in range(BETTER_OPTIMA):
@@ -709,7 +691,7 @@ def quantity_limits(
 
 
 def infinite_sign(fit: Regression, quantity: Quantity, coordinates: Coordinates) -> float:
-    """Tell whether a quantity lies at minus or plus infinity at the estimate; 0 if it is finite."""
+    """Sign of infinity of a quantity at the estimate; 0 if it is finite."""
     if fit.infinity is None:
         return 0.0
     b, direction = coordinates.matrix @ fit.finite_coefficients, coordinates.matrix @ fit.infinity.direction
@@ -718,5 +700,4 @@ def infinite_sign(fit: Regression, quantity: Quantity, coordinates: Coordinates)
 
 
 def too_many_maxima() -> ValueError:
-    """Say that profiles lead from one maximum to the next."""
     return ValueError("the likelihood has too many maxima for profiles; use interval='wald', or fit with more starts")

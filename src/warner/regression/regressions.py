@@ -94,7 +94,6 @@ FORMAT, VERSION = "warner regression", 1
 
 
 def _model(fit: Regression) -> Document:
-    """Give what was modelled, under which designs."""
     data, specification = fit.model_data, fit.specification
     designs = zip(data.labels, data.observations.designs, strict=True)
     return {
@@ -108,21 +107,19 @@ def _model(fit: Regression) -> Document:
 
 
 def _values(specification: Specification) -> str | list[float] | None:
-    """Give the numbers of the answers as JSON has them; by a word where they are the answers themselves."""
+    """Return the numeric values of the answers for JSON, or a word where they are the answers themselves."""
     if specification.values is None:
         return None
     return THEMSELVES if specification.of_answers_themselves else specification.values.tolist()
 
 
 def _people(fit: Regression) -> Document:
-    """Give whom the estimates rest on, and who was left out."""
     data = fit.model_data
     left_out = {"missing": data.missing, "unknown": data.unknown, "weightless": data.weightless}
     return {"people": fit.people, **left_out, "effective": fit.effective}
 
 
 def _evidence(fit: Regression) -> Document:
-    """Give how the estimates and their errors were found."""
     return {
         "log_likelihood": fit.log_likelihood,
         "gap": fit.gap,
@@ -141,7 +138,7 @@ def _evidence(fit: Regression) -> Document:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regression(TableResult):
-    """Coefficients with their evidence.
+    """Fitted regression: coefficients, standard errors, and how they were found.
 
     Attributes
     ----------
@@ -212,17 +209,17 @@ class Regression(TableResult):
 
     @property
     def people(self) -> int:
-        """The number of people whose reports were used."""
+        """Number of respondents whose reports were used."""
         return self.model_data.observations.n
 
     @property
     def dropped(self) -> int:
-        """The number of people who were left out: something missing, a report that is none, or no weight."""
+        """Number of respondents left out: for a missing value, an invalid report or a weight of zero."""
         return self.model_data.missing + self.model_data.unknown + self.model_data.weightless
 
     @cached_property
     def likelihood(self) -> Likelihood:
-        """The likelihood of the coefficients."""
+        """Log-likelihood as a function of the coefficients."""
         rows, family, mapping = self.model_data.observations, self.specification.family, self.specification.mapping
         if self.model_data.groups is None:
             return Likelihood(rows, family, mapping)
@@ -231,14 +228,14 @@ class Regression(TableResult):
 
     @cached_property
     def profile_likelihood(self) -> Likelihood:
-        """The likelihood that profiles follow: its quadrature has the nodes that the largest likely spread needs."""
+        """Likelihood for profiles: its quadrature has the nodes that the largest likely spread requires."""
         if not isinstance(self.likelihood, RandomIntercepts):
             return self.likelihood
         return self.likelihood.for_spread(min(self.spread().high, LARGEST_SPREAD))
 
     @cached_property
     def effective(self) -> float | None:
-        """The number of direct answers that would tell as much; None for linear shares."""
+        """Number of direct answers with the same information; None for linear models."""
         if self.log_likelihood is None:
             return None
         people = self.model_data.observations
@@ -248,7 +245,7 @@ class Regression(TableResult):
 
     @property
     def standard_errors(self) -> Array:
-        """The standard error of each coefficient; NaN where it lies at infinity."""
+        """Standard error of each coefficient; NaN where it lies at infinity."""
         variance = np.diag(self.covariance)
         if self.floor is not None:
             variance = np.where(np.abs(variance) <= self.floor.rounding[: len(variance)], 0.0, variance)
@@ -263,7 +260,7 @@ class Regression(TableResult):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What must be said of intervals and p-values where reports tell little, or clusters are few or unequal."""
+        """Warnings on intervals and p-values where reports carry little information, or clusters are few or unequal."""
         told = (*coefficient_notes(self), *group_notes(self))
         if self.clustered is None:
             floored = self.accuracy(np.eye(len(self.finite_coefficients))).floored()[: len(self.coefficients)]
@@ -272,7 +269,7 @@ class Regression(TableResult):
         return (*told, *self.clustered.notes(coefficient_names(self), np.isfinite(self.coefficients)))
 
     def accuracy(self, slopes: Array) -> StandardErrors:
-        """Give errors and degrees of freedom of what has these derivatives in the coefficients, (..., coefficients)."""
+        """Return standard errors and degrees of freedom of quantities with these derivatives, (..., coefficients)."""
         if self.clustered is not None:
             return self.clustered.accuracy(slopes)
         variance = np.einsum("...i,ij,...j->...", slopes, self.finite_covariance, slopes)
@@ -288,7 +285,7 @@ class Regression(TableResult):
 
     @cached_property
     def finite_covariance(self) -> Array:
-        """The covariances at `finite_coefficients`, without the directions in which the likelihood is flat."""
+        """Covariances at `finite_coefficients`, without the directions in which the likelihood is flat."""
         if self.clustered is not None:
             return self.clustered.covariance
         if self.model_data.groups is not None and isinstance(self.likelihood, RandomIntercepts):
@@ -299,16 +296,16 @@ class Regression(TableResult):
 
     @cached_property
     def infinite(self) -> tuple[InfiniteEstimate, ...]:
-        """The coefficients that have no finite estimate, with reasons in words."""
+        """Coefficients that have no finite estimate, with reasons in words."""
         return infinite_estimates(self)
 
     @cached_property
     def profile_starts(self) -> tuple[Array, ...]:
-        """The usual starts, from which confidence limits by profiles are tried as well."""
+        """Starting points from which confidence limits by profiles are tried as well."""
         return self.starts or tuple(start.coefficients for start in all_starts(self.likelihood))
 
     def limits(self, level: float = 0.95, interval: str = "auto") -> CoefficientLimits:
-        """Give the interval of each coefficient; warn if a better optimum was met on the way."""
+        """Return the interval of each coefficient; warn if a better optimum was found on the way."""
         limits = self._intervals(level, interval)
         warn_of_better_optimum(self, limits)
         return limits
@@ -320,11 +317,10 @@ class Regression(TableResult):
 
     @cached_property
     def _limits(self) -> dict[tuple[float, str], CoefficientLimits]:
-        """Intervals that were computed before."""
         return {}
 
     def better(self, level: float = 0.95) -> Regression:
-        """Look for a higher likelihood along the profiles of all coefficients; the fit itself if there is none."""
+        """Search for a higher likelihood along the profiles of all coefficients; return the fit itself if none."""
         limits = coefficient_limits(self, level, interval="profile")
         if limits.better is None:
             return self
@@ -416,7 +412,7 @@ class Regression(TableResult):
         }
 
     def spread(self, level: float = 0.95) -> Spread:
-        """Give the standard deviation between groups, with its profile interval and the test that they do not differ.
+        """Estimate the standard deviation between groups, with its profile interval and the test of no differences.
 
         It needs random intercepts, and is on the scale of the coefficients.
         """
@@ -426,7 +422,6 @@ class Regression(TableResult):
 
     @cached_property
     def _spreads(self) -> dict[float, Spread]:
-        """Spreads that were computed before."""
         return {}
 
     def effects(self, level: float = 0.95) -> RandomEffects:
@@ -489,7 +484,7 @@ class Regression(TableResult):
         interval: str = "auto",
         effects: str = "averaged",
     ) -> Margins:
-        """Give average marginal effects: by how much shares change with a variable, on average over people.
+        """Estimate average marginal effects: changes of shares with a variable, averaged over respondents.
 
         Of numbers it is the derivative; of a factor, and of zeros and ones, the difference to the first level.
 
@@ -548,7 +543,7 @@ class Regression(TableResult):
 
     @cached_property
     def criteria(self) -> Criteria:
-        """Measures of the whole model: AIC, BIC, McFadden's, and the log-likelihood of equal shares for everybody."""
+        """AIC, BIC, McFadden's pseudo R-squared, and the log-likelihood of equal shares for all respondents."""
         return criteria(self)
 
     def plot(
@@ -561,7 +556,7 @@ class Regression(TableResult):
         title: str | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the coefficients, or the predicted shares `against` a covariate, with intervals; give the axes.
+        """Draw the coefficients, or the predicted shares `against` a covariate, with intervals; return the axes.
 
         Shares are means over all people, whose other covariates are as they are: lines with bands if the covariate
         holds numbers, else points. Options are those of `table`; `odds` labels coefficients with odds ratios.
@@ -571,7 +566,7 @@ class Regression(TableResult):
         return plot_regression(self, against, level=level, interval=interval, odds=odds, title=title, ax=ax)
 
     def save_plot(self, path: str | os.PathLike[str], against: str | None = None, **options: Any) -> None:
-        """Draw to a PNG, SVG or PDF file, whole or not at all; options are those of `plot`."""
+        """Write the plot to a PNG, SVG or PDF file, completely or not at all; options are those of `plot`."""
         from warner.output.regression_plots import save_regression
 
         save_regression(self, path, against, **options)
@@ -607,7 +602,7 @@ def regress(
     decimal: str = ".",
     where: Conditions = None,
 ) -> Regression:
-    """Regress randomized answers on what is known of people in the clear.
+    """Regress randomized answers on covariates that are known for each respondent.
 
     Parameters
     ----------
@@ -707,7 +702,7 @@ def regress(
 
 
 def fitted_linear(data: ModelData, specification: Specification) -> Regression:
-    """Fit shares, or a mean number, that are linear in the columns, by least squares."""
+    """Fit linear shares, or a linear mean number, by least squares."""
     refuse_too_few(data.observations, len(specification.coefficients))
     refuse_dependent(data.observations, data.terms.names)
     refuse_exact(data.observations, len(data.terms.names))
@@ -726,7 +721,7 @@ def fitted(
     at_random: int | None = None,
     more: Sequence[Start] = (),
 ) -> Regression:
-    """Fit a model by maximum likelihood, from all starts and from some more; or with a penalty."""
+    """Fit a model by maximum likelihood from all starts and some further ones, or with a penalty."""
     kind = default_errors(data.observations) if errors is None else errors
     check_errors(kind, data.observations)
     refuse_drawn_alone(data.observations)
@@ -810,7 +805,6 @@ def _fitted_with_penalty(data: ModelData, specification: Specification, kind: st
 def _covariance_at(
     likelihood: Likelihood, b: Array, kind: str, *, flat: bool = False
 ) -> tuple[Array, ClusterRobust | None]:
-    """Give the covariances of this kind, and where people are clustered how they follow from the clusters."""
     robust = clustered(likelihood, b, flat=flat)
     if robust is not None:
         return robust.known_covariance, robust

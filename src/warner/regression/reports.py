@@ -28,13 +28,12 @@ if TYPE_CHECKING:
 
 
 class ReportLikelihoods(NamedTuple):
-    """What the reports of some rows say of each answer.
+    """Likelihoods of the reports of some rows.
 
-    `designs` have these `labels`. `design` is the number of each row's design and `report` that of its report among
-    the rows of that design's `likelihoods`, of shape (reports, k); `status` is 0 for a report, or `MISSING`, or
-    `OUTSIDE`. `tables` are those of the designs that have one: then reports are numbered by its columns.
-
-    Where answers stand for numbers, `scores` are those of the reports of each design, and all answers count as one.
+    `design` is the index of each row's design, and `report` that of its report among the rows of that design's
+    `likelihoods`, (reports, k); `status` is 0 for a report, or `MISSING`, or `OUTSIDE`. For designs with a table,
+    reports are indexed by its columns. Where answers have numeric values, `scores` are those of the reports of each
+    design, and all answers count as one.
     """
 
     designs: tuple[Design, ...]
@@ -56,13 +55,12 @@ class ReportLikelihoods(NamedTuple):
         status: Integers,
         parts: Sequence[Numbered],
     ) -> ReportLikelihoods:
-        """Put together what the numbered reports of several designs say."""
         scores = tuple(part.scores for part in parts if part.scores is not None)
         likelihoods, tables = tuple(part.likelihood for part in parts), tuple(part.table for part in parts)
         return cls(designs, labels, design, report, status, likelihoods, tables, scores or None)
 
     def scored(self, some: Any) -> Array | None:
-        """Give the scores of the reports of some rows; None where answers do not stand for numbers."""
+        """Scores of the reports of some rows; None without numeric values."""
         if self.scores is None:
             return None
         design, report = self.design[some], self.report[some]
@@ -73,7 +71,7 @@ class ReportLikelihoods(NamedTuple):
         return rows
 
     def likelihood(self, some: Any) -> Array:
-        """Give how likely the reports of some rows are after each answer, of shape (rows, k)."""
+        """Likelihoods of the reports of some rows, (rows, k)."""
         design, report = self.design[some], self.report[some]
         rows = np.empty((len(design), self.likelihoods[0].shape[1]))
         for number, likelihoods in enumerate(self.likelihoods):
@@ -82,13 +80,13 @@ class ReportLikelihoods(NamedTuple):
         return rows
 
     def columns(self, some: Any) -> Integers:
-        """Give the columns of the reports of some rows in the tables of their designs; -1 where there is none."""
+        """Columns of the reports of some rows in the tables of their designs; -1 without a table."""
         tabled = np.array([table is not None for table in self.tables])
         return np.where(tabled[self.design[some]], self.report[some], -1)
 
 
 class Numbered(NamedTuple):
-    """Reports of one design as numbers, the likelihood of each number, and the design's table, if it has one.
+    """Reports of one design as indices, the likelihood of each index, and the design's table, if it has one.
 
     Where answers stand for values, the score of each number; then its likelihood is that if all answers were equally
     common, in one column, and there is no table.
@@ -101,7 +99,7 @@ class Numbered(NamedTuple):
 
 
 def numbered_reports(design: Design, reports: Counts, values: Array | None = None) -> Numbered:
-    """Give reports, which are in codes, a number and a likelihood each: the column of the design's table, if any."""
+    """Index and likelihood of reports given as codes: the column of the design's table, if any."""
     if values is not None:
         return _scored_reports(design, reports, values)
     matrix = None if design.law.sufficient is None else design.law.likelihood().matrix
@@ -131,7 +129,7 @@ def _scored_reports(design: Design, reports: Counts, values: Array) -> Numbered:
 
 
 def numbered_columns(design: Design, columns: Integers, values: Array | None = None) -> Numbered:
-    """Give the same for reports of a tally, which are numbered by the columns of the design's table already."""
+    """Index reports of a tally, which are columns of the design's table already."""
     if values is not None:
         distinct, place = np.unique(columns, return_inverse=True)
         likelihood = design.law.likelihood().forward(np.full(design.k, 1 / design.k))[distinct]
@@ -189,7 +187,7 @@ def _some_of(values: Any, some: Integers) -> Any:
 
 
 def _design_of_each(which: Column | None, labels: Sequence[str], people: Integers) -> tuple[Integers, Any]:
-    """Give the number of each row's design, and whether it is named at all."""
+    """Index of each row's design, and whether it is named."""
     if which is None:
         return np.zeros(len(people), dtype=np.int64), np.ones(len(people), dtype=bool)
     numbers = {label: number for number, label in enumerate(labels)}
@@ -204,7 +202,7 @@ def _design_of_each(which: Column | None, labels: Sequence[str], people: Integer
 
 
 def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tuple[str, ...]]:
-    """Check designs, one or several by name: they must have the same answers, in the same order."""
+    """Check one design, or several by name, which must have the same answers in the same order."""
     if isinstance(design, Design):
         if by is not None:
             raise TypeError(
@@ -234,13 +232,12 @@ def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tupl
 
 
 def _refuse_incomplete(design: Design) -> None:
-    """Refuse a list that need not hold everybody's answer: its likelihood is not that of the reports."""
+    """Raise an error for a list of answers that may be incomplete: its likelihood is not that of the reports."""
     if not design.law.exhaustive:
         raise TypeError(f"design must hold every answer that people can have, but a {design.mechanism} need not")
 
 
 def refuse_different_answers(designs: Sequence[Design], labels: Sequence[str]) -> None:
-    """Refuse designs whose answers differ, or stand in another order."""
     first = designs[0]
     for label, other in zip(labels, designs, strict=True):
         if other.domain != first.domain:
@@ -251,7 +248,6 @@ def refuse_different_answers(designs: Sequence[Design], labels: Sequence[str]) -
 
 
 def refuse_impossible(found: ReportLikelihoods, people: Integers) -> None:
-    """Refuse reports that no answer leads to."""
     for number, likelihood in enumerate(found.likelihoods):
         impossible = (likelihood == 0).all(axis=1)
         if impossible.any():

@@ -55,7 +55,7 @@ NUMBERS_AT_ONCE = 2**22  # counts of single reports that are held at a time
 
 
 def report_scores(design: Design, reports: Counts, values: Array) -> Array:
-    """Give the score of each of these reports, which are in codes, for answers that stand for these values.
+    """Unbiased scores of reports, given as codes, for answers with numeric values.
 
     >>> from warner import SquareWave
     >>> report_scores(SquareWave(4, odds=(3, 1), width=1), np.arange(6), np.arange(4.0)).round(9)
@@ -73,7 +73,7 @@ def report_scores(design: Design, reports: Counts, values: Array) -> Array:
 
 
 def column_scores(design: Design, columns: Integers, values: Array) -> Array:
-    """Give the scores of reports that are numbered as the columns of the design's operator are."""
+    """Unbiased scores of reports that are given as columns of the design's operator."""
     if design.law.sufficient != "counts":
         return report_scores(design, columns, values)
     width = len(design.law.columns)
@@ -84,7 +84,7 @@ def column_scores(design: Design, columns: Integers, values: Array) -> Array:
 
 
 def _scores(design: Design, counts: Counts, values: Array) -> Array:
-    """Give the unbiased mean of each row of counts, which is that of one report."""
+    """Unbiased mean of each row of counts, which is that of one report."""
     least, width = float(values.min()), float(np.ptp(values))
     if width == 0:
         return np.full(len(counts), least)
@@ -101,18 +101,18 @@ def _scores(design: Design, counts: Counts, values: Array) -> Array:
 
 
 class LeastVariance(NamedTuple):
-    """The least variance of scores after randomization alone, as a function of the mean: corners of a convex line."""
+    """Least variance of scores due to randomization, as a function of the mean: corners of a convex polygon."""
 
     means: Array
     variances: Array
 
     def at(self, means: Array) -> Array:
-        """Give the least variance of people with these means; beyond the range of the numbers, that at its end."""
+        """Least variance at these means; beyond the range of the numbers, that at its end."""
         return np.interp(means, self.means, self.variances)
 
 
 def least_variance(design: Design, values: Array) -> LeastVariance | None:
-    """Give how little scores can vary under a design; None where its reports cannot be listed.
+    """Least variance of scores under a design; None where its reports cannot be listed.
 
     >>> from warner import RandomizedResponse
     >>> least_variance(RandomizedResponse(["no", "yes"], truth="3/4"), np.array([0.0, 10.0])).variances
@@ -127,7 +127,7 @@ def least_variance(design: Design, values: Array) -> LeastVariance | None:
 
 
 def lower_envelope(x: Array, y: Array) -> LeastVariance:
-    """Give the corners of the largest convex function that is nowhere above these points.
+    """Corners of the lower convex envelope of points.
 
     >>> lower_envelope(np.array([0.0, 1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0, 0.0])).means.tolist()
     [0.0, 1.0, 3.0]
@@ -145,7 +145,6 @@ def lower_envelope(x: Array, y: Array) -> LeastVariance:
 
 
 def _above(first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]) -> bool:
-    """Tell whether a point is on or above the line through its neighbours."""
     return (middle[1] - first[1]) * (last[0] - first[0]) >= (last[1] - first[1]) * (middle[0] - first[0])
 
 
@@ -153,7 +152,7 @@ def _above(first: tuple[float, float], middle: tuple[float, float], last: tuple[
 
 
 class DebiasedOutcomes(NamedTuple):
-    """Outcomes that are right on average, (n, f), and how they vary by randomization alone.
+    """Unbiased outcomes, (n, f), and their variance due to randomization alone.
 
     `randomized` gives from fitted outcomes, (n, f), the covariances of the sum of their products with the columns, one
     outcome after the other, if nothing but the reports varied.
@@ -164,7 +163,7 @@ class DebiasedOutcomes(NamedTuple):
 
 
 def debiasing(table: Array, shares: Array) -> Array | None:
-    """Give the matrix M with CM = I that varies least under these shares; None where reports do not tell all answers.
+    """Matrix M with CM = I of least variance under these shares; None where the shares are not identified.
 
     Parameters
     ----------
@@ -190,7 +189,7 @@ def debiasing(table: Array, shares: Array) -> Array | None:
 
 
 def debiased(rows: Observations, shares: Array) -> Array | None:
-    """Give for each row the debiased indicators of the answers, of shape (n, k); they sum to one in each row.
+    """Debiased indicators of the answers for each row, (n, k); they sum to one in each row.
 
     None where some design that was used does not tell all answers.
 
@@ -233,7 +232,7 @@ def debiased(rows: Observations, shares: Array) -> Array | None:
 
 
 def _of_support(likelihood: Array, symmetry: Symmetry | None) -> Array | None:
-    """Give the debiased indicators of reports that support sets S of answers, which their likelihood shows.
+    """Debiased indicators of reports that support sets S of answers, which their likelihood shows.
 
     z_k = ([k in S] - q) / (p - q) has mean e_k, so that the sum has mean one, and what the sum lacks of one can be
     shared out among all answers. After that, no support at all and support of all answers are the same: 1/k for each.

@@ -107,7 +107,7 @@ CLUSTER_NUMBERS_AT_ONCE = 2**20  # numbers that are worked on at a time
 def information_by_cluster(
     clusters: Clusters, x: Array, curvature: Array, mapping: Array | None = None
 ) -> Array | None:
-    r"""Give :math:`R'\big(\sum_{n \in g} c_n \otimes x_nx_n'\big)R` of each cluster; None if that is too much to keep.
+    r"""Compute :math:`R'\big(\sum_{n \in g} c_n \otimes x_nx_n'\big)R` of each cluster; None if there are too many.
 
     Of columns x, (n, P), and a weight or a matrix in the predictors for each row, (n,) or (f, f, n).
     """
@@ -139,7 +139,7 @@ def information_by_cluster(
 
 @dataclass(frozen=True, eq=False)
 class ClusterRobust:
-    """The errors of coefficients that were estimated from clusters of people.
+    """Cluster-robust standard errors of coefficients.
 
     Attributes
     ----------
@@ -173,25 +173,24 @@ class ClusterRobust:
 
     @cached_property
     def _sizes(self) -> Array:
-        """The number h of clusters in the stratum of each cluster."""
+        """Number h of clusters in the stratum of each cluster."""
         stratum = self.clusters.stratum
         return np.bincount(stratum)[stratum].astype(np.float64)
 
     @cached_property
     def _factors(self) -> Array:
-        """The roots of h/(h - 1), and of the part of the stratum that was not sampled, (clusters, 1)."""
+        """Roots of h/(h - 1) times the fraction of the stratum that was not sampled, (clusters, 1)."""
         kept = 1.0 if self.kept is None else self.kept
         return np.asarray(np.sqrt(kept * self._sizes / (self._sizes - 1))[:, np.newaxis])
 
     @cached_property
     def _remaining_covariance(self) -> Array:
-        """The covariances of scores that a finite population does not take away."""
         width = self.effect.shape[1]
         return np.zeros((width, width)) if self.remaining is None else self.remaining.matrix()
 
     @cached_property
     def _strata(self) -> list[Integers]:
-        """The clusters of each stratum, as arrays (strata, h) of some strata that are as large as each other."""
+        """Clusters of each stratum, as arrays (strata, h) of strata of equal size."""
         order = np.argsort(self.clusters.stratum, kind="stable")
         sizes = np.bincount(self.clusters.stratum)
         start = np.cumsum(sizes) - sizes
@@ -202,13 +201,13 @@ class ClusterRobust:
 
     @cached_property
     def _means(self) -> Array:
-        """The mean leverage of each stratum."""
+        """Mean leverage of each stratum."""
         assert self.leverage is not None
         return means_by_stratum(self.clusters, self.leverage)
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:
-        r"""The eigenvalues and eigenvectors of :math:`1 - \frac{h}{h-1}(J_g - \bar J)`."""
+        r"""Eigenvalues and eigenvectors of :math:`1 - \frac{h}{h-1}(J_g - \bar J)`."""
         assert self.leverage is not None
         away = self.leverage - self._means[self.clusters.stratum]
         factor = (self._sizes / (self._sizes - 1))[:, np.newaxis, np.newaxis]
@@ -217,14 +216,14 @@ class ClusterRobust:
 
     @cached_property
     def _roots(self) -> Array:
-        """B, zero in directions that one cluster alone determines: its score is zero there at the estimate."""
+        """B, which is zero in directions that one cluster alone determines: its score is zero there at the estimate."""
         values, vectors = self._spectrum
         inverse = 1 / np.sqrt(np.where(values > LEAST_INFORMATION_LEFT, values, np.inf))
         return np.asarray((vectors * inverse[:, np.newaxis]) @ vectors.swapaxes(1, 2))
 
     @cached_property
     def _alone(self) -> Array:
-        """Directions that one cluster alone determines, as rows; clusters of fully sampled strata do not count."""
+        """Directions that one cluster alone determines, as rows, but for clusters of fully sampled strata."""
         if self.leverage is None:
             return np.zeros((0, self.effect.shape[1]))
         varies = np.flatnonzero(self._factors[:, 0] > 0)
@@ -241,36 +240,35 @@ class ClusterRobust:
 
     @cached_property
     def _adjusted(self) -> Array:
-        """The scores after adjustment, whose squares and products add up to the covariances."""
+        """Adjusted scores, whose outer products sum to the covariances."""
         scores = self.scores * self._factors
         return scores if self.leverage is None else np.asarray(np.einsum("gij,gj->gi", self._roots, scores))
 
     @cached_property
     def covariance(self) -> Array:
-        """The covariances of the coefficients."""
         half = self._adjusted @ self.effect.T
         return np.asarray(half.T @ half + self.effect @ self._remaining_covariance @ self.effect.T)
 
     @property
     def sandwich(self) -> Array:
-        """The covariances by the plain sandwich, without regard to leverage: those of most programs for surveys."""
+        """Covariances by the plain sandwich without leverage, as in most survey software."""
         half = self.scores * self._factors @ self.effect.T
         return np.asarray(half.T @ half + self.effect @ self._remaining_covariance @ self.effect.T)
 
     @property
     def known_covariance(self) -> Array:
-        """The same, NaN for coefficients that rest on one cluster alone."""
+        """Covariances, NaN for coefficients that rest on one cluster alone."""
         unknown = self.unknown(np.eye(len(self.effect)))
         return np.where(unknown[:, np.newaxis] | unknown, np.nan, self.covariance)
 
     @cached_property
     def largest_part(self) -> float:
-        """The largest part that one cluster has of the information in some direction."""
+        """Largest fraction of the information in any direction that one cluster has."""
         return 0.0 if self.leverage is None else float(np.linalg.eigvalsh(self.leverage)[:, -1].max())
 
     @property
     def dominance(self) -> list[str]:
-        """Warn if one cluster has most of the information in some direction: its standard error may be too small."""
+        """Warning if one cluster has most of the information in some direction: its standard error may be too small."""
         if self.largest_part <= DOMINANT_CLUSTER:
             return []
         part = min(100 * self.largest_part, 100)
@@ -282,13 +280,13 @@ class ClusterRobust:
         return [warning]
 
     def unknown(self, contrasts: Array) -> Mask:
-        """Tell which contrasts, (..., coefficients), rest on one cluster alone, so that they have no standard error."""
+        """Return True for contrasts, (..., coefficients), that rest on one cluster alone and have no standard error."""
         along = contrasts @ self.unit
         lost = ((along @ self._alone.T) ** 2).sum(axis=-1)
         return np.asarray(lost > LEAST_INFORMATION_LEFT * (along**2).sum(axis=-1))
 
     def accuracy(self, contrasts: Array) -> StandardErrors:
-        """Give standard errors and degrees of freedom of contrasts, (..., coefficients)."""
+        """Return standard errors and degrees of freedom of contrasts, (..., coefficients)."""
         along = contrasts @ self.effect
         between = ((along @ self._adjusted.T) ** 2).sum(axis=-1)
         variance = between + ((along @ self._remaining_covariance) * along).sum(axis=-1)
@@ -305,7 +303,7 @@ class ClusterRobust:
         return covariance if self.floor is None else self.floor.turned(along).raised(covariance)
 
     def _freedom_of_each(self, along: Array) -> Array:
-        """Give the degrees of freedom of each of some contrasts, (contrasts, r), many at a time."""
+        """Return the degrees of freedom of each contrast, (contrasts, r), in blocks."""
         length = np.sqrt((along**2).sum(axis=1))
         result = np.where(np.isfinite(length), float(self.clusters.degrees_of_freedom), np.nan)
         if self.leverage is None:
@@ -319,17 +317,17 @@ class ClusterRobust:
         return result
 
     def _weights(self, along: Array) -> tuple[Array, Array]:
-        """Give w and a of `_Squares` for contrasts along the columns of an array (r, q)."""
+        """Return w and a of `_Squares` for contrasts along the columns of an array (r, q)."""
         assert self.leverage is not None
         w = self._factors[:, np.newaxis] * (self._roots @ along)
         return w, self.leverage @ w
 
     def of(self, slopes: Array) -> ClusterRobust:
-        """Give the errors of what has these derivatives in the coefficients, (quantities, coefficients)."""
+        """Return the errors of quantities with these derivatives in the coefficients, (quantities, coefficients)."""
         return replace(self, effect=slopes @ self.effect, unit=slopes @ self.unit)
 
     def with_mean(self, slopes: Array, sums: Array, parts: Array, variance: float, own: Array) -> ClusterRobust:
-        """Add the sampling of a mean over people to a quantity with these derivatives in the coefficients.
+        """Add the sampling of a mean over respondents to a quantity with these derivatives in the coefficients.
 
         Parameters
         ----------
@@ -355,7 +353,7 @@ class ClusterRobust:
         return ClusterRobust(clusters, effect, scores, unit, leverage, self.kept, left, floor)
 
     def freedom(self, contrasts: Array) -> float:
-        """Give the degrees of freedom of the law of q contrasts at once, the columns of an array (coefficients, q)."""
+        """Return the joint degrees of freedom of q contrasts, the columns of an array (coefficients, q)."""
         most = float(self.clusters.degrees_of_freedom)
         along = self.effect.T @ contrasts
         if not np.isfinite(along).all():
@@ -369,7 +367,7 @@ class ClusterRobust:
         return _Squares(self, *self._weights(along @ vectors / np.sqrt(values))).freedom()
 
     def notes(self, names: Sequence[str], finite: Mask | None = None) -> tuple[str, ...]:
-        """Say what the intervals of the coefficients, which have these names, rest on; of those that are finite."""
+        """Return sentences on the intervals of coefficients with these names, for those that are finite."""
         every = np.eye(len(self.effect))
         known = np.ones(len(every), dtype=bool) if finite is None else finite
         unknown, accuracy = self.unknown(every), self.accuracy(every)
@@ -379,7 +377,7 @@ class ClusterRobust:
         return (*self.sentences(accuracy.freedom[~unknown & known], lost), *floor_notes(floored))
 
     def sentences(self, freedom: Array, names: Sequence[str] = ()) -> list[str]:
-        """Describe intervals with these degrees of freedom; `names` are of what rests on one cluster alone."""
+        """Describe intervals with these degrees of freedom; `names` are of estimates that rest on one cluster alone."""
         known, unit, lines = freedom[np.isfinite(freedom)], self.clusters.unit, []
         least, most = (float(known.min()), float(known.max())) if known.size else (np.inf, np.inf)
         if least < NORMAL_FREEDOM:
@@ -413,7 +411,7 @@ def cluster_robust(
     deviations: Array | None = None,
     exact: Array | None = None,
 ) -> ClusterRobust:
-    """Make the errors of an estimate.
+    """Compute the cluster-robust errors of an estimate.
 
     Parameters
     ----------
@@ -453,7 +451,7 @@ def cluster_robust(
 
 
 def of_sums(clusters: Clusters, sums: Array, information: Array | None, inverse: Array) -> ClusterRobust:
-    """Make the errors of an estimate from the sum of scores of each cluster."""
+    """Compute cluster-robust errors from the sum of scores of each cluster."""
     centred = sums - means_by_stratum(clusters, sums)[clusters.stratum]
     if information is None:
         return ClusterRobust(clusters, inverse, centred, inverse, None)
@@ -471,7 +469,6 @@ def of_sums(clusters: Clusters, sums: Array, information: Array | None, inverse:
 
 
 def means_by_stratum(clusters: Clusters, values: Array) -> Array:
-    """Average what clusters have, (clusters, ...), over each stratum."""
     sizes = np.bincount(clusters.stratum)
     result = np.zeros((len(sizes), *values.shape[1:]))
     np.add.at(result, clusters.stratum, values)
@@ -479,14 +476,14 @@ def means_by_stratum(clusters: Clusters, values: Array) -> Array:
 
 
 class _Squares:
-    r"""The sum of outer products of :math:`p_g`, q contrasts of each cluster's adjusted score, in the working model.
+    r"""Sum of outer products of :math:`p_g`, q contrasts of each cluster's adjusted score, in the working model.
 
     With :math:`w_g = \sqrt{h/(h-1)}\,B_g\ell`, :math:`a_g = J_gw_g`, :math:`y_g = a_g - \bar Jw_g` and
     :math:`e_g = (\bar Jw_g/2 - a_g)/h`, the covariance of :math:`p_g` and :math:`p_k` is
 
     .. math:: S_{gk} = [g = k]\, w_g'a_g + [\text{same stratum}]\,(e_g'w_k + w_g'e_k) - y_g'y_k,
 
-    a diagonal and matrices of low rank: sums of products of S need sums over clusters, not over pairs of them.
+    a diagonal and matrices of low rank: sums of products of S need sums over clusters, not over pairs.
     """
 
     def __init__(self, robust: ClusterRobust, w: Array, a: Array) -> None:
@@ -509,14 +506,14 @@ class _Squares:
         return np.asarray(np.einsum("sgai,sgbj->ijsab", first, second, optimize=True))
 
     def freedom(self) -> float:
-        """Give the degrees of freedom of the Wishart matrix with the same mean and total variance of its entries."""
+        """Degrees of freedom of the Wishart matrix with the same mean and total variance of its entries."""
         mean = (self.diagonal + self.between).sum(axis=0)
         variance = sum(self._trace(i, i, j, j) + self._trace(i, j, i, j) for i, j in np.ndindex(self.q, self.q))
         eta = (np.trace(mean) ** 2 + np.trace(mean @ mean)) / variance if variance > 0 else self.most
         return float(np.clip(eta, 1.0, self.most))
 
     def _trace(self, i: int, j: int, k: int, m: int) -> float:
-        """Give the trace of the product of the covariances of contrasts i and j and those of k and m."""
+        """Trace of the product of the covariances of contrasts i and j and those of k and m."""
         own, between = self.diagonal, self.between
         total = own[:, i, j] @ own[:, k, m] + own[:, i, j] @ between[:, k, m] + own[:, k, m] @ between[:, i, j]
         total += _traced(self.all[m, i], self.all[j, k])
@@ -527,7 +524,7 @@ class _Squares:
 
 
 def _traced(first: Array, second: Array) -> float:
-    """Give the sum of the traces of products of matrices, (strata, a, b) and (strata, b, a)."""
+    """Sum of the traces of products of matrices, (strata, a, b) and (strata, b, a)."""
     return float(np.sum(first * second.swapaxes(1, 2)))
 
 
@@ -539,12 +536,10 @@ ERRORS: tuple[str, ...] = get_args(Errors)
 
 
 def default_errors(rows: Observations) -> str:
-    """Name the kind of errors to take unless another is asked for: robust with sampling weights, clusters or strata."""
     return "observed" if rows.sampling.simple else "robust"
 
 
 def check_errors(errors: str, rows: Observations) -> None:
-    """Refuse a kind of errors that does not exist, or that would ignore how people were sampled."""
     if errors not in ERRORS:
         raise ValueError(f"errors must be one of {', '.join(ERRORS)}, but got {errors!r}")
     if errors != "robust" and not rows.sampling.simple:
@@ -555,7 +550,7 @@ def check_errors(errors: str, rows: Observations) -> None:
 
 
 def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = False) -> Array:
-    """Give the covariances of the coefficients at a maximum; NaN where the information is singular.
+    """Covariances of the coefficients at a maximum; NaN where the information is singular.
 
     With `flat`, directions in which the likelihood is flat are left out: what they do not touch keeps its covariances.
     People must not be clustered; for clusters see `clustered`.
@@ -571,7 +566,7 @@ def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = Fa
 
 
 def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> ClusterRobust | None:
-    """Give the errors of coefficients at a maximum where people are clustered; None where they are not.
+    """Cluster-robust errors of coefficients at a maximum; None without clusters.
 
     A cluster's information is the expected one; where reports cannot be listed, that of the outer products. All is in
     unit directions of the columns: of columns that are far from 0, the information in what varies would seem nothing.
@@ -591,7 +586,7 @@ def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> Cluste
 
 
 def floor_of_strata(likelihood: Likelihood, b: Array, *, flat: bool = False) -> Floor | None:
-    """Compute the floor of the covariances of coefficients in strata of respondents who were drawn alone."""
+    """Floor of the covariances of coefficients in strata without clusters."""
     rows = likelihood.rows
     if rows.sampling.stratum is None or rows.sampling.cluster is not None:
         return None
@@ -601,7 +596,6 @@ def floor_of_strata(likelihood: Likelihood, b: Array, *, flat: bool = False) -> 
 
 
 def inverse_information(information: Array, likelihood: Objective, *, flat: bool = False) -> Array:
-    """Invert an information, in units of the columns; NaN where it cannot be done."""
     scale = np.outer(likelihood.scale, likelihood.scale)
     if flat:
         weight = likelihood.total_weight
@@ -617,9 +611,9 @@ def inverse_information(information: Array, likelihood: Objective, *, flat: bool
 
 
 def score_covariance(rows: Observations, scores: Array) -> Array:
-    """Give B: the covariances of the sum of weighted scores, from a person's of each row, (n, coefficients).
+    """Covariances B of the sum of weighted scores, (n, coefficients), without clusters.
 
-    People must not be clustered. Of a finite population this is the part that was not sampled.
+    Of a finite population this is the fraction that was not sampled.
     """
     if rows.sampling.stratum is not None:
         return _within_strata(rows, scores)
@@ -628,7 +622,7 @@ def score_covariance(rows: Observations, scores: Array) -> Array:
 
 
 def _within_strata(rows: Observations, scores: Array) -> Array:
-    """Add up the strata where each person is a cluster: a row stands for several people with the same score."""
+    """Sum of the covariances within strata without clusters; a row is several respondents with the same score."""
     assert rows.sampling.stratum is not None
     total = np.zeros((scores.shape[1], scores.shape[1]))
     for which in range(rows.sampling.strata):
@@ -651,7 +645,7 @@ DOUBTFUL_INTERVALS = "intervals may cover less often than their level, and p-val
 
 
 def effective_answers(fit: Regression, slopes: Array) -> Array:
-    """Give how many direct answers would tell as much about what has these derivatives, (..., coefficients)."""
+    """Compute the number of direct answers with the same information on each quantity."""
     rows, likelihood = fit.model_data.observations, fit.likelihood
     direct, report = likelihood.row_information(fit.finite_coefficients)  # (n, f, f)
     flat = slopes.reshape(-1, slopes.shape[-1])
@@ -669,7 +663,7 @@ def effective_answers(fit: Regression, slopes: Array) -> Array:
 
 
 def small_sample_notes(fit: Regression, names: Sequence[str] = (), slopes: Array | None = None) -> list[str]:
-    """Say where the reports tell too little: of all, or of the quantities that have these names and derivatives."""
+    """Return warnings where reports carry little information: on all coefficients, or on named quantities."""
     if fit.penalty is not None:
         return []
     if fit.effective is None:
@@ -688,7 +682,7 @@ def small_sample_notes(fit: Regression, names: Sequence[str] = (), slopes: Array
 
 
 def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> list[str]:
-    """Say the same of linear shares, by the number of people who speak about each quantity."""
+    """Warnings for linear models, by the number of respondents that determine each quantity."""
     rows = fit.model_data.observations
     if slopes is None or not len(names) or len(names) * len(rows.x) > MOST_ROWS_TIMES_QUANTITIES:
         return []
@@ -706,7 +700,7 @@ def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> l
 
 
 def coefficient_notes(fit: Regression, which: Sequence[int] | None = None) -> list[str]:
-    """Say the same of some coefficients, or of all; those at infinity have words of their own."""
+    """Warnings for some coefficients, or for all; those at infinity have sentences of their own."""
     lost = np.zeros(len(fit.coefficients), dtype=bool) if fit.infinity is None else fit.infinity.mask
     chosen = [i for i in (range(len(fit.coefficients)) if which is None else which) if not lost[i]]
     names = coefficient_names(fit)
@@ -714,7 +708,6 @@ def coefficient_notes(fit: Regression, which: Sequence[int] | None = None) -> li
 
 
 def coefficient_names(fit: Regression) -> list[str]:
-    """Name the coefficients: by their terms, with the answer where there are several blocks."""
     coefficients = fit.specification.coefficients
     several = len({name.answer for name in coefficients}) > 1
     return [printable(str(name) if several else name.term) for name in coefficients]

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 
 
 class Remaining(NamedTuple):
-    """What a finite population does not take away of the covariances of scores.
+    """Covariances of scores that remain in a finite population.
 
     Attributes
     ----------
@@ -103,19 +103,19 @@ class Remaining(NamedTuple):
     device: Array
 
     def matrix(self) -> Array:
-        """Give these covariances, of shape (r, r); what small samples make negative is taken as 0."""
+        """Return the covariances, (r, r); negative estimates count as 0."""
         sums = np.zeros((len(self.size), self.scores.shape[1]))
         np.add.at(sums, self.cluster, self.scores * self.weight[:, np.newaxis])
         scatter = (self.scores.T * (self.within[self.cluster] * self.square)) @ self.scores
         return not_negative(scatter - (sums.T * (self.within / self.size)) @ sums + self.device)
 
     def with_column(self, own: Array) -> Remaining:
-        """Add what a person of each row has, (n,), that went through no device."""
+        """Add a column of values, (n,), that were not randomized."""
         return self._replace(scores=np.column_stack([self.scores, own]), device=np.pad(self.device, (0, 1)))
 
 
 def remaining(rows: Observations, scores: Array, device: Device | None) -> Remaining | None:
-    """Give what a finite population leaves where people are clustered; None where the part sampled is not known."""
+    """Covariances that remain in a finite population of clusters; None if the sampling fraction is not known."""
     sampling = rows.sampling
     if sampling.sampled is None:
         return None
@@ -132,7 +132,7 @@ def remaining(rows: Observations, scores: Array, device: Device | None) -> Remai
 
 
 def noise_of_people(rows: Observations, device: Device) -> Array | None:
-    """Give the noise that a finite population leaves where people were drawn alone."""
+    """Noise that remains in a finite population without clusters."""
     sampling = rows.sampling
     if sampling.sampled is None:
         return None
@@ -141,7 +141,7 @@ def noise_of_people(rows: Observations, device: Device) -> Array | None:
 
 
 def refuse_drawn_alone(rows: Observations) -> None:
-    """Refuse a part sampled of people who were drawn alone, in a model that does not know the noise of each report."""
+    """Raise an error for a sampling fraction without clusters, in a model that does not know the noise of reports."""
     if rows.sampling.sampled is not None and rows.sampling.cluster is None:
         _refuse("without clusters")
 
@@ -154,7 +154,7 @@ def _refuse(where: str) -> NoReturn:
 
 
 def not_negative(matrix: Array) -> Array:
-    """Take variances that are negative as 0, in all directions."""
+    """Project a covariance matrix on the non-negative ones."""
     values, vectors = np.linalg.eigh(matrix)
     if not np.isfinite(values).all() or values.min(initial=0.0) >= 0:
         return matrix
@@ -170,32 +170,30 @@ EXACT_LEVEL = 0.95  # of the exact intervals of shares whose half-widths become 
 
 
 class Floor(NamedTuple):
-    """Covariances of a sum of scores, or of coefficients: the least that can be, and those of a simple sample."""
+    """Least covariances of a sum of scores, or of coefficients, and those of a simple sample."""
 
     least: Array
     simple: Array
 
     @property
     def rounding(self) -> Array:
-        """Variances below which there is none."""
         return np.asarray(ROUNDING_OF_VARIANCE * np.diagonal(self.simple))
 
     def turned(self, turn: Array) -> Floor:
-        """Return those of the scores times a matrix."""
+        """Return the floor of the scores times a matrix."""
         return Floor(turn.T @ self.least @ turn, turn.T @ self.simple @ turn)
 
     def padded(self) -> Floor:
-        """Add a score that has no floor."""
         return Floor(np.pad(self.least, (0, 1)), np.pad(self.simple, (0, 1)))
 
     def errors(self, along: Array, variance: Numbers) -> Array:
-        """Return the standard errors of contrasts (..., r) by the floor, where the sample design has this variance."""
+        """Return the standard errors of contrasts (..., r) by the floor, if the sample design has this variance."""
         least, simple = (((along @ matrix) * along).sum(axis=-1) for matrix in self)
         none = np.maximum(variance, least) <= ROUNDING_OF_VARIANCE * simple
         return np.asarray(np.sqrt(np.where(none, simple, np.maximum(least, 0.0))))
 
     def raised(self, covariance: Array) -> Array:
-        """Return the larger covariances of the sample design's and the floor, in each direction; NaN if not known."""
+        """Return the larger of the sample design's covariances and the floor, in each direction; NaN if not known."""
         known = np.isfinite([covariance, *self]).all() and (np.diagonal(covariance) >= -self.rounding).all()
         if not known:
             return np.full_like(covariance, np.nan)
@@ -222,7 +220,6 @@ def _missing(covariance: Array, other: Array) -> Array:
 
 
 def floor_notes(names: Sequence[str] = ()) -> list[str]:
-    """Say of which quantities the intervals are those of the floor."""
     if not names:
         return []
     note = (
@@ -234,7 +231,7 @@ def floor_notes(names: Sequence[str] = ()) -> list[str]:
 
 
 def larger(first: Array, second: Array) -> Array:
-    """Return the covariances that are the larger of two in each of the directions in which both are uncorrelated."""
+    """Return the larger of two covariances in each of the directions in which both are uncorrelated."""
     total = first + second
     scale = np.sqrt(np.maximum(np.diagonal(total), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(total / np.outer(scale, scale))
@@ -280,12 +277,12 @@ def floor_of_clusters(rows: Observations, clusters: Clusters, scores: Array, dev
 
 
 def simple_covariance(rows: Observations, scores: Array) -> Array:
-    """Return the covariances of a sum of weighted scores in a simple sample, less the part that was sampled."""
+    """Return the covariances of a sum of weighted scores in a simple sample, less the sampled fraction."""
     return np.asarray((scores.T * (_not_sampled(rows) * rows.square)) @ scores)
 
 
 def _not_sampled(rows: Observations) -> Array:
-    """Return the part of a simple sample's variance that counts in each row: less what was sampled of a population."""
+    """Return the fraction of a simple sample's variance that counts in each row."""
     sampling, part = rows.sampling, np.ones(len(rows.weight))
     if sampling.sampled is None:
         return part
