@@ -47,7 +47,8 @@ from warner.inference.check_results import Check as Check
 from warner.inference.check_results import OpenCheck as OpenCheck
 from warner.inference.checking import check as check
 from warner.inference.comparisons import Comparison as Comparison
-from warner.inference.comparisons import compare_samples as compare_samples
+from warner.inference.sample_comparisons import Comparisons as Comparisons
+from warner.inference.sample_comparisons import compare_samples as compare_samples
 from warner.planning.mechanisms import Mechanisms as Mechanisms
 from warner.planning.mechanisms import mechanisms as mechanisms
 from warner.planning.plans import NumberPlan as NumberPlan

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from warner import RandomizedResponse, Tally, surveys
-from warner.inference.comparisons import compare_samples
+from warner.inference.sample_comparisons import compare_samples
 
 if TYPE_CHECKING:
     from cli.shell import Prompt

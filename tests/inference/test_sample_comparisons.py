@@ -15,9 +15,9 @@ from scipy.stats import binom, norm
 
 from cases import DIRECT
 from warner import Tally, UnaryEncoding, pool, surveys
-from warner.inference.comparisons import _sample, compare_samples
 from warner.inference.differences import Sample, joined, joined_test
 from warner.inference.normal import Sampled
+from warner.inference.sample_comparisons import _sample, compare_samples
 
 DICE = surveys.forced_response(truth="3/4", yes="1/6")
 CROSSWISE = surveys.crosswise("1/4")
@@ -107,7 +107,7 @@ def test_samples_that_cannot_be_compared() -> None:
     with pytest.raises(ValueError, match="the first sample must have reports"):
         compare_samples(of(DICE, 0, 0), of(DICE, 1, 2), "yes")
     with pytest.raises(TypeError, match="tally must be a Tally or a Pool"):
-        compare_samples(of(DICE, 1, 2), 3, "yes")  # type: ignore[arg-type]
+        compare_samples(of(DICE, 1, 2), 3, "yes")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="maybe"):
         compare_samples(of(DICE, 1, 2), of(DICE, 1, 2), "maybe")
 

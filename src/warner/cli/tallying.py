@@ -85,7 +85,7 @@ def discover(options: commands.Discover) -> None:
 
 def compare(options: commands.Compare) -> None:
     """Compare the share of an answer between two samples of different people."""
-    from warner.inference.comparisons import compare_samples
+    from warner.inference.sample_comparisons import compare_samples
 
     first, second, verdict = options.first, options.second, options.verdict
     verdict.refuse_other_ending()

@@ -12,6 +12,7 @@ Its files::
     differences        their numbers from counts: interval, ratio and test that agree
     anytime            confidence sequences: intervals that hold however often one looks
     comparisons        Comparison: two answers, or two groups
+    sample_comparisons  Comparisons: one answer, or all answers, in two samples
     exact_tests        exact limits of a difference from two counts; Barnard's test
     ranking            Ranking: the most common answers
     presence           Presence: detection of answers that somebody holds, corrected for their number
