@@ -76,7 +76,7 @@ def population(n: int, bits: int, seed: int) -> Integers:
 def prefix_extending(people: Integers, bits: int, epsilon: float, seed: int) -> list[int]:
     """Name the best k values by PEM: equal groups, and the best k prefixes of each level."""
     usual = OpenDomain(epsilon=epsilon, bits=bits, step=16)
-    design = OpenDomain._of(usual.values, usual.odds, usual.field, (1,) * usual.levels)
+    design = OpenDomain._make(usual.values, usual.odds, usual.field, (1,) * usual.levels)
     rng = np.random.default_rng(seed)
     tally = OpenTally.of_rows(design, design.draw(design.values.encoded(people).blocks, rng.bytes))
     kept: list[list[int]] = [[]]

@@ -242,9 +242,9 @@ def test_blocks_are_those_of_the_supports(design: BlockDesign) -> None:
         assert {Fraction(int(sum_), blocks.points - 2) for sum_ in thirds} == {blocks.with_three}
     # The transforms are products with the table.
     counts = np.random.default_rng(3).integers(2**40, size=(2, blocks.number))
-    assert_array_equal(design.sums_around(counts), counts @ support)
+    assert_array_equal(design._sums_around(counts), counts @ support)
     weights = np.random.default_rng(4).integers(2**40, size=(2, blocks.points))
-    assert_array_equal(design.sums_within(weights), weights @ support.T)
+    assert_array_equal(design._sums_within(weights), weights @ support.T)
 
 
 @every_small_design
@@ -252,7 +252,7 @@ def test_the_blocks_with_an_answer_are_numbered(design: BlockDesign) -> None:
     support = design.supports(np.arange(design.blocks.number))
     for answer in range(design.k):
         numbers = np.arange(design.blocks.with_one)
-        held = design.block_with(np.full(numbers.size, answer), numbers)
+        held = design._block_with(np.full(numbers.size, answer), numbers)
         assert sorted(held.tolist()) == np.flatnonzero(support[:, answer]).tolist()
 
 
@@ -329,7 +329,7 @@ def test_simulated_reports_follow_their_law_both_one_by_one_and_together(mechani
     people = np.full(300, 3)
     people[0] = 20_000
     rng = np.random.default_rng(6)
-    histogram = design.law.simulate_reports_of_people(people, rng=rng)
+    histogram = design.law._simulate_reports_of_people(people, rng=rng)
     assert histogram.sum() == people.sum()
     probabilities = (design.law.likelihood().forward(people / people.sum())) * people.sum()
     # Pearson's statistic has mean at most R - 1 and a variance near 2 R; five standard deviations above.

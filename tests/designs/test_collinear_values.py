@@ -23,7 +23,7 @@ Weights = dict[int, int]
 
 
 def numbers(steps: tuple[int, ...], odds: tuple[int, int], field: int) -> OpenDomain:
-    return OpenDomain._of(WholeNumbers(steps), odds, field, (1,) * len(steps))
+    return OpenDomain._make(WholeNumbers(steps), odds, field, (1,) * len(steps))
 
 
 def vector(design: OpenDomain, value: int) -> tuple[int, ...]:

@@ -147,7 +147,7 @@ def test_a_wide_chain_of_hash_values_is_drawn_by_its_rule() -> None:
     values = a + 2 * b
     for direction, truth in itertools.product(range(4), range(9)):
         edges = [direction * values + u for u in (0, a - 1, a, a + b - 1, a + b, values - 1)]
-        hashed = int(chain.block_with(np.array([truth]), np.array([direction]))[0]) - 3 * direction
+        hashed = int(chain._block_with(np.array([truth]), np.array([direction]))[0]) - 3 * direction
         first, second = (value for value in range(3) if value != hashed)
         drawn = chain.draw(np.full(6, truth), scripted(edges, 8 * (total.bit_length() // 64 + 1)))
         assert (drawn - 3 * direction).tolist() == [hashed, hashed, first, first, second, second]

@@ -10,7 +10,7 @@ from scipy import stats
 
 from warner import RandomizedResponse, simulate
 from warner.designs import histograms, response
-from warner.designs.histograms import kept, uniform_histograms
+from warner.designs.histograms import binomial_thinning, uniform_histograms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +57,7 @@ def test_few_people_who_keep_their_answer(rows: int, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(histograms, "ANSWERS_FOR_BULK", 2)
     people = np.tile([1, 4], 30)  # 150 people with 60 answers, of whom 6 keep theirs on average
     rng = np.random.default_rng(3)
-    found = np.concatenate([kept(people, 0.04, (rows,), rng) for _ in range(20_000 // rows)])
+    found = np.concatenate([binomial_thinning(people, 0.04, (rows,), rng) for _ in range(20_000 // rows)])
     assert fits(found.sum(axis=1), stats.binom(150, 0.04))
     assert not fits(found.sum(axis=1), stats.binom(150, 0.042))
     for answer in (0, 1, 58, 59):

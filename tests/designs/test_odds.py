@@ -124,7 +124,7 @@ class EvenGroups(OddsDesign):
     def _best(cls, k: int, budget: Budget, *, groups: int | None = None) -> dict[str, Any]:
         return {"odds": budget.odds_within(k, lambda a, b: a + k * b), "groups": groups or 1}
 
-    def _kept(self) -> dict[str, Any]:
+    def _retained(self) -> dict[str, Any]:
         return {"groups": self.groups}
 
     def _check(self) -> None:

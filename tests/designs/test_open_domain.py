@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 REFERENCE = reference("open_domains")
 EXAMPLES = OpenDomain.examples()
 SMALL = [
-    OpenDomain._of(
+    OpenDomain._make(
         WholeNumbers(tuple(case["bits of the steps"])), tuple(case["odds"]), case["field"], tuple(case["weights"])
     )
     for case in REFERENCE["enumerated"]
@@ -119,7 +119,7 @@ def test_draws_are_those_of_the_prototype_from_the_same_bytes() -> None:
     given = REFERENCE["draws"]["design"]
     values = Texts(tuple(given["steps"]), given["alphabet"])
     odds, weights = tuple(map(int, given["odds"])), tuple(map(int, given["levels"]))
-    design = OpenDomain._of(values, odds, given["field"], weights)  # type: ignore[arg-type]
+    design = OpenDomain._make(values, odds, given["field"], weights)  # type: ignore[arg-type]
     assert list(design.digits) == given["digits"]
     assert list(design.draws) == REFERENCE["draws"]["limits"]
     for vector in REFERENCE["draws"]["vectors"]:

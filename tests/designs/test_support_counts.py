@@ -27,7 +27,7 @@ def compared(design: OpenDomain, reports: LevelReports, blocks: np.ndarray[Any, 
 
 
 def made(field: int, steps: tuple[int, ...]) -> OpenDomain:
-    return OpenDomain._of(WholeNumbers(steps), (3, 1), field, (1,) * len(steps))
+    return OpenDomain._make(WholeNumbers(steps), (3, 1), field, (1,) * len(steps))
 
 
 def some_reports(design: OpenDomain, level: int, n: int, rng: np.random.Generator) -> LevelReports:

@@ -94,9 +94,9 @@ def looked_up(
 DESIGNS = [
     OpenDomain(epsilon=2, bits=6, step=3),
     OpenDomain(epsilon=3, bits=5, step=5),
-    OpenDomain._of(WholeNumbers((2, 1, 2)), (30, 1), 2, (1, 2, 1)),
-    OpenDomain._of(Texts((2, 1), "abc"), (9, 1), 7, (1, 2)),
-    OpenDomain._of(Texts((2,), "ab"), (3, 1), 5, (1,)),
+    OpenDomain._make(WholeNumbers((2, 1, 2)), (30, 1), 2, (1, 2, 1)),
+    OpenDomain._make(Texts((2, 1), "abc"), (9, 1), 7, (1, 2)),
+    OpenDomain._make(Texts((2,), "ab"), (3, 1), 5, (1,)),
 ]
 
 

@@ -40,7 +40,7 @@ def false_names(design: OpenDomain, people: int, alpha: float, above: float = 0.
 
 
 # Three values that nobody holds, 12 reports each: p = 3/4 and q = 1/2.
-SMALL = Design._of(WholeNumbers((2,)), (3, 1), 2, (1,))
+SMALL = Design._make(WholeNumbers((2,)), (3, 1), 2, (1,))
 
 
 def test_false_names_are_as_rare_as_they_are_promised_to_be() -> None:

@@ -107,7 +107,7 @@ def test_copies_of_one_report_do_not_fit() -> None:
 
 def test_the_bound_on_equal_directions_holds_by_enumeration() -> None:
     # Five reports of M = 4 directions: the probability that m or more have one direction, over all 4^5 draws.
-    tiny = OpenDomain._of(WholeNumbers((2,)), (3, 1), 2, (1,))
+    tiny = OpenDomain._make(WholeNumbers((2,)), (3, 1), 2, (1,))
     largest = [max(Counter(drawn).values()) for drawn in itertools.product(range(4), repeat=5)]
     for drawn in ([0, 1, 2, 3, 0], [0, 0, 1, 0, 2], [1, 1, 1, 1, 0], [2] * 5):
         rows = np.array([[1, direction, 0] for direction in drawn])

@@ -528,7 +528,7 @@ def expected_reports(design: Design, people: Sequence[int]) -> tuple[Any, list[i
     ("design", "part"),
     [
         (BitFlips(5, odds=(9, 1), size=1), 1 / 5),
-        (OpenDomain._of(WholeNumbers((1, 1)), (9, 1), 2, (1, 1)).closed([0, 1, 2]), 1 / 2),
+        (OpenDomain._make(WholeNumbers((1, 1)), (9, 1), 2, (1, 1)).closed([0, 1, 2]), 1 / 2),
     ],
     ids=["bit flips", "closed list"],
 )

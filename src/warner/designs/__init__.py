@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner.designs.contract import FORMAT, Design, Device, listed_design
 from warner.designs.facts import ChannelOperator, ProbabilityBounds, SamplingModel, Symmetry
-from warner.designs.registry import BuiltIn, Mechanism, Registry, at
+from warner.designs.registry import BuiltIn, Mechanism, Registry, import_object
 from warner.designs.symmetric import Symmetric
 from warner.documents import Document, loaded, parsed
 
@@ -133,15 +133,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a mechanism, or what belongs to one, when it is asked for."""
+    """Import a mechanism, or a name that belongs to one, on first use."""
     for place in _PLACES:
         if place.endswith(f".{name}"):
-            return at(place)
+            return import_object(place)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def register(mechanism: Mechanism) -> Mechanism:
-    """Make a mechanism of one's own known: to files, plans and the command line's functions, in this process.
+    """Register a custom mechanism for files, plans and the functions of this process.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ def register(mechanism: Mechanism) -> Mechanism:
 
 
 def design_from_dict(fields: Document) -> Design:
-    """Read a design of any mechanism that has a list of answers: what its ``to_dict`` gave."""
+    """Read a design with a list of answers from the result of its ``to_dict``."""
     return listed_design(device_from_dict(fields))
 
 
 def device_from_dict(fields: Document) -> Device:
-    """Read a design, with a list of answers or without: what its ``to_dict`` gave."""
+    """Read a design, with or without a list of answers, from the result of its ``to_dict``."""
     mechanism = fields.get("mechanism") if isinstance(fields, dict) else None
     if isinstance(mechanism, str) and mechanism in OPEN:
         return OPEN[mechanism].from_dict(fields)
@@ -181,7 +181,7 @@ def device_from_dict(fields: Document) -> Device:
 
 
 def design_from_json(text: str) -> Design:
-    """Read a design of any mechanism that has a list of answers: what its ``to_json`` wrote."""
+    """Read a design with a list of answers from the result of its ``to_json``."""
     return design_from_dict(parsed(text, FORMAT))
 
 

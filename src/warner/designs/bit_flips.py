@@ -63,7 +63,7 @@ from warner.designs.facts import (
     summed,
 )
 from warner.designs.labels import first_and_last
-from warner.designs.law import Law, LinearEstimator, kept
+from warner.designs.law import Law, LinearEstimator, once_per_design
 from warner.designs.report_forms import AskedBitForm
 from warner.designs.symmetric import Budget, FromOdds, NumberReader
 
@@ -79,7 +79,7 @@ ASKED_AT_ONCE = 2**23  # people times answers that are drawn together
 
 @dataclass(frozen=True, init=False, repr=False)
 class BitFlips(FromOdds):
-    r"""Ask each person about some of the answers only, and report a noisy bit for each of them: dBitFlipPM.
+    r"""Ask each respondent about some of the answers only, and report a noisy bit for each of them: dBitFlipPM.
 
     Parameters
     ----------
@@ -164,49 +164,45 @@ class BitFlips(FromOdds):
             )
         refuse_wide(s + t)
 
-    def _kept(self) -> dict[str, Any]:
+    def _retained(self) -> dict[str, Any]:
         return {"size": self.size}
 
-    def at_odds(self, s: int, t: int) -> BitFlips:
-        """Give the same with other odds of a bit."""
-        return self._of(domain=self.domain, odds=(s, t), size=self.size)
+    def _at_odds(self, s: int, t: int) -> BitFlips:
+        return self._make(domain=self.domain, odds=(s, t), size=self.size)
 
     # Facts
 
     @property
     def ratio(self) -> tuple[int, int]:
-        """The odds of a bit; their squares, where a report has two bits or more."""
+        """Odds of a bit, squared if a report has two bits or more."""
         s, t = self.odds
         return (t, s) if self.size == 1 else (t * t, s * s)
 
     @cached_property
     def symmetry(self) -> Symmetry:
-        """The probabilities of a bit of 1 for those who were asked about an answer, and of being asked."""
+        """Probability of a bit of 1 among reports that cover an answer, and the probability of covering it."""
         return _symmetry(self.k, self.odds, self.size)
 
     @property
     def p(self) -> float:
-        """The probability that the bit of the true answer is 1, if it is asked about."""
+        """The probability that the bit of the true answer is 1, if it is covered."""
         return float(self.symmetry.p)
 
     @property
     def q(self) -> float:
-        """The probability that the bit of another answer is 1, if it is asked about."""
+        """The probability that the bit of another answer is 1, if it is covered."""
         return self.symmetry.base
 
     @property
     def report_form(self) -> AskedBitForm:
-        """Reports are written as two rows of bits: which answers were asked about, and whose bit is 1."""
         return AskedBitForm(self.k, self.size)
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """A comparison for each answer, whether it is asked about, and one for each bit."""
         return (*map(Compared, range(self.k, 0, -1)), *[Compared(sum(self.odds))] * self.size)
 
     @classmethod
     def examples(cls) -> tuple[BitFlips, ...]:
-        """Give designs with one, two and all answers asked about, for two answers, and in two bytes."""
         return (
             cls(["a", "b", "c", "d"], odds=(3, 1), size=2),
             cls(3, odds=(2, 1), size=1),
@@ -218,37 +214,34 @@ class BitFlips(FromOdds):
     # Reports
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw the answers to ask about, and their bits, as rows of packed bits."""
         reports = np.empty((answers.size, self.report_form.width), dtype=np.uint8)
         step = max(1, ASKED_AT_ONCE // self.k)
         for start in range(0, answers.size, step):
             truth = answers[start : start + step]
-            asked = self.assigned(truth.size, random_bytes)
-            places = self.places(asked)
-            bits = self.bits((places == truth[:, np.newaxis]), random_bytes)
-            reports[start : start + step] = self.written(asked, bits, places)
+            asked = self._draw_covered(truth.size, random_bytes)
+            places = self._covered_positions(asked)
+            bits = self._draw_bits((places == truth[:, np.newaxis]), random_bytes)
+            reports[start : start + step] = self._packed(asked, bits, places)
         return reports
 
-    def assigned(self, size: int, random_bytes: RandomBytes) -> Counts:
-        """Draw the answers that each of so many people is asked about, as rows of packed bits."""
+    def _draw_covered(self, size: int, random_bytes: RandomBytes) -> Counts:
         if size == 1:
             drawn = selection(self.size, self.k, random_bytes)
             return np.packbits(np.frombuffer(drawn, dtype=np.uint8))[np.newaxis]
         return selections(np.full(size, self.size), self.k, self.report_form.width // 2, random_bytes)
 
-    def places(self, asked: Counts) -> Integers:
-        """Give the positions of the answers that each person is asked about, in their order."""
+    def _covered_positions(self, asked: Counts) -> Integers:
+        """Positions of the answers that each respondent is asked about, in ascending order."""
         return np.unpackbits(asked, axis=1, count=self.k).nonzero()[1].reshape(-1, self.size)
 
-    def bits(self, true: Mask, random_bytes: RandomBytes) -> Mask:
-        """Draw a bit for each answer that is asked about, of which it is given whether it is the true one."""
+    def _draw_bits(self, true: Mask, random_bytes: RandomBytes) -> Mask:
+        """Draw a bit for each covered answer; `true` marks the true answer."""
         s, t = self.odds
         return np.asarray(true ^ bernoulli(true.size, t, s + t, random_bytes).reshape(true.shape))
 
-    def written(self, asked: Counts, bits: Mask, places: Integers | None = None) -> Counts:
-        """Put the bits in the places of the answers that were asked about."""
+    def _packed(self, asked: Counts, bits: Mask, places: Integers | None = None) -> Counts:
         ones = np.zeros((len(asked), self.k), dtype=bool)
-        np.put_along_axis(ones, self.places(asked) if places is None else places, bits, axis=1)
+        np.put_along_axis(ones, self._covered_positions(asked) if places is None else places, bits, axis=1)
         return np.hstack([asked, np.packbits(ones, axis=1)])
 
     # In words
@@ -275,7 +268,7 @@ class BitFlips(FromOdds):
 
 
 class BitFlipsLaw(Law):
-    """Law of bits for some of the answers: ones and zeros of each answer."""
+    """Law of bit flips: counts of ones and zeros of each answer."""
 
     design: BitFlips
 
@@ -285,22 +278,18 @@ class BitFlipsLaw(Law):
 
     @property
     def support_size(self) -> int:
-        """Each report is counted for each answer that it asks about: as a one or as a zero."""
         return self.design.size
 
-    @kept
+    @once_per_design
     def columns(self) -> tuple[str, ...]:
-        """Bits that are 1 for each answer, then those that are 0."""
         return tuple(f"{answer}: {bit}" for bit in (1, 0) for answer in self.design.domain)
 
     def probabilities(self, shares: Array) -> Array:
-        """Give the probability of a one and of a zero for each answer."""
         symmetry, everybody = self.symmetry, shares.sum(axis=-1, keepdims=True)
         ones = symmetry.base * everybody + symmetry.gain * shares
         return np.asarray(float(symmetry.asked) * np.concatenate([ones, everybody - ones], axis=-1))
 
     def bounds(self) -> ProbabilityBounds:
-        """Give the range of a one, then of a zero, for each answer."""
         p, q, asked = self.symmetry[:3]
         least, most = ((low, 1 - high) for low, high in ((q, p), (p, q)))
         return ProbabilityBounds(*(np.repeat([float(asked * part) for part in side], self.k) for side in (least, most)))
@@ -312,7 +301,6 @@ class BitFlipsLaw(Law):
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
-        """Count ones and zeros of each answer, and the reports; see `Law.count`."""
         sums, n = bit_sums(reports, amounts, group, groups)
         half = sums.shape[-1] // 2
         asked, ones = sums[:, : self.k], sums[:, half : half + self.k]
@@ -320,14 +308,13 @@ class BitFlipsLaw(Law):
         return Counted(counts[0], n[0]) if group is None else Counted(counts, n)
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of n people who are a sample of a population: multinomial where a report is one bit."""
         if not self.exclusive:
             return super()._draw_counts(shares, n, rng=rng, size=size)
         reported = self.probabilities(shares)
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the likelihoods: three levels, 1 for answers whose bit is 1, t/s where not asked, its square for 0."""
+        """Return the likelihoods: 1 for answers whose bit is 1, t/s for uncovered ones, (t/s)^2 for bits of 0."""
         k = self.k
         if reports is None:
             return self._operator_of_columns()
@@ -351,7 +338,7 @@ class BitFlipsLaw(Law):
         )
 
     def _operator_of_columns(self) -> ChannelOperator:
-        """Give the law of the columns, where each report is counted in one of them."""
+        """Return the channel of a single bit per report, whose columns are multinomial."""
         if not self.exclusive:
             raise ValueError(
                 f"a {self.design.mechanism} design counts several bits of a report, of which the likelihood is not "
@@ -375,14 +362,13 @@ class BitFlipsLaw(Law):
     def sampling_model(
         self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
     ) -> SamplingModel:
-        """Say how shares show: binomially for an answer, and for all but one; else in scores, see the head."""
         sets, minus, target = estimand
         ones, zeros = counts[..., : self.k], counts[..., self.k :]
         if sets is None:
             return self._binomial(ones, zeros)
         evidence = ones - self.design.q * (ones + zeros)
         if isinstance(sets, LinearCombination):
-            return self._fuzzy(evidence, n, sets, target)
+            return self._combination_model(evidence, n, sets, target)
         sizes, others = sizes_of(sets), np.zeros(len(sets), dtype=np.int64) if minus is None else sizes_of(minus)
         single, but_one = sizes == 1, (sizes == self.k - 1) & (sizes > 1)
         binomial = np.asarray((single | but_one) & (minus is None))
@@ -408,14 +394,14 @@ class BitFlipsLaw(Law):
         return replace(own, exact=binomial).with_scores_where_not_binomial(n, share, error, scores)
 
     def _binomial(self, ones: Counts, zeros: Counts) -> SamplingModel:
-        """Say how shares show in the bits of those who were asked; what nobody was asked about may be anything."""
+        """Return the binomial model of ones among covered answers; uninformative if an answer was never covered."""
         trials = np.asarray(ones + zeros, dtype=np.float64)
         nobody, middle = trials == 0, self.design.q + self.symmetry.gain / self.k
         count = np.where(nobody, NOBODY * middle, ones)
         return SamplingModel(count, np.where(nobody, NOBODY, trials), self.design.q, self.symmetry.gain, np.True_)
 
     def _variance(self, squares: Array, mean: Array, square: Array, target: str) -> Array:
-        """Give the variance of the score of one report, by the sum of squared weights and their moments among people.
+        """Variance of one report's score, from the sum of squared weights and their moments among the respondents.
 
         Among these very people, that of each given the answer: without the chance in who is part of the sample.
         """
@@ -423,8 +409,8 @@ class BitFlipsLaw(Law):
         asked = float(self.symmetry.asked)
         return np.asarray(noise + (square / asked - mean**2 if target == "population" else square * (1 / asked - 1)))
 
-    def _fuzzy(self, evidence: Array, n: Array, sets: LinearCombination, target: str) -> SamplingModel:
-        """Say how the shares of fuzzy sets show: by the weights u - mean(u), whose sum is zero."""
+    def _combination_model(self, evidence: Array, n: Array, sets: LinearCombination, target: str) -> SamplingModel:
+        """Return the sampling model of linear combinations, with the weights u - mean(u), whose sum is zero."""
         level, worth = sets.memberships.mean(axis=-1), self.linear.influence()
         weights = sets.memberships - level[:, np.newaxis]
         share = level + worth * evidence @ weights.T / n
@@ -435,20 +421,20 @@ class BitFlipsLaw(Law):
         square = average + worth * evidence @ (squares - average[:, np.newaxis]).T / (n + 1)
         square = np.clip(square, mean**2, squares.max(axis=-1))
         variance = self._variance(squares.sum(axis=-1), mean, square, target)
-        ends = (np.sort(end, axis=-1) for end in self._of_bits(weights))
+        ends = (np.sort(end, axis=-1) for end in self._bit_range(weights))
         lowest, highest = next(ends)[:, : self.design.size], next(ends)[:, self.k - self.design.size :]
         scores = level + worth * lowest.sum(axis=-1), level + worth * highest.sum(axis=-1)
         return SamplingModel(n * share, n, 0.0, 1.0, np.zeros(len(sets), dtype=bool), np.sqrt(variance / n), scores)
 
-    def _of_bits(self, weights: Array) -> tuple[Array, Array]:
-        """Give the least and the most that one bit adds, for an answer of this weight."""
+    def _bit_range(self, weights: Array) -> tuple[Array, Array]:
+        """Smallest and largest contribution of one bit, for answers with these weights."""
         one, zero = weights * (1 - self.design.q), -weights * self.design.q
         return np.minimum(one, zero), np.maximum(one, zero)
 
     def _scores(self, sizes: Integers) -> tuple[Array, Array]:
-        """Bound the score of one report for a set of m answers: the d bits that say the most, inside or outside."""
+        """Bounds of one report's score for sets of m answers: the d bits that contribute most."""
         level = sizes / self.k
-        inside, outside = self._of_bits(1 - level), self._of_bits(-level)
+        inside, outside = self._bit_range(1 - level), self._bit_range(-level)
 
         def total(inner: Array, outer: Array) -> Array:  # of bits inside first, where these say more
             first = np.abs(inner) >= np.abs(outer)
@@ -461,20 +447,18 @@ class BitFlipsLaw(Law):
 
 
 class BitEstimator(LinearEstimator):
-    """Unbiased shares from the bits of those who were asked about each answer."""
+    """Unbiased shares from the bits of the reports that cover each answer."""
 
     law: BitFlipsLaw
 
     def apply(self, observed: Array) -> Array:
-        """Return unbiased shares: from the ones among those who were asked; 1/K where nobody was."""
         return self.law._binomial(observed[..., : self.law.k], observed[..., self.law.k :]).share()
 
     def identifiable(self) -> Mask:
-        """Return True for each answer: all shares are identified."""
         return np.ones(self.law.k, dtype=bool)
 
     def influence(self) -> float:
-        """Return K / (d (p - q)): one bit more or less for an answer moves its share by so much over n."""
+        """Return K / (d (p - q)), the change of a share, times n, if one bit changes."""
         return 1 / (float(self.law.symmetry.asked) * self.law.symmetry.gain)
 
 

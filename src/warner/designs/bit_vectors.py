@@ -34,14 +34,13 @@ class PackedSupport(Symmetric):
 
     @property
     def report_form(self) -> BitForm:
-        """Reports are written as bits, a byte for each eight answers."""
         return BitForm(self.k)
 
     def supports(self, reports: Counts) -> Mask:
         return np.unpackbits(reports, axis=1, count=self.k).astype(bool)
 
-    def types_of(self, reports: Counts) -> Integers | None:
-        """Give the type of each report, by its place in `types`; None where there are none."""
+    def _types_of(self, reports: Counts) -> Integers | None:
+        """Type of each report, as an index into the law's `types`; None if there are no types."""
         return None
 
 
@@ -53,12 +52,11 @@ class PackedLaw(SymmetricLaw):
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
-        """Count how often each answer was supported, the reports, and those of each type; see `Law.count`."""
         if group is None and amounts is None:
             return self._counted_at_once(reports)
         sums, n = bit_sums(reports, amounts, group, groups)
         counts = sums[:, : self.k]
-        histogram, types = None, self.design.types_of(reports)
+        histogram, types = None, self.design._types_of(reports)
         if types is not None and self.types is not None:
             number = len(self.types)
             histogram = added_up(types if group is None else types + number * group, amounts, groups * number)
@@ -66,18 +64,17 @@ class PackedLaw(SymmetricLaw):
         return Counted(counts[0], n[0], histogram) if group is None else Counted(counts, n, histogram)
 
     def _counted_at_once(self, reports: Counts) -> Counted:
-        """Count reports once each, a block at a time: its types and its bits, while it is in the cache."""
+        """Count unweighted, ungrouped reports block by block, while each block is in the cache."""
         counter, number = BitCounter(reports.shape[1]), 0 if self.types is None else len(self.types)
         histogram = np.zeros(number, dtype=np.int64)
         for start in range(0, len(reports), counter.block):
             block = slice(start, start + counter.block)
-            if (types := self.design.types_of(reports[block])) is not None:
+            if (types := self.design._types_of(reports[block])) is not None:
                 histogram += np.bincount(types, minlength=number)
             counter.add(reports[block])
         return Counted(counter.total()[: self.k], np.array(len(reports))[()], histogram if number else None)
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the likelihoods of these reports: b for every answer, and a - b more for those that each supports."""
         if reports is None:
             return super().likelihood()
         a, b = (float(part) / max(self.design.odds) for part in self.design.odds)
@@ -99,7 +96,7 @@ class PackedLaw(SymmetricLaw):
 
 
 def bit_sums(reports: Counts, amounts: Counts | None, group: Integers | None, groups: int) -> tuple[Counts, Counts]:
-    """Add up each bit of packed rows, and the rows, by group: shapes (groups, bits), with spare bits, and (groups,)."""
+    """Sum each bit of packed rows, and count the rows, by group: shapes (groups, bits) with padding, and (groups,)."""
     place = np.zeros(len(reports), dtype=np.int64) if group is None else group
     n = added_up(place, amounts, groups)
     sums = np.zeros((groups, 8 * reports.shape[1]), dtype=n.dtype)
@@ -109,7 +106,7 @@ def bit_sums(reports: Counts, amounts: Counts | None, group: Integers | None, gr
 
 
 def _members(group: Integers | None, groups: int) -> Iterator[tuple[int, slice | Integers]]:
-    """Give each group that has reports, and where these are."""
+    """Yield each nonempty group with the indices of its rows."""
     if group is None:
         yield 0, slice(None)
         return
@@ -120,7 +117,7 @@ def _members(group: Integers | None, groups: int) -> Iterator[tuple[int, slice |
 
 
 def _weighted_bits(rows: Counts, amounts: Counts | None) -> Counts:
-    """Add up for each bit the amounts, 1 each if None, of the rows in which it is set: whole numbers exactly."""
+    """Sum the weights of the rows in which each bit is set; sums of whole numbers are exact."""
     if amounts is None:
         return set_bits(rows)
     if amounts.dtype.kind == "f":
@@ -132,7 +129,7 @@ def _weighted_bits(rows: Counts, amounts: Counts | None) -> Counts:
 
 
 def for_each(product: Callable[[Array], Array], vectors: Array, length: int) -> Array:
-    """Apply a product with vectors of which leading axes are kept; the result of each has this length."""
+    """Apply a product of vectors along the last axis; each result has this length, and leading axes are kept."""
     if vectors.ndim == 1:
         return product(vectors)
     rows = [product(vector) for vector in vectors.reshape(-1, vectors.shape[-1])]

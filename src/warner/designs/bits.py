@@ -53,7 +53,7 @@ BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis
 
 
 def set_bits(rows: Counts) -> Integers:
-    """Count in how many rows each bit is set: a number for each of the eight bits of each byte, from the highest.
+    """Count the rows in which each bit is set: eight numbers for each byte, from the highest bit on.
 
     >>> set_bits(np.array([[0b11000000], [0b10000001]], dtype=np.uint8))
     array([2, 1, 0, 0, 0, 0, 0, 1])
@@ -64,7 +64,7 @@ def set_bits(rows: Counts) -> Integers:
 
 
 class BitCounter:
-    """Counts in how many rows of `width` bytes each bit is set; rows may come in pieces.
+    """Counter of the rows in which each bit is set; rows of `width` bytes may be added in blocks.
 
     Attributes
     ----------
@@ -83,7 +83,6 @@ class BitCounter:
         self._rest = np.zeros(8 * width, dtype=np.int64)
 
     def add(self, rows: Counts) -> None:
-        """Count the bits of more rows."""
         slabs = len(rows) // self._height
         if len(rows) > slabs * self._height:
             self._rest += _unpacked(rows[slabs * self._height :])
@@ -94,7 +93,7 @@ class BitCounter:
                 self._waiting[0] = self._waiting[0].copy()  # the rows are the caller's
 
     def _add(self, slab: Words) -> None:
-        """Add a slab to the ones, two at a time, what is carried to the twos, and so on."""
+        """Add a slab to the ones, two slabs at a time, with carries to the next powers of two."""
         power, added = 0, slab
         while (first := self._waiting[power]) is not None:
             self._waiting[power] = None
@@ -109,7 +108,6 @@ class BitCounter:
         self._waiting[power] = added
 
     def total(self) -> Integers:
-        """Give the number of rows so far in which each bit is set."""
         counts = self._rest.copy()
         for slabs in (self._sums, self._waiting):
             for power, slab in enumerate(slabs):
@@ -119,7 +117,7 @@ class BitCounter:
 
 
 def _carry_save(total: Words, x: Words, y: Words, carry: Words, scratch: Words) -> None:
-    """Add two slabs to a third, in place, and write down the carry."""
+    """Add two slabs to a third in place, and write the carry."""
     np.bitwise_and(total, x, out=carry)
     np.bitwise_xor(total, x, out=total)
     np.bitwise_and(total, y, out=scratch)
@@ -132,7 +130,7 @@ def _unpacked(rows: Counts) -> Integers:
 
 
 def sizes(rows: Counts) -> Integers:
-    """Count the bits that are set in each row.
+    """Count the set bits of each row.
 
     >>> sizes(np.array([[255, 1], [0, 3]], dtype=np.uint8))
     array([9, 2])
@@ -153,7 +151,7 @@ def sizes(rows: Counts) -> Integers:
 
 
 class Incidence:
-    """Rows of packed bits as a matrix of zeros and ones, for products with vectors of doubles.
+    """Packed rows as a matrix of zeros and ones, for products with vectors of doubles.
 
     Bytes are held position by position, so that a product goes through each position in one piece.
 
@@ -168,7 +166,7 @@ class Incidence:
         self._bytes = np.ascontiguousarray(rows.T)
 
     def times(self, values: Array) -> Array:
-        """Add up the values, of shape (8 width,), of the bits that are set in each row."""
+        """Sum the values, of shape (8 width,), of the bits set in each row."""
         tables = values.reshape(-1, 8) @ BITS_OF_BYTE.T
         result = np.zeros(self._bytes.shape[1])
         scratch = np.empty(min(ROWS_MULTIPLIED_AT_ONCE, result.size))
@@ -181,7 +179,7 @@ class Incidence:
         return result
 
     def transposed_times(self, weights: Array) -> Array:
-        """Add up the weights, of shape (rows,), of the rows in which each bit is set."""
+        """Sum the weights, of shape (rows,), of the rows in which each bit is set."""
         sums = np.zeros((len(self._bytes), 256))
         for start in range(0, weights.size, ROWS_MULTIPLIED_AT_ONCE):
             weight = weights[start : start + ROWS_MULTIPLIED_AT_ONCE]
@@ -194,7 +192,7 @@ class Incidence:
 
 
 class PackedColumn(NamedTuple):
-    """Rows of bytes, one for each value; which values are such a row (of the others it means nothing), or missing."""
+    """A column of packed reports: one row of bytes for each value; `known` marks valid rows."""
 
     rows: Counts
     known: Mask
@@ -202,7 +200,7 @@ class PackedColumn(NamedTuple):
 
 
 def packed_column(values: Any, width: int) -> PackedColumn:
-    """Read a column of reports of `width` bytes each, as bytes or as twice as many hexadecimal digits.
+    """Read a column of reports of `width` bytes each, as bytes or as hexadecimal digits.
 
     >>> read = packed_column(["0fa0", None, b"ab", "0FA0"], 2)
     >>> read.rows[read.known].tolist()
@@ -262,7 +260,7 @@ def _from_list(values: list[Any], width: int) -> PackedColumn:
 
 
 def _cut(content: Counts, lengths: Integers, missing: Mask, width: int, *, text: bool) -> PackedColumn:
-    """Cut strings that stand one after the other, all of them text or all of them bytes, into rows."""
+    """Split concatenated strings, all text or all bytes, into rows."""
     size = 2 * width if text else width
     fits = (lengths == size) & ~missing
     every = bool(fits.all())

@@ -82,7 +82,7 @@ SET_REPORTS_AT_ONCE = 2**22  # of these at a time
 
 
 class BlockParameters(NamedTuple):
-    """How many points and blocks there are, and how many blocks hold one point, two, and three on average.
+    """Numbers of points and blocks, and of the blocks through one, two and three given points.
 
     The last is the average over all third points, for two given ones.
     """
@@ -94,17 +94,17 @@ class BlockParameters(NamedTuple):
     with_three: Fraction
 
     @classmethod
-    def of_size(cls, points: int, number: int, with_one: int, with_two: int) -> BlockParameters:
-        """Describe blocks of one size, number * size = points * with_one."""
+    def equal_blocks(cls, points: int, number: int, with_one: int, with_two: int) -> BlockParameters:
+        """Return the parameters of blocks of equal size, for which number * size = points * with_one."""
         size = points * with_one // number
         return cls(points, number, with_one, with_two, Fraction(with_two * (size - 2), max(points - 2, 1)))
 
     def total(self, a: int, b: int) -> int:
-        """Give M, the number of equally likely cases that decide one report."""
+        """Return M, the number of equally likely cases that decide one report."""
         return a * self.with_one + b * (self.number - self.with_one)
 
     def symmetry(self, a: int, b: int) -> Symmetry:
-        """Give the probabilities of a held and of another answer, and of pairs, at odds a : b.
+        """Return the response probabilities at odds a : b.
 
         That of two answers of which neither is held depends on which three they are: it is the average over all points.
         """
@@ -116,7 +116,7 @@ class BlockParameters(NamedTuple):
 
 
 class BlockDesign(OddsDesign):
-    """A design whose reports are the whole numbers from 0 on, each of which stands for a block of points."""
+    """A design whose reports are whole numbers from 0 on, each of which stands for a block of points."""
 
     @property
     def law(self) -> BlockLaw:
@@ -127,19 +127,19 @@ class BlockDesign(OddsDesign):
     @property
     @abstractmethod
     def blocks(self) -> BlockParameters:
-        """The numbers of points and blocks."""
+        """Parameters of the block design."""
 
     @abstractmethod
-    def sums_within(self, weights: Counts) -> Counts:
-        """Sum a weight for each point over the points of each block; whole numbers exactly; leading axes are kept."""
+    def _sums_within(self, weights: Counts) -> Counts:
+        """Sum a weight for each point over the points of each block; leading axes are kept."""
 
     @abstractmethod
-    def sums_around(self, weights: Counts) -> Counts:
-        """Sum a weight for each block over the blocks that hold each point; the transpose of `sums_within`."""
+    def _sums_around(self, weights: Counts) -> Counts:
+        """Sum a weight for each block over the blocks through each point; the transpose of `_sums_within`."""
 
     @abstractmethod
-    def block_with(self, answers: Integers, numbers: Integers) -> Integers:
-        """Give the report with this number, from 0 on, among those whose block holds the answer; pair by pair."""
+    def _block_with(self, answers: Integers, numbers: Integers) -> Integers:
+        """Return the report with this number among those whose block contains the answer, elementwise."""
 
     # What follows from these
 
@@ -150,46 +150,42 @@ class BlockDesign(OddsDesign):
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """One number below a r + b (R-r)."""
         return (self.blocks.total(*self.odds),)
 
     @property
     def _support_size(self) -> int | None:
-        """The size of the blocks; None where it varies: among blocks, or because some points are no answers."""
+        """Size of the blocks in answers; None if it varies."""
         points, number, with_one = self.blocks[:3]
         return points * with_one // number if points == self.k else None
 
     @property
     def report_form(self) -> LabelForm:
-        """Reports are written as whole numbers."""
         return LabelForm(range(self.blocks.number), of_answers=False)
 
     def _support(self, histogram: Counts) -> Counts:
-        """Count how often each answer is supported, from a histogram of reports.
+        """Return how often each answer is supported in a histogram of reports.
 
         Sums of weights are taken as multiples of 2^-52 of their total, in whole numbers, as doubles would round them:
         so no support stays none, and none is negative.
         """
         if histogram.dtype.kind != "f":
-            return self.sums_around(histogram)[..., : self.k]
+            return self._sums_around(histogram)[..., : self.k]
         _, exponent = np.frexp(histogram.sum(axis=-1, keepdims=True))
         whole = np.rint(np.ldexp(histogram, WEIGHT_BITS - exponent)).astype(np.int64)
-        support = self.sums_around(whole)[..., : self.k].astype(np.float64)
+        support = self._sums_around(whole)[..., : self.k].astype(np.float64)
         return np.asarray(np.ldexp(support, exponent - WEIGHT_BITS))
 
     @cached_property
     def _sizes(self) -> Integers:
-        """The number of answers in each block."""
         return self._within(np.ones(self.k, dtype=np.int64))
 
     def _within(self, weights: Counts) -> Counts:
-        """Sum a weight for each answer over each block."""
         more = [(0, 0)] * (weights.ndim - 1) + [(0, self.blocks.points - self.k)]
-        return self.sums_within(np.pad(weights, more))
+        return self._sums_within(np.pad(weights, more))
 
     @property
     def _levels(self) -> tuple[float, float]:
-        """The probabilities of one report after an answer in its block, and after another."""
+        """Probabilities of a report after an answer in its block, and after another answer."""
         (a, b), total = self.odds, self.blocks.total(*self.odds)
         return a / total, b / total
 
@@ -222,7 +218,7 @@ class BlockDesign(OddsDesign):
 
     @abstractmethod
     def _stands_for(self) -> str:
-        """Say which set of answers a report stands for."""
+        """Describe the set of answers that a report stands for."""
 
 
 class BlockLaw(SymmetricLaw):
@@ -236,18 +232,16 @@ class BlockLaw(SymmetricLaw):
 
     @property
     def types(self) -> BlockTypes | None:
-        """The possible reports; None where each supports one answer, so that the counts are their histogram."""
+        """Possible reports; None if each supports one answer, so that the counts are their histogram."""
         return None if self.exclusive else BlockTypes(self.design)
 
     @property
     def sufficient(self) -> Sufficient:
-        """The histogram of reports says all."""
         return "counts" if self.exclusive else "histogram"
 
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
-        """Count the reports of each kind, and how often each answer is supported by them; see `Law.count`."""
         number = self.design.blocks.number
         place = reports if group is None else reports + group * number
         if amounts is None:
@@ -261,7 +255,6 @@ class BlockLaw(SymmetricLaw):
         return Counted(self.design._support(histogram), n, None if self.exclusive else histogram)
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the likelihoods: of these reports, or the channel over all possible reports, as sums over blocks."""
         if reports is not None or self.exclusive:
             return super().likelihood(reports)
         a, b = self.design._levels
@@ -272,15 +265,15 @@ class BlockLaw(SymmetricLaw):
             (k, number),
             # Rounding must not make a sum negative: where b is 0, it is a probability.
             lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * np.maximum(self.design._within(x), 0),
-            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * self.design.sums_around(w)[..., :k],
+            lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * self.design._sums_around(w)[..., :k],
             (lambda: np.where(self.design.supports(np.arange(number)).T, a, b)) if self.design._small else None,
-            lambda w: (a - b) ** 2 * self.design.sums_around(w * telling)[..., :k],
+            lambda w: (a - b) ** 2 * self.design._sums_around(w * telling)[..., :k],
         )
 
     def _variance(
         self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None
     ) -> Array:
-        """Give the variance of the weighted support of one report, as it is among the reports themselves.
+        """Variance of the weighted support of one report, estimated from the reports themselves.
 
         With one report more, spread over all blocks, so that it is never 0. From counts alone, or for very many sets,
         the average law of three points must do.
@@ -294,7 +287,7 @@ class BlockLaw(SymmetricLaw):
         return variance
 
     def _noise(self, sets: Sets, minus: Sets | None, square: Array, counts: Counts, n: Array) -> Array:
-        """Give the variance of the weighted support of one report given the answer, on average over the people.
+        """Variance of the weighted support of one report given the answer, averaged over the respondents.
 
         After the answer x a block has the probability b, or a if it holds x. So E t^2 is b times the sum of all t^2 and
         a - b times that of the blocks with x; it depends on which answers a set has. The shares of people that it is
@@ -305,12 +298,12 @@ class BlockLaw(SymmetricLaw):
         held = np.maximum((counts / n - self.design.q) / self.symmetry.gain, 0) + 1 / (n * self.k)
         held = held / held.sum(axis=-1, keepdims=True)
         variance = np.empty_like(square)
-        for places, given in self._given_each(sets, minus):
+        for places, given in self._conditional_variances(sets, minus):
             variance[:, places] = held @ given.T
         return variance
 
-    def _given_each(self, sets: Sets, minus: Sets | None = None) -> Iterator[tuple[range, Array]]:
-        """Give the variance of the weighted support of one report given each answer, some sets at a time."""
+    def _conditional_variances(self, sets: Sets, minus: Sets | None = None) -> Iterator[tuple[range, Array]]:
+        """Yield the variance of the weighted support of one report given each answer, for batches of sets."""
         (a, b), gain = self.design._levels, self.symmetry.gain
         for places, weights, support in self._weighted_support(sets, minus):
             total = (support**2).sum(axis=-1, keepdims=True)
@@ -318,7 +311,7 @@ class BlockLaw(SymmetricLaw):
             yield places, np.maximum(given, 0)
 
     def _weighted_support(self, sets: Sets, minus: Sets | None) -> Iterator[tuple[range, Array, Array]]:
-        """Go through the sets, some at a time: weights of the answers that sum to zero, and what each block has."""
+        """Yield batches of sets: their indices, centered weights of the answers, and sums over blocks."""
         step = max(1, SET_REPORTS_AT_ONCE // self.design.blocks.points)
         for start in range(0, len(sets), step):
             places = range(start, min(start + step, len(sets)))
@@ -328,15 +321,17 @@ class BlockLaw(SymmetricLaw):
             weights = weights - weights.mean(axis=-1, keepdims=True)
             yield places, weights, self.design._within(weights)
 
-    def simulate_reports(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of the reports of a sample of a population: they are multinomial."""
+    def _simulate_reports(self, shares: ArrayLike, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
+        """Draw multinomial histograms of the reports of a sample from a population."""
         a, b = self.design._levels
         theta = checked_shares(shares, self.k)
         probabilities = np.maximum(b + (a - b) * self.design._within(theta / theta.sum()), 0)
         return rng.multinomial(n, probabilities / probabilities.sum(), size=size)
 
-    def simulate_reports_of_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of the reports of these very people.
+    def _simulate_reports_of_people(
+        self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None
+    ) -> Integers:
+        """Draw histograms of the reports of respondents with these true answers.
 
         A report is drawn from all R with probability R b / M, and else from the r whose block holds the answer: the
         same law, read as *redraw or keep*. Those who redraw are one uniform histogram. Those who keep are drawn one by
@@ -349,63 +344,57 @@ class BlockLaw(SymmetricLaw):
         kept = rng.binomial(numbers, keep, size=(math.prod(shape), self.k))
         rows = uniform_histograms(numbers.sum() - kept.sum(axis=-1), number, rng)
         for answer in np.flatnonzero(kept.max(axis=0, initial=0) > with_one):
-            blocks = self.design.block_with(np.full(with_one, answer), np.arange(with_one))
+            blocks = self.design._block_with(np.full(with_one, answer), np.arange(with_one))
             rows[:, blocks] += uniform_histograms(kept[:, answer], with_one, rng)
             kept[:, answer] = 0
         ends = kept.cumsum()  # of everybody who is left, answer by answer and row by row
         for start in range(0, int(kept.sum()), PEOPLE_AT_ONCE):
             who = np.arange(start, min(start + PEOPLE_AT_ONCE, int(ends[-1])))
             row, answers = np.divmod(ends.searchsorted(who, side="right"), self.k)
-            np.add.at(rows, (row, self.design.block_with(answers, rng.integers(with_one, size=who.size))), 1)
+            np.add.at(rows, (row, self.design._block_with(answers, rng.integers(with_one, size=who.size))), 1)
         return rows.reshape(*shape, number)
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of n people who are a sample of a population: in O(V log V), whatever n."""
-        return self.design._support(self.simulate_reports(shares, n, rng=rng, size=size))
+        return self.design._support(self._simulate_reports(shares, n, rng=rng, size=size))
 
     def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of these very people, so many with each answer; see `simulate_reports_of_people`."""
-        return self.design._support(self.simulate_reports_of_people(people, rng=rng, size=size))
+        return self.design._support(self._simulate_reports_of_people(people, rng=rng, size=size))
 
 
 class BlockEstimator(SymmetricEstimator):
-    """Unbiased shares of a block design, whose second moments depend on which points the answers are."""
+    """Unbiased shares of a block design; second moments follow from all blocks."""
 
     law: BlockLaw
 
     def largest_support(self) -> int:
-        """Return the number of answers in the largest block."""
         return int(self.law.design._sizes.max())
 
     def second_moments(self, memberships: Array) -> Array:
-        """Return the mean square of one report's score given each answer, by all blocks."""
-        ((_, given),) = self.law._given_each(LinearCombination(memberships[np.newaxis]))
+        ((_, given),) = self.law._conditional_variances(LinearCombination(memberships[np.newaxis]))
         return np.asarray(given[0] / self.law.symmetry.gain**2 + memberships**2)
 
 
 @dataclass(frozen=True)
 class BlockTypes(ReportTypes):
-    """The possible reports of a block design, each a type of its own."""
+    """The possible reports of a block design, each a separate type."""
 
     design: BlockDesign
 
     @property
     def labels(self) -> range:  # type: ignore[override]
-        """The reports, which are whole numbers."""
         return range(self.design.blocks.number)
 
     def bounds(self) -> ProbabilityBounds:
-        """Return b/M and a/M; of blocks that hold none of the answers, or all of them, the same on both sides."""
+        """Return b/M and a/M; equal for blocks with none of the answers, or with all of them."""
         (a, b), sizes, k = self.design._levels, self.design._sizes, self.design.k
         return ProbabilityBounds(np.where(sizes == k, a, b), np.where(sizes == 0, b, a))
 
     def support(self, histogram: Counts) -> Counts:
-        """Return how often each answer is supported, from a histogram of reports."""
         return self.design._support(histogram)
 
 
 def deniability(design: Symmetric, members: float, *, constant: bool) -> str:
-    """Say how likely an answer of the reported set is the truth, for sets with this many members on average."""
+    """Describe how likely an answer in the reported set is the truth, for sets of this average size."""
     a, b = design.odds
     held = 100 * a / (a * members + b * (design.k - members))
     return (
@@ -468,18 +457,18 @@ class PrimeFieldDesign(BlockDesign):
     @classmethod
     @abstractmethod
     def _counts(cls, field: Any, dimension: Any) -> tuple[Any, Any, Any, Any]:
-        """Give the numbers of points, of blocks, and of blocks with one given point and with two.
+        """Return the numbers of points, of blocks, and of blocks through one and through two given points.
 
         Exactly for whole numbers, roughly for arrays of fields, as floats, and of dimensions.
         """
 
     @classmethod
     def _blocks(cls, field: int, dimension: int) -> BlockParameters:
-        return BlockParameters.of_size(*cls._counts(field, dimension))
+        return BlockParameters.equal_blocks(*cls._counts(field, dimension))
 
     @cached_property
     def blocks(self) -> BlockParameters:
-        """Numbers of points and blocks."""
+        """Parameters of the block design."""
         return self._blocks(self.field, self.dimension)
 
     # Which field to take
@@ -500,7 +489,7 @@ class PrimeFieldDesign(BlockDesign):
 
     @classmethod
     def _best_space(cls, k: int, a: int, b: int, dimension: int | None) -> tuple[int, int]:
-        """Choose the prime field, and the least dimension that it needs, whose unbiased shares vary least at 0.
+        """Return the prime field, and its least dimension, with the smallest variance of an absent answer.
 
         Fields much larger than e^epsilon are never best, nor are those with more elements than there are answers.
         """
@@ -526,7 +515,7 @@ class PrimeFieldDesign(BlockDesign):
 
     @classmethod
     def _smallest_field(cls, k: int, dimension: int) -> int:
-        """Give a prime that has a point for each answer in this dimension, and is hardly larger than need be."""
+        """Return a small prime with a point for each answer in this dimension."""
         root = k ** (1 / (dimension + 1 - cls._least_dimension))
         if root > LARGEST_FIELD_SEARCHED:
             raise ValueError(f"dimension must be larger for {k:,} answers, but got {dimension}; leave it out")
@@ -539,5 +528,4 @@ class PrimeFieldDesign(BlockDesign):
         return f"{type(self).__name__} {self._space()} among"
 
     @abstractmethod
-    def _space(self) -> str:
-        """Name the space, for the summary."""
+    def _space(self) -> str: ...

@@ -34,7 +34,7 @@ CARD = re.compile(r"(say\s+|[+*-]\s*)(.+)")
 
 
 def cards(device: Mapping[str, Number], values: Domain) -> Channel:
-    r"""Give the design of a deck of cards for a quantity: the truth, a number to say, to add, or to multiply by.
+    r"""Make a design from a deck of cards for a quantity: the truth, or a number to say, to add or to multiply by.
 
     It covers Eriksson's forced numbers [1]_, the unrelated quantity of Greenberg and others with a known law [2]_, the
     additive constants of Himmelfarb and Edgell [3]_, and the multiplicative devices of Eichhorn and Hayre [4]_ and of
@@ -117,7 +117,7 @@ def cards(device: Mapping[str, Number], values: Domain) -> Channel:
 
 
 def _card(text: str) -> Callable[[Fraction], Fraction]:
-    """Read what a card says: give what becomes of a number."""
+    """Parse the text of a card into a function of the number."""
     if text.strip() == "truth":
         return lambda number: number
     found = CARD.fullmatch(text.strip())
@@ -132,7 +132,7 @@ def _card(text: str) -> Callable[[Fraction], Fraction]:
 
 
 def _row(number: Fraction, deck: list[tuple[Callable[[Fraction], Fraction], Fraction]]) -> dict[Fraction, Fraction]:
-    """Give the law of the reports of somebody with this number."""
+    """Return the distribution of reports given the number."""
     row: dict[Fraction, Fraction] = {}
     for says, chance in deck:
         if chance:
@@ -141,7 +141,6 @@ def _row(number: Fraction, deck: list[tuple[Callable[[Fraction], Fraction], Frac
 
 
 def _labels(reports: list[Fraction]) -> list[int] | list[str]:
-    """Write reports as integers, as decimal texts, or as fractions: whichever suffices for all."""
     if all(report.denominator == 1 for report in reports):
         return [int(report) for report in reports]
     return decimal_texts(reports) or [str(report) for report in reports]

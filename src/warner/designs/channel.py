@@ -36,7 +36,7 @@ from warner.designs.facts import (
     memberships,
 )
 from warner.designs.labels import LABELS_LISTED, canonical, first_and_last, labels_from_json, labels_to_json, listed
-from warner.designs.law import INVERSE_TOLERANCE, Law, kept
+from warner.designs.law import INVERSE_TOLERANCE, Law, once_per_design
 from warner.designs.matrices import whole_rows
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Channel(Design):
 
     @cached_property
     def ratio(self) -> tuple[int, int]:
-        """The smallest and the largest number of the column in which their ratio is largest."""
+        """Smallest and largest number of the column in which their ratio is largest."""
         columns = [
             (low, high)
             for low, high in zip(self.weights.min(axis=0).tolist(), self.weights.max(axis=0).tolist(), strict=True)
@@ -158,7 +158,7 @@ class Channel(Design):
         return impossible[0] if impossible else max(columns, key=lambda pair: Fraction(pair[1], pair[0]))
 
     def channel(self) -> Array:
-        """Give the matrix of P(report | answer) as doubles: a row for each answer, a column for each report."""
+        """Return P(report | answer) as doubles: a row for each answer, a column for each report."""
         return (self.weights / self.total).astype(np.float64)
 
     @cached_property
@@ -167,12 +167,10 @@ class Channel(Design):
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """One number below the sum of each row."""
         return (self.total,)
 
     @classmethod
     def examples(cls) -> tuple[Channel, ...]:
-        """Give designs with as many reports as answers, with more, with zeros, and with answers that look alike."""
         dice = [["4/6", "1/6", "1/6"], ["1/6", "4/6", "1/6"], ["1/12", "1/4", "2/3"]]
         return (
             cls([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"]),
@@ -183,7 +181,6 @@ class Channel(Design):
         )
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw one report for each answer: the column in which the running sum of its row passes the draw."""
         few = answers.size < self.k  # then only the rows of these answers are summed
         running = (self.weights[answers] if few else self.weights).cumsum(axis=1)
         rows = np.arange(answers.size) if few else answers
@@ -197,11 +194,9 @@ class Channel(Design):
     # Algebra
 
     def as_channel(self) -> Channel:
-        """Give the design itself."""
         return self
 
     def then(self, second: Design) -> Design:
-        """Chain two designs: reports of this one are the answers of the second. See `Design.then`."""
         listed_design(second, "second")
         if self.outputs != second.domain:
             raise ValueError(
@@ -215,7 +210,6 @@ class Channel(Design):
         return Channel.of_weights(self.domain, other.outputs, weights, total)
 
     def coarsened(self, groups: Mapping[Label, Sequence[Label]]) -> Channel:
-        """Merge finer answers into those of this design before they are randomized; see `Design.coarsened`."""
         if not isinstance(groups, Mapping) or any(
             isinstance(members, str | bytes) or not isinstance(members, Sequence) for members in groups.values()
         ):
@@ -227,7 +221,6 @@ class Channel(Design):
         return Channel.of_weights(finer, self.outputs, self.weights[rows], self.total)
 
     def restricted(self, allowed: Sequence[Label]) -> Channel:
-        """Rule out answers that nobody can hold: structural zeros; see `Design.restricted`."""
         labels = canonical(allowed, "allowed")
         rows = self._rows_of(labels, "allowed")
         return Channel.of_weights(labels, self.outputs, self.weights[rows], self.total, self.procedure)
@@ -283,7 +276,7 @@ class Channel(Design):
         )
 
     def contaminated(self, report: int, share: Fraction) -> Channel:
-        """Give the design in which this share of people gives one report regardless of it, in whole numbers."""
+        """Return the design in which this share of the respondents gives one report whatever the answer."""
         weights = self.weights.astype(object) * (share.denominator - share.numerator)
         weights[:, report] += share.numerator * self.total
         return Channel.of_weights(self.domain, self.outputs, weights, self.total * share.denominator)
@@ -295,7 +288,6 @@ class Channel(Design):
         )
 
     def fields(self) -> Document:
-        """Return domain, outputs and weights, as decimal strings, and the procedure and the name if there are any."""
         texts = {"procedure": self.procedure, "name": self.name}
         return {
             "domain": labels_to_json(self.domain),
@@ -305,7 +297,6 @@ class Channel(Design):
 
     @classmethod
     def from_fields(cls, fields: Document) -> Self:
-        """Read domain, outputs, weights, procedure and name."""
         procedure, name = (fields.get(key, "") for key in ("procedure", "name"))
         for key, text in (("procedure", procedure), ("name", name)):
             if not isinstance(text, str):
@@ -343,20 +334,16 @@ class TableLaw(Law):
 
     @property
     def columns(self) -> Labels:
-        """What a tally counts: reports of each kind."""
         return self.design.outputs
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the products with the matrix, or with the columns of these reports."""
         return ChannelOperator.of_matrix(self.design._doubles if reports is None else self.design._doubles[:, reports])
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of n people who are a sample of a population: multinomial."""
         reported = shares @ self.design._doubles
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
     def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of these very people: those with the same answer are multinomial."""
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         rows = self.design._doubles / self.design._doubles.sum(axis=1, keepdims=True)
         return np.asarray(rng.multinomial(people, rows, size=(*shape, self.k)).sum(axis=-2))
@@ -364,7 +351,6 @@ class TableLaw(Law):
     def sampling_model(
         self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
     ) -> SamplingModel:
-        """Say how shares show: in a binomial count where some reports have one, else in a linear combination."""
         weights, identified = self._weights_of(estimand)
         # Half a report more of each kind, or a kind that was never seen would count as impossible. For fuzzy sets one
         # report of all kinds alike: there may be more kinds than reports, and the scores of all of them count.
@@ -375,25 +361,25 @@ class TableLaw(Law):
         expected = self._matrix.mean(axis=0)
         variances = expected @ weights**2 - (expected @ weights) ** 2
         for place, known in enumerate(self._binomials(estimand)):
-            if known is not None and identified[place] and _as_good(known, expected, variances[place]):
+            if known is not None and identified[place] and _nearly_best(known, expected, variances[place]):
                 count[:, place] = counts[:, known.reports].sum(axis=-1)
                 base[place], gain[place], exact_[place] = known.base, known.gain, True
         return SamplingModel(count, n, base, gain, exact_, error, (weights.min(axis=0), weights.max(axis=0)))
 
     def _weights_of(self, estimand: Estimand) -> tuple[Array, Mask]:
-        """Give the weights of reports whose sums are unbiased for the shares asked for, and whether they tell these."""
+        """Return weights of the reports that are unbiased for the estimand, and which shares are identified."""
         sets, minus, _ = estimand
         if sets is None:
             return self.linear.weights(), self.linear.identifiable()
         weights = self._summed_weights(sets)
-        identified = self._tells(weights, sets)
+        identified = self._identified(weights, sets)
         if minus is None:
             return weights, identified
         other = self._summed_weights(minus)
-        return weights - other, identified & self._tells(other, minus)
+        return weights - other, identified & self._identified(other, minus)
 
     def _errors(self, counts: Counts, n: Array, weights: Array, target: str, more: float) -> Array:
-        """Give the standard errors of linear combinations of the observed shares, with so many more of each kind."""
+        """Return standard errors of linear combinations of observed shares, with `more` reports of each kind added."""
         if target == "population":
             observed = (counts + more) / (n + more * counts.shape[-1])
             variance = observed @ weights**2 - (observed @ weights) ** 2
@@ -413,14 +399,14 @@ class TableLaw(Law):
             return np.asarray(inverse @ sets.memberships.T)
         return np.stack([inverse[:, list(members)].sum(axis=1) for members in sets], axis=-1)
 
-    def _tells(self, weights: Array, sets: Sets) -> Mask:
-        """Tell for each set whether its weights give its share, whatever the others are."""
+    def _identified(self, weights: Array, sets: Sets) -> Mask:
+        """Return True for each set whose weights are unbiased for its share in every population."""
         wanted = memberships(sets, self.k).T
         return np.asarray(np.abs(self._matrix @ weights - wanted).max(axis=0) <= INVERSE_TOLERANCE)
 
-    @kept
-    def _of_answers(self) -> list[BinomialReports | None]:
-        """For each answer the reports whose number is binomial in its share; all at once what `_binomial` does."""
+    @once_per_design
+    def _single_answers(self) -> list[BinomialReports | None]:
+        """For each answer the reports whose number is binomial in its share; `_binomial` for all answers at once."""
         weights, k = self.design.weights, self.k
         low, high = weights.min(axis=0), weights.max(axis=0)
         # Likelier after one answer than after all others, which are alike: the first guess.
@@ -429,25 +415,25 @@ class TableLaw(Law):
         binomials: list[BinomialReports | None] = [None] * k
         for i in np.unique(owner[telling]).tolist():
             reports = telling & (owner == i)
-            binomials[i] = self._of_reports(reports, int(weights[i, reports].sum()), int(low[reports].sum()))
+            binomials[i] = self._count_model(reports, int(weights[i, reports].sum()), int(low[reports].sum()))
         if self.design.outputs == self.design.domain:  # those that name it: the second guess
             for i in (i for i in range(k) if binomials[i] is None):
                 others = np.delete(weights[:, i], i)
                 if (others == others[0]).all() and others[0] != weights[i, i]:
                     reports = np.arange(k) == i
-                    binomials[i] = self._of_reports(reports, int(weights[i, i]), int(others[0]))
+                    binomials[i] = self._count_model(reports, int(weights[i, i]), int(others[0]))
         return binomials
 
     def _binomials(self, estimand: Estimand) -> list[BinomialReports | None]:
-        """Find for each share reports whose number is binomial in it; of a fuzzy set, in the population alone.
+        """Find for each share reports whose number is binomial in it.
 
-        Of differences there are none, but for two answers, whose shares sum to one.
+        Differences have none, except for two answers, whose shares sum to one; fuzzy sets only for the population.
         """
         sets, minus, target = estimand
         if sets is None:
-            return self._of_answers
+            return self._single_answers
         if minus is not None:
-            return [_doubled(self._binomial(members)) if self.k == 2 else None for members in sets]
+            return [_difference_model(self._binomial(members)) if self.k == 2 else None for members in sets]
         if not isinstance(sets, LinearCombination):
             return [self._binomial(members) for members in sets]
         if target != "population" or len(self.design.outputs) > 2:
@@ -455,7 +441,7 @@ class TableLaw(Law):
         return [self._line(u) for u in sets.memberships]
 
     def _line(self, u: Array) -> BinomialReports | None:
-        """Give the second of two reports if its probability is a line in the memberships u."""
+        """Return the second of two reports if its probability is linear in the memberships u."""
         said, (low, high) = self.design._doubles[:, 1], (u.argmin(), u.argmax())
         gain = (said[high] - said[low]) / (u[high] - u[low])
         base = said[low] - gain * u[low]
@@ -464,12 +450,12 @@ class TableLaw(Law):
         return BinomialReports(np.array([False, True]), float(base), float(gain))
 
     def _binomial(self, members: Sequence[int]) -> BinomialReports | None:
-        """Find reports whose number is binomial in the share: as likely after all answers of the set, and all others.
+        """Find reports that are equally likely after all answers of the set, and after all others.
 
         Two guesses: the reports that are so one by one, and likelier within the set; and those that name its answers.
         """
         if len(members) == 1:
-            return self._of_answers[members[0]]
+            return self._single_answers[members[0]]
         held = np.zeros(self.k, dtype=bool)
         held[list(members)] = True
         if held.all():
@@ -481,15 +467,15 @@ class TableLaw(Law):
         for reports in guesses:
             within, without = (set(rows[:, reports].sum(axis=1).tolist()) for rows in (inside, outside))
             if len(within) == len(without) == 1 and within != without:
-                return self._of_reports(reports, within.pop(), without.pop())
+                return self._count_model(reports, within.pop(), without.pop())
         return None
 
-    def _of_reports(self, reports: Mask, within: int, without: int) -> BinomialReports:
+    def _count_model(self, reports: Mask, within: int, without: int) -> BinomialReports:
         return BinomialReports(reports, without / self.design.total, (within - without) / self.design.total)
 
 
 def _column(truth: Integers, drawn: Counts, running: Counts) -> Integers:
-    """Count the running sums that the draw has reached, by halving: the same steps whatever the answer."""
+    """Count the running sums up to the draw by bisection, with the same steps for every answer."""
     drawn = drawn if drawn.dtype == object else drawn.astype(np.int64)
     if truth.size == 1:  # then all of them are counted
         return np.array([np.count_nonzero(running[truth[0]] <= drawn[0])])
@@ -501,12 +487,12 @@ def _column(truth: Integers, drawn: Counts, running: Counts) -> Integers:
     return reached
 
 
-def _as_good(known: BinomialReports, expected: Array, linear: float) -> bool:
-    """Tell whether a binomial count tells about as much as the best linear combination."""
+def _nearly_best(known: BinomialReports, expected: Array, linear: float) -> bool:
+    """Return True if a binomial count is about as precise as the best linear combination."""
     share = float(expected[known.reports].sum())
     return share * (1 - share) / known.gain**2 <= BINOMIAL_VARIANCE_RATIO * linear
 
 
-def _doubled(known: BinomialReports | None) -> BinomialReports | None:
-    """Give how the difference of two shares shows that sum to one: it is twice the first, minus one."""
+def _difference_model(known: BinomialReports | None) -> BinomialReports | None:
+    """Transform the model of a share to the model of the difference of two shares that sum to one."""
     return None if known is None else BinomialReports(known.reports, known.base + known.gain / 2, known.gain / 2)

@@ -97,7 +97,7 @@ PRODUCTS_IN_TABLE = 2**16  # products of two numbers of a field that are looked 
 
 
 def collinear_pairs(design: OpenDomain, listed: Integers, shares: Array, members: Integers, weights: Integers) -> Array:
-    """Give the mean of c_x over the people, for the first members up to each, of shape (groups, members).
+    """Return the mean of c_x over the respondents, for the first members up to each, of shape (groups, members).
 
     `listed` are the blocks of all answers of the list, and `shares` theirs, of shape (groups, answers); `members` are
     the positions of those in the set, and `weights` are 1, or -1 for answers that are subtracted. With such, only the
@@ -119,7 +119,7 @@ def collinear_pairs(design: OpenDomain, listed: Integers, shares: Array, members
 
 
 def _representatives(listed: Integers, shares: Array, number: int) -> tuple[Integers, Array]:
-    """Return the positions of at most so many answers, and the shares of the answers that each of them represents.
+    """Return the positions of at most `number` answers, and the shares that each of them represents.
 
     Half of them are the answers with the largest shares, which represent themselves. Each of the others is drawn from
     one part of the rest, in the order of the values: neighbors lie on similar lines.
@@ -140,7 +140,7 @@ def _representatives(listed: Integers, shares: Array, number: int) -> tuple[Inte
 def _pairs_seen(
     seen_from: Integers, members: Integers, weights: Integers, field: int
 ) -> Iterator[tuple[slice, Integers]]:
-    """Give c_x for the first members, up to each, as seen from each value x: some values at a time."""
+    """Yield c_x for the first members up to each, for batches of values x."""
     step = max(1, POINTS_AT_ONCE // len(members))
     for start in range(0, len(seen_from), step):
         part = slice(start, start + step)
@@ -148,7 +148,7 @@ def _pairs_seen(
 
 
 def _beside(seen_from: Integers, members: Integers, weights: Integers, field: int) -> Integers:
-    """Give the weight of earlier members on the line through x and each member, of shape (values x, members)."""
+    """Return the weight of earlier members on the line through x and each member, of shape (values x, members)."""
     numbers = _directions(seen_from, members, field)
     order = np.lexsort(numbers[::-1], axis=1) if len(numbers) > 1 else np.argsort(numbers[0], axis=1, kind="stable")
     starts = np.zeros(order.shape, dtype=bool)
@@ -198,7 +198,7 @@ def _directions(seen_from: Integers, members: Integers, field: int) -> list[Inte
 def _most_outside(
     design: OpenDomain, listed: Integers, points: Integers, members: Integers, weights: Integers
 ) -> Array:
-    """Give the largest c_x of a value outside of the list, or a bound on it, for the first members up to each."""
+    """Return the largest c_x of a value outside of the list, or a bound on it, for the first members up to each."""
     m, field = len(members), design.field
     if len(listed) == design.values.number:
         return np.zeros(m)
@@ -234,7 +234,7 @@ def _most_outside(
 
 
 def _bound_outside(points: Integers, members: Integers, chosen: Integers, field: int) -> Array:
-    """Bound c_x from above for values outside of the list: see the head of this module."""
+    """Upper bound of c_x for values outside of the list; see the head of this module."""
     m = len(members)
     bound = np.zeros(m)
     parts = min(m, max(LEAST_SEEN_FROM, PAIRS_SEEN // m))
@@ -255,7 +255,6 @@ def _bound_outside(points: Integers, members: Integers, chosen: Integers, field:
 
 
 def _blocks(design: OpenDomain, points: Integers) -> Integers:
-    """Give the blocks whose digits these points are."""
     ends = np.cumsum(design.digits)
     columns = [
         points[:, end - tau : end] @ design.field ** np.arange(tau - 1, -1, -1, dtype=np.int64)
@@ -265,7 +264,7 @@ def _blocks(design: OpenDomain, points: Integers) -> Integers:
 
 
 def _possible(design: OpenDomain, blocks: Integers) -> Mask:
-    """Tell which rows of blocks are values, or may be."""
+    """Return True for each row of blocks that can be a value."""
     possible, ended = np.ones(len(blocks), dtype=bool), np.zeros(len(blocks), dtype=bool)
     for level, column in enumerate(blocks.T):
         possible &= np.where(ended, column == 0, np.isin(column, design.values.continuations(level)))
@@ -274,7 +273,7 @@ def _possible(design: OpenDomain, blocks: Integers) -> Mask:
 
 
 def _runs(columns: list[Integers], *, given: int) -> tuple[Integers, Mask]:
-    """Sort rows by these columns, and tell where the first `given` of them change: the order, and starts of runs."""
+    """Sort rows by these columns; mark the starts of runs that are equal in the first `given` columns."""
     order = np.lexsort(columns[::-1])
     starts = np.ones(len(order), dtype=bool)
     starts[1:] = np.any([np.diff(column[order]) != 0 for column in columns[:given]], axis=0)
@@ -282,7 +281,6 @@ def _runs(columns: list[Integers], *, given: int) -> tuple[Integers, Mask]:
 
 
 def _running(weights: Integers, starts: Mask) -> Integers:
-    """Add up weights within each run, from its start."""
     total = np.cumsum(weights)
     before = (total - weights)[starts]
     return np.asarray(total - np.repeat(before, np.diff(np.append(np.flatnonzero(starts), len(starts)))))
@@ -357,12 +355,10 @@ class ClosedList(Symmetric):
 
     @property
     def _support_size(self) -> int | None:
-        """A report supports any number of answers."""
         return None
 
     @property
     def odds(self) -> tuple[int, int]:  # type: ignore[override]
-        """Those of the open domain."""
         return self.source.odds
 
     @property
@@ -380,17 +376,15 @@ class ClosedList(Symmetric):
         return self.source.draws[1:]
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw a report of the last level for each answer."""
         return self.source.draw_last(self._blocks[answers], random_bytes)  # type: ignore[attr-defined]
 
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
-        small = OpenDomain._of(WholeNumbers((2, 1)), (3, 1), 3, (1, 2))
-        other = OpenDomain._of(WholeNumbers((2, 1)), (5, 2), 3, (1, 2))
+        small = OpenDomain._make(WholeNumbers((2, 1)), (3, 1), 3, (1, 2))
+        other = OpenDomain._make(WholeNumbers((2, 1)), (5, 2), 3, (1, 2))
         return cls([1, 2, 7], small), cls([0, 5], small), cls([3, 4, 6], other)
 
     def supports(self, reports: Counts) -> Mask:
-        """Give for each report, a row each, which answers it supports: none, for those of other levels."""
         hashes = hashes_of_listed(self.source, reports[:, 1:-1], self._blocks)  # type: ignore[attr-defined]
         return np.asarray((hashes == reports[:, -1]) & (reports[:, 0] == self.source.levels)).T
 
@@ -428,15 +422,14 @@ class ClosedListLaw(SymmetricLaw):
 
     @property
     def counted_fraction(self) -> float:  # type: ignore[override]
-        """The fraction of the respondents whose reports are of the last level."""
+        """Fraction of the respondents whose reports are of the last level."""
         return self.design.source.weights[-1] / sum(self.design.source.weights)
 
     def probabilities(self, shares: Array) -> Array:
-        """Give q + (p - q) share for each answer: those of people with other answers are counted as well."""
         return np.asarray(self.design.q + self.symmetry.gain * shares)
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of n people; what the shares lack of one is held by people with other answers.
+        """Draw counts of n respondents; the remaining share has answers outside of the list.
 
         Their hash is uniform, and so is what they report.
         """
@@ -456,7 +449,6 @@ class ClosedListLaw(SymmetricLaw):
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
-        """Count how often each answer was supported by reports of the last level, and those."""
         last = reports[:, 0] == self.design.source.levels
         rows = reports[last]
         some = None if amounts is None else amounts[last]
@@ -475,7 +467,6 @@ class ClosedListLaw(SymmetricLaw):
     def sampling_model(
         self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
     ) -> SamplingModel:
-        """Say how shares show in the counts: binomially for one answer; see the head of this module."""
         sets, minus, target = estimand
         if isinstance(sets, LinearCombination):
             raise TypeError("means need a list that holds every answer, but a closed list need not")
@@ -502,7 +493,7 @@ class ClosedListLaw(SymmetricLaw):
     def _support_variance(
         self, total: Integers, squares: Integers, mean: Array, square: Array, pairs: Array, target: str
     ) -> Array:
-        """Give the variance of the weighted support t of one report, by W_1 and W_2; see the head of this module.
+        """Variance of the weighted support t of one report, from W_1 and W_2; see the head of this module.
 
         `mean`, `square` and `pairs` are averages over the people, of w, its square and c, for what they hold.
         """
@@ -516,7 +507,7 @@ class ClosedListLaw(SymmetricLaw):
         return np.asarray(second_moment - (q * total) ** 2 - 2 * q * total * gain * mean - gain**2 * square)
 
     def _collinear_pairs(self, shares: Array, sets: Sets, minus: Sets | None) -> Array:
-        """Give for each set how many of its pairs lie on a line with what is held, on average over the people."""
+        """Return for each set the mean weight of its pairs on a line with the true answer."""
         blocks: Integers = self.design._blocks  # type: ignore[attr-defined]
         if isinstance(sets, CumulativeSets):
             members = np.arange(len(sets))

@@ -53,7 +53,7 @@ WITHOUT_LIST = (
 
 
 class Device(ABC):
-    """What every answer goes through: a frozen value, and the one place that probabilities come from.
+    """A randomizing device: a frozen value, and the only source of its probabilities.
 
     Attributes
     ----------
@@ -72,12 +72,12 @@ class Device(ABC):
     @property
     @abstractmethod
     def ratio(self) -> tuple[int, int]:
-        """The smaller and the larger of the two whole numbers whose ratio is e^epsilon; (0, b) if that is infinite."""
+        """Whole numbers (low, high) whose ratio high / low is e^epsilon; low is 0 if epsilon is infinite."""
 
     @property
     @abstractmethod
     def draws(self) -> tuple[int, ...]:
-        """The whole numbers below which one report is drawn, one after the other: all that chance decides about it.
+        """Limits of the uniform whole numbers that decide one report, in the order in which they are drawn.
 
         One that is only compared with another is drawn in bytes, not in words of 64 bits: its limit is a ``Compared``.
         """
@@ -85,34 +85,34 @@ class Device(ABC):
     @classmethod
     @abstractmethod
     def examples(cls) -> tuple[Self, ...]:
-        """Give a few small designs of this mechanism, to look at, and for the tests that every mechanism must pass."""
+        """Return a few small designs of this mechanism, for display and for the contract test."""
 
     @abstractmethod
     def sentences(self) -> tuple[str, ...]:
-        """Explain in plain words, a paragraph each, unwrapped: what is done, what it reveals, how deniable it is."""
+        """Explain the design in paragraphs: the procedure, what a report reveals, how deniable an answer is."""
 
     @abstractmethod
     def summary(self) -> str:
-        """Name the design in one line, with its epsilon."""
+        """Return a description of one line, with epsilon."""
 
     @abstractmethod
     def fields(self) -> Document:
-        """Give what the JSON document holds besides format, version and mechanism."""
+        """Return the mechanism's own fields of the JSON document."""
 
     @classmethod
     @abstractmethod
     def from_fields(cls, fields: Document) -> Self:
-        """Read what `fields` gave, field by field; what is damaged is an error."""
+        """Read the fields that `fields` returns; damaged values raise a ValueError."""
 
     # What follows from these
 
     @cached_property
     def epsilon(self) -> float:
-        """The privacy that one report spends, in nats, as the smallest double that is not below it."""
+        """The privacy loss of one report, in nats, as the smallest double that is not below it."""
         return double_not_below(self._spent)
 
     def shown_epsilon(self, digits: int = 4) -> str:
-        """Write epsilon in so many significant digits, rounded up: never less than what is spent.
+        """Format epsilon with this number of significant digits, rounded up.
 
         >>> from warner import RandomizedResponse
         >>> RandomizedResponse(2, odds=(3, 1)).shown_epsilon()  # ln 3 = 1.09861...
@@ -129,11 +129,11 @@ class Device(ABC):
     # In files and in words
 
     def to_dict(self) -> Document:
-        """Give the design as what JSON can hold."""
+        """Return the design as a JSON-compatible dictionary."""
         return {"format": FORMAT, "version": VERSION, "mechanism": self.mechanism, **self.fields()}
 
     def to_json(self) -> str:
-        """Write the design as a small JSON document; whole numbers are decimal strings, which no reader rounds.
+        """Return the design as a small JSON document; whole numbers are decimal strings, which no reader rounds.
 
         >>> from warner import RandomizedResponse
         >>> print(RandomizedResponse(["yes", "no"], truth="3/4").to_json())
@@ -148,13 +148,13 @@ class Device(ABC):
         return document(self.to_dict())
 
     def fingerprint(self) -> str:
-        """Give the SHA-256 of the JSON document in one spelling, without spaces and by field name, in hexadecimal."""
+        """Return the SHA-256 of the canonical JSON document, in hexadecimal."""
         spelled = json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
         return hashlib.sha256(spelled.encode()).hexdigest()
 
     @classmethod
     def from_dict(cls, fields: Document) -> Self:
-        """Read what `to_dict` gave; anything else is an error that says what is wrong with it."""
+        """Read the result of `to_dict`; anything else raises a ValueError."""
         checked(fields, FORMAT, VERSION, {"mechanism", *cls.field_names}, cls._optional_fields)
         if fields["mechanism"] != cls.mechanism:
             raise ValueError(f"mechanism must be {cls.mechanism!r}, but this design says {fields['mechanism']!r}")
@@ -165,16 +165,16 @@ class Device(ABC):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote; anything else is an error that says what is wrong with it."""
+        """Read the result of `to_json`; anything else raises a ValueError."""
         return cls.from_dict(parsed(text, FORMAT))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the design to a file, whole or not at all."""
+        """Write the design to a file atomically."""
         save_text(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a design that `save` wrote; `warner.load_design` reads designs of every mechanism."""
+        """Read a saved design of this mechanism; `warner.load_design` reads designs of every mechanism."""
         return loaded(path, cls.from_json)
 
     def in_words(self) -> str:
@@ -194,7 +194,7 @@ class Device(ABC):
         return "\n".join(textwrap.fill(paragraph, 120, break_long_words=False) for paragraph in paragraphs)
 
     def repetition(self) -> str:
-        """Return a sentence on what reports of one person spend together; empty if each spends epsilon anew."""
+        """Return a sentence on the total privacy loss of repeated reports; empty if each spends epsilon anew."""
         return ""
 
     def __repr__(self) -> str:
@@ -202,7 +202,7 @@ class Device(ABC):
 
 
 def revealed(design: Device) -> str:
-    """Say what a report reveals: by how much it can change the odds of two answers, rounded up as epsilon is."""
+    """Describe what a report reveals: the largest change of the odds of two answers, rounded up."""
     low, high = design.ratio
     if low == high:
         return "What a report reveals: nothing (epsilon 0). Nothing can be estimated from such reports either."
@@ -245,22 +245,22 @@ class Design(Device):
 
     @abstractmethod
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw one report for each answer, a row each, exactly; both in codes. The same arithmetic for every answer."""
+        """Draw one report for each answer exactly, both in codes, with the same arithmetic for every answer."""
 
     # What follows from these; a mechanism overrides what it knows a shorter way to
 
     @property
     def report_form(self) -> Form:
-        """How a report is written in a column."""
+        """Representation of a report in a column."""
         return LabelForm(self.law.columns)
 
     def with_epsilon(self, epsilon: Number) -> Self:
-        """Give the design of this mechanism, for the same answers, that spends this epsilon."""
+        """Return the design of this mechanism for the same answers that spends at most this epsilon."""
         raise TypeError(f"a {self.mechanism} has no parameter that follows from epsilon; give another design")
 
     @classmethod
     def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> Mapping[str, Design]:
-        """Return this mechanism's designs for this epsilon, by name, the best one first; none if it has none.
+        """Return this mechanism's designs for this epsilon by name, the best one first; empty if there are none.
 
         `quantity` is what they are to estimate best: shares, the mean of a number, or its distribution.
         """
@@ -275,14 +275,14 @@ class Design(Device):
         return self
 
     def as_channel(self) -> Channel:
-        """Write the design as a table of whole numbers."""
+        """Return the design as a table of whole numbers."""
         raise TypeError(f"a {self.mechanism} has too many possible reports to be written as a table")
 
     # Written once, for all
 
     @property
     def k(self) -> int:
-        """The number of possible answers, K."""
+        """Number K of possible answers."""
         return len(self.domain)
 
     def _too_large_for_a_matrix(self) -> ValueError:
@@ -352,7 +352,7 @@ class Design(Device):
         return self.as_channel().coarsened(groups)
 
     def restricted(self, allowed: Sequence[Label]) -> Channel:
-        """Rule out answers that nobody can hold: structural zeros.
+        """Exclude answers that no respondent can have: structural zeros.
 
         What happens to an answer stays the same, and so do the possible reports; only the answers that are estimated
         are fewer.
@@ -378,7 +378,7 @@ class Design(Device):
 
 
 def listed_design(device: object, name: str = "design") -> Design:
-    """Refuse what is no design with a list of answers, under the name that it was given by."""
+    """Return a design with a list of answers; raise a TypeError for anything else, with the argument's name."""
     if isinstance(device, Design):
         return device
     if isinstance(device, Device):

@@ -42,7 +42,7 @@ from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.exact import is_decimal, odds_as_given, odds_from_json
 from warner.designs.facts import NOBODY, BinomialReports, ChannelOperator, ProbabilityBounds
 from warner.designs.labels import canonical, first_and_last, labels_from_json
-from warner.designs.law import kept
+from warner.designs.law import once_per_design
 from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, is_numeric, numbers_of
 from warner.text import counted, enumerated
 
@@ -61,7 +61,7 @@ MEAN_TOLERANCE = 1e-12  # how nearly memberships must be those of the mean
 
 @dataclass(frozen=True, init=False, repr=False)
 class CutoffResponse(OrderedDesign):
-    """Ask whether the number is at least a cut-off that chance draws, and randomize the yes or no.
+    """Ask whether the number is at least a random cut-off, and randomize the yes or no.
 
     The interval of the mean is exact for any number of people, and the device can be worked by hand, with a card that
     shows the cut-off and a die.
@@ -133,12 +133,11 @@ class CutoffResponse(OrderedDesign):
             )
         super()._check()
 
-    def _kept(self) -> dict[str, Any]:
+    def _retained(self) -> dict[str, Any]:
         return {"gaps": self.gaps}
 
     @property
     def total(self) -> int:
-        """The number of equally likely draws that decide one report, G (a + b)."""
         return self._whole * sum(self.odds)
 
     @cached_property
@@ -147,17 +146,16 @@ class CutoffResponse(OrderedDesign):
 
     @property
     def p(self) -> float:
-        """The probability that the truth about the cut-off is told."""
+        """The probability that the comparison with the cut-off is reported truthfully."""
         return self.odds[0] / sum(self.odds)
 
     @property
     def q(self) -> float:
-        """The probability that its opposite is told."""
+        """The probability that its opposite is reported."""
         return self.odds[1] / sum(self.odds)
 
     @classmethod
     def examples(cls) -> tuple[CutoffResponse, ...]:
-        """Give designs with equal and unequal gaps, for texts, for two answers, and without noise."""
         return (
             cls(4, odds=(3, 1)),
             cls([0, 1, 5, 20], odds=(2, 1)),
@@ -168,7 +166,6 @@ class CutoffResponse(OrderedDesign):
 
     @cached_property
     def _chances(self) -> Array:
-        """The probability of each cut-off."""
         return np.array([gap / self._whole for gap in self.gaps])
 
     @cached_property
@@ -206,11 +203,10 @@ class CutoffResponse(OrderedDesign):
         return f"no report makes it more than {surest:.3g} % sure that a single answer is held."
 
     def sentences(self) -> tuple[str, ...]:
-        """Explain it, and how it is done by hand: with a card that shows an amount, and a die."""
         return (*super().sentences(), f"By hand: {self._cards()} {self._die()}")
 
     def _cards(self) -> str:
-        """Say which cards to make: as many of each cut-off as its gap, so that it is as likely as it should be."""
+        """Describe the deck: as many cards of each cut-off as its gap."""
         first, last = self.domain[1], self.domain[-1]
         if len(set(self.gaps)) == 1:
             deck = f"one for each of {counted(self.k - 1, 'amount', 'amounts')}, from {first} to {last}"
@@ -223,7 +219,7 @@ class CutoffResponse(OrderedDesign):
         )
 
     def _die(self) -> str:
-        """Say which faces of a die mean the opposite, if some usual die has these odds."""
+        """Describe which faces of a usual die mean the opposite, if one has these odds."""
         a, b = self.odds
         sides = next((sides for sides in DICE if sides * b % (a + b) == 0), None)
         no, yes = self.law.columns[:2]
@@ -247,7 +243,6 @@ class CutoffResponse(OrderedDesign):
         )
 
     def fields(self) -> Document:
-        """Give domain, odds and gaps, whole numbers as decimal strings."""
         return super().fields() | {"gaps": [str(gap) for gap in self.gaps]}
 
     @classmethod
@@ -259,7 +254,7 @@ class CutoffResponse(OrderedDesign):
         if not whole or min(whole) < 1:
             raise ValueError("this design is damaged: gaps must be above 0")
         labels = canonical(labels_from_json("domain", fields["domain"]))
-        return cls._of(domain=labels, odds=odds_as_given(odds_from_json(fields["odds"])), gaps=_reduced(whole))
+        return cls._make(domain=labels, odds=odds_as_given(odds_from_json(fields["odds"])), gaps=_reduced(whole))
 
 
 class CutoffLaw(ScoreLaw):
@@ -267,13 +262,12 @@ class CutoffLaw(ScoreLaw):
 
     design: CutoffResponse
 
-    @kept
+    @once_per_design
     def columns(self) -> tuple[str, ...]:
-        """The reports, a no and a yes for each cut-off: ``< 5`` and ``>= 5``."""
+        """Reports: a no and a yes for each cut-off, ``< 5`` and ``>= 5``."""
         return tuple(f"{sign} {label}" for label in self.design.domain[1:] for sign in ("<", ">="))
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the products in O(K), by running sums over the answers from each cut-off on."""
         p, q, k, chances = self.design.p, self.design.q, self.k, self.design._chances
         columns = 2 * (k - 1)
 
@@ -327,12 +321,11 @@ class CutoffLaw(ScoreLaw):
         )
 
     def bounds(self) -> ProbabilityBounds:
-        """Every cut-off comes with both answers, whatever the number is."""
         chances = np.repeat(self.design._chances, 2)
         return ProbabilityBounds(chances * self.design.q, chances * self.design.p)
 
     def _scores(self, memberships: Array) -> Array:
-        r"""Score a cut-off by what the sum gains there, and by its yes or no against what is expected.
+        r"""Return unbiased scores, from the step of the memberships at each cut-off.
 
         .. math:: \sum_i u_i \theta_i = u_0 + \sum_t (u_t - u_{t-1}) P(X \ge t),
 
@@ -358,7 +351,7 @@ class CutoffLaw(ScoreLaw):
         return StepSums(*(np.pad(part, [(0, 0)] * (part.ndim - 1) + [(1, 1)]) for part in ends))
 
     def _binomial_runs(self, counts: Counts, sizes: Integers) -> tuple[Array, ...]:
-        """Return the noes to the cut-off after so many answers, among all reports with it."""
+        """Return the noes to the cut-off after each number of answers, among all reports with it."""
         noes = counts[:, 2 * (sizes - 1)]
         asked = noes + counts[:, 2 * (sizes - 1) + 1]
         middle = self.design.q + (self.design.p - self.design.q) * sizes / self.k
@@ -366,7 +359,7 @@ class CutoffLaw(ScoreLaw):
         return count, trials, np.full(sizes.size, self.design.q), np.full(sizes.size, self.design.p - self.design.q)
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
-        """Give all yeses where the memberships are those of the mean, from 0 to 1, or all noes if from 1 to 0."""
+        """Return all yeses for memberships that rise with the number from 0 to 1, or all noes if they fall."""
         mean = np.append(0.0, self.design._chances.cumsum())
         for says, line in ((1, mean), (0, 1 - mean)):
             if np.abs(membership - line).max() <= MEAN_TOLERANCE:
@@ -376,7 +369,7 @@ class CutoffLaw(ScoreLaw):
         return None
 
     def _binomial_among_some(self, membership: Array) -> BinomialReports | None:
-        """Give the yeses to the cut-off from which on all answers belong to the set, or the noes if all before do."""
+        """Return the yeses to the lower bound of the set, or the noes to its upper bound, among all reports with it."""
         steps = np.diff(membership)
         (places,) = steps.nonzero()
         if places.size != 1 or abs(steps[places[0]]) != 1:
@@ -387,7 +380,7 @@ class CutoffLaw(ScoreLaw):
 
 
 def _gaps(labels: Labels) -> tuple[int, ...]:
-    """Give the distances between neighbours in lowest terms; all equal where answers are no numbers."""
+    """Return the distances between neighbors in lowest terms; equal distances if the answers are no numbers."""
     if isinstance(labels, range) or not is_numeric(labels):
         return (1,) * (len(labels) - 1)
     numbers = numbers_of(labels)

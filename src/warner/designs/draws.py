@@ -29,11 +29,11 @@ REPORTS_AT_ONCE = 2**14  # reports drawn at a time: the arithmetic stays in the 
 
 
 class Compared(int):
-    """A limit below which a whole number is drawn only to be compared: byte by byte, as `bernoulli` does it."""
+    """Limit of a whole number that is only compared: it is drawn byte by byte, as in `bernoulli`."""
 
 
 def uniform(size: int, total: int, random_bytes: RandomBytes) -> Counts:
-    """Draw whole numbers below `total`, all equally likely: 64 bits each, or Python's own where those are too few."""
+    """Draw uniform whole numbers below `total`, from 64 bits each, or more if `total` is 2^62 or larger."""
     if total >= TOTAL_LIMIT:
         return _wide_uniform(size, total, random_bytes)
     # Whole blocks of `total` only, so that the remainder is exactly uniform.
@@ -47,7 +47,7 @@ def uniform(size: int, total: int, random_bytes: RandomBytes) -> Counts:
 
 
 def bernoulli(size: int, n: int | Counts, d: int, random_bytes: RandomBytes) -> Mask:
-    r"""Draw bits that are 1 with probability n/d, exactly; n may be an array, with a number for each bit.
+    r"""Draw bits that are 1 with probability n/d, exactly; n may be an array with a number for each bit.
 
     Random bytes are the digits, in base 256, of a uniform number in [0, 1), which is compared with
     :math:`n/d = 0.g_1 g_2 \ldots`: the first digit that differs decides. So a byte below :math:`g_1 = \lfloor 256 n/d
@@ -72,7 +72,7 @@ def bernoulli(size: int, n: int | Counts, d: int, random_bytes: RandomBytes) -> 
 
 
 def selection(size: int, among: int, random_bytes: RandomBytes) -> bytearray:
-    r"""Draw a set of this size from so many members, all sets equally likely, as zeros and ones: selection sampling.
+    r"""Draw a set of `size` of the members, uniformly, as zeros and ones: selection sampling.
 
     Member after member is in the set with probability n/m, those needed to those left, and bytes decide as in
     `bernoulli`: a byte g means yes if :math:`256 n - g m` is at least m, and no if it is not above 0. In between g is
@@ -99,7 +99,7 @@ def selection(size: int, among: int, random_bytes: RandomBytes) -> bytearray:
 
 
 def selections(sizes: Counts, among: int, width: int, random_bytes: RandomBytes) -> Counts:
-    """Draw many such sets, one of each size, by the same bytes: rows of packed bits, so many bytes wide."""
+    """Draw many such sets, one of each size, from the same bytes: rows of packed bits, `width` bytes wide."""
     needed = sizes.astype(np.min_scalar_type(256 * (among + 1)))
     columns = np.zeros((width, sizes.size), dtype=np.uint8)  # byte by byte: members come in turn
     for place in range(among):
@@ -110,7 +110,7 @@ def selections(sizes: Counts, among: int, width: int, random_bytes: RandomBytes)
 
 
 def _one_by_one(random_bytes: RandomBytes) -> Iterator[int]:
-    """Give random bytes one after the other: of the operating system's many are taken at once, which is faster."""
+    """Yield random bytes; from the operating system they are read in blocks, which is faster."""
     size = BYTES_AHEAD if random_bytes is os.urandom else 1
     return chain.from_iterable(iter(lambda: random_bytes(size), b""))
 

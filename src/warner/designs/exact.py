@@ -31,7 +31,7 @@ LONGEST_DECIMAL = 100  # digits of a whole number in a file
 
 
 def exact(name: str, value: Number) -> Fraction:
-    """Take a number as it is written: the double 0.9 is 9/10."""
+    """Read a number as it is written: the double 0.9 is 9/10."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction | Decimal | np.number):
         raise TypeError(f'{name} must be a number, a fraction or a string such as "3/4", but got {reprlib.repr(value)}')
     text = str(value).strip()
@@ -47,7 +47,7 @@ def exact(name: str, value: Number) -> Fraction:
 
 
 def probability(name: str, value: Number) -> Fraction:
-    """Take a probability as it is written."""
+    """Read a probability as it is written."""
     number = exact(name, value)
     if not 0 <= number <= 1:
         raise ValueError(f"{name} must be a probability from 0 to 1, but got {reprlib.repr(value)}")
@@ -55,7 +55,7 @@ def probability(name: str, value: Number) -> Fraction:
 
 
 def whole_number(name: str, value: Number, low: int, high: int) -> int:
-    """Take a whole number as it is written, from `low` to `high`."""
+    """Read a whole number as it is written, from `low` to `high`."""
     number = exact(name, value)
     if number.denominator != 1 or not low <= number <= high:
         raise ValueError(f"{name} must be a whole number from {low:,} to {high:,}, but got {reprlib.repr(value)}")
@@ -63,14 +63,14 @@ def whole_number(name: str, value: Number, low: int, high: int) -> int:
 
 
 def lowest_terms(first: Fraction | int, second: Fraction | int) -> tuple[int, int]:
-    """Reduce the ratio of two non-negative numbers to whole numbers in lowest terms."""
+    """Return the ratio of two non-negative numbers as whole numbers in lowest terms."""
     a, b = first.numerator * second.denominator, second.numerator * first.denominator
     divisor = math.gcd(a, b)
     return a // divisor, b // divisor
 
 
 def odds_as_given(odds: Odds) -> tuple[int, int]:
-    """Take odds as they are written, ``(a, b)`` or ``"a:b"``, in lowest terms."""
+    """Read odds as they are written, ``(a, b)`` or ``"a:b"``, in lowest terms."""
     parts = odds.split(":") if isinstance(odds, str) else odds
     if not isinstance(parts, Sequence) or len(parts) != 2:
         raise TypeError(f'odds must be "a:b" or a pair (a, b), truth against each lie, but got {reprlib.repr(odds)}')
@@ -81,7 +81,7 @@ def odds_as_given(odds: Odds) -> tuple[int, int]:
 
 
 def odds_from_epsilon(epsilon: Number, k: int, total: Callable[[int, int], int], *, root: int = 1) -> tuple[int, int]:
-    """Round e^epsilon down to a ratio a : b of whole numbers, as finely as one draw below total(a, b) < 2^62 allows.
+    """Return e^epsilon rounded down to a ratio a : b, as finely as one draw below total(a, b) < 2^62 allows.
 
     b is a power of two, at most 2^52. With `root` 2, the square root of e^epsilon instead: a^2 : b^2 spends epsilon.
     """
@@ -95,7 +95,7 @@ def odds_from_epsilon(epsilon: Number, k: int, total: Callable[[int, int], int],
 
 
 def epsilon_asked(name: str, epsilon: Number) -> Fraction:
-    """Take an epsilon as it is written or as it is stored, whichever is less."""
+    """Read an epsilon as it is written or as it is stored, the smaller of the two."""
     asked = exact(name, epsilon)
     if isinstance(epsilon, float | np.floating):
         asked = min(asked, Fraction(float(epsilon)))
@@ -109,7 +109,7 @@ def epsilon_asked(name: str, epsilon: Number) -> Fraction:
 
 
 def exponential_not_above(exponent: Fraction) -> Fraction:
-    """Give e^exponent, of an exponent up to 40, rounded down to 56 digits."""
+    """Return e^exponent rounded down to 56 digits, for exponents up to 40."""
     with localcontext(Context(prec=60)):
         # Quotient and exponential are each half a unit off at most.
         return Fraction((Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp() * (1 - Decimal("1e-57")))
@@ -126,7 +126,7 @@ def odds_not_above(ratio: Fraction, total: Callable[[int, int], int]) -> tuple[i
 
 
 def refuse_wide(total: int) -> None:
-    """Refuse whole numbers that would need more random bits than is reasonable."""
+    """Raise an error if a design needs more than 320 random bits per report."""
     if total >= WIDEST_TOTAL:
         raise ValueError(
             f"the design must be in whole numbers whose sum is below 2^320, but it needs about 2^{total.bit_length()}; "
@@ -138,7 +138,7 @@ def refuse_wide(total: int) -> None:
 
 
 def log_ratio(low: int, high: int) -> Decimal:
-    """Give an upper bound of ln(high/low) that is good to 50 digits."""
+    """Upper bound of ln(high/low), accurate to 50 digits."""
     if low == 0:
         return Decimal("inf")
     if low == high:
@@ -149,13 +149,13 @@ def log_ratio(low: int, high: int) -> Decimal:
 
 
 def double_not_below(number: Decimal) -> float:
-    """Give the smallest double that is at least the number."""
+    """Return the smallest double that is at least the number."""
     nearest = float(number)
     return nearest if Decimal(nearest) >= number else math.nextafter(nearest, math.inf)
 
 
 def shown_up(number: Decimal, digits: int) -> str:
-    """Write a number in so many significant digits, rounded up."""
+    """Format a number with this number of significant digits, rounded up."""
     up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(number)
     if not up.is_finite():
         return "inf"
@@ -167,12 +167,11 @@ def shown_up(number: Decimal, digits: int) -> str:
 
 
 def is_decimal(part: object) -> bool:
-    """Tell a whole number that is written as a decimal string."""
+    """Return True for a whole number written as a decimal string."""
     return isinstance(part, str) and part.isascii() and part.isdigit() and len(part) < LONGEST_DECIMAL
 
 
 def odds_from_json(odds: object) -> tuple[int, int]:
-    """Read the odds of a design file."""
     if isinstance(odds, list) and len(odds) == 2 and all(map(is_decimal, odds)):
         return int(odds[0]), int(odds[1])
     raise ValueError("this design is damaged: odds must be two whole numbers as decimal strings")

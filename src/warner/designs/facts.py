@@ -37,12 +37,11 @@ class Symmetry(NamedTuple):
 
     @property
     def base(self) -> float:
-        """The probability q, as a double."""
         return float(self.q)
 
     @property
     def gain(self) -> float:
-        """The difference p - q: what a share adds to the probability of support."""
+        """The difference p - q: the increase of the probability of support per unit of the share."""
         return float(self.p) - float(self.q)
 
     @property
@@ -86,7 +85,7 @@ class Symmetry(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Counts of reports: in each column, in all, and of each type where types are kept apart.
+    """Counts of reports in each column, in all, and of each type if there are types.
 
     Of shapes (columns,), () and (types,); with groups each has a leading axis.
     """
@@ -101,15 +100,15 @@ TARGETS = {"population": "share in the population", "realised": "share among the
 
 
 def check_target(target: str) -> None:
-    """Refuse a target that does not exist."""
+    """Raise an error for an unknown target."""
     if target not in TARGETS:
         raise ValueError(f"target must be one of {', '.join(TARGETS)}, but got {target!r}")
 
 
 class Estimand(NamedTuple):
-    """Which shares are asked for: of each of these sets of answers, of each answer if None; and whose, the target's.
+    """Shares to estimate: of each of these sets of answers, or of each answer if None; and for which target.
 
-    With `minus`, differences of two shares: of each set and of the one at the same place in `minus`.
+    With `minus`, differences of two shares: of each set and of the set at the same index in `minus`.
     """
 
     sets: Sets | None = None
@@ -119,7 +118,7 @@ class Estimand(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """How shares vary in a complex sample: arrays of shape (groups, sets), or that broadcast to it.
+    """Variance of shares in a complex sample: arrays of shape (groups, sets), or that broadcast to it.
 
     Attributes
     ----------
@@ -179,13 +178,13 @@ class SamplingModel:
 
     @property
     def freedom(self) -> Array | None:
-        """Degrees of freedom of the design-based variances; None where respondents were drawn alone."""
+        """Degrees of freedom of the design-based variances; None in a simple random sample."""
         return None if self.drawn is None else self.drawn.freedom
 
     def with_scores_where_not_binomial(
         self, n: Array, share: Array, error: Array, scores: tuple[Array, Array] | None
     ) -> SamplingModel:
-        """Keep the counts that are binomial; elsewhere, let the mean score of n people tell the share."""
+        """Replace all counts that are not binomial by the mean scores of n respondents."""
         exact = self.exact
         return SamplingModel(
             np.where(exact, self.count, n * share),
@@ -198,11 +197,11 @@ class SamplingModel:
         )
 
     def share(self) -> Array:
-        """Give the unbiased estimate of each share."""
+        """Unbiased estimate of each share."""
         return np.asarray((self.count / self.trials - self.base) / self.gain)
 
     def squared_errors(self, target: str = "population") -> Array:
-        """Give the squared standard error of each share, of those that are binomial counts by the law of these."""
+        """Squared standard error of each share."""
         counted = np.clip(self.count / self.trials, 0, 1)
         if target != "population":  # those who hold an answer of the set, and all others, are counted independently
             one, none = np.clip(self.base + self.gain, 0, 1), np.clip(self.base, 0, 1)
@@ -215,9 +214,9 @@ class SamplingModel:
 
 
 class BinomialReports(NamedTuple):
-    """Reports whose number is binomial in a share, also of a fuzzy set: which, with probability base + gain share.
+    """Reports whose number is binomial in a share, with probability base + gain * share.
 
-    It is binomial `among` some reports, which come as often whatever is true; among all if None.
+    It is binomial `among` some reports, whose probability is the same after every answer; among all reports if None.
     """
 
     reports: Mask
@@ -227,21 +226,21 @@ class BinomialReports(NamedTuple):
 
 
 class ProbabilityBounds(NamedTuple):
-    """Range of the probability of each column over all answers; None where the other side implies it."""
+    """Range of the probability of each column over all answers; None if the other side implies it."""
 
     least: Array | float | None
     most: Array | float | None
 
     @property
     def law(self) -> Array | None:
-        """The probabilities themselves, where no answer changes them; None if some does."""
+        """The probabilities, if they are the same after every answer; else None."""
         if self.least is None or self.most is None or not np.all(np.equal(self.least, self.most)):
             return None
         return np.asarray(self.least, dtype=np.float64)
 
 
 class Ancillary(NamedTuple):
-    """What a report tells that has the same law whatever the answer is: nothing about people, all about the noise.
+    """Ancillary statistic of a report: its distribution is the same after every answer.
 
     `classes` holds for each type of report the number of the class that it belongs to, and `law` the probability of
     each class. If they are `ordered`, these numbers mean an amount, so that their average does, too.
@@ -254,7 +253,7 @@ class Ancillary(NamedTuple):
 
     @property
     def of_each_type(self) -> bool:
-        """Whether each type is a class of its own: then it is known how often each must come, with this noise."""
+        """True if each type is a class of its own."""
         return len(self.classes) == len(self.law)
 
 
@@ -294,7 +293,7 @@ class ReportTypes(ABC):
 
 
 class CumulativeSets(Sequence[range]):
-    """Sets of the answers up to each answer: held as one number, because all of them would fill the memory."""
+    """Sets of the answers up to each answer, stored as one number to save memory."""
 
     def __init__(self, k: int) -> None:
         self.k = k
@@ -309,7 +308,7 @@ class CumulativeSets(Sequence[range]):
 
 
 class Nested(Sequence[Any]):
-    """Sets of which each contains the one before: the first answers of an order, so many for each set.
+    """Nested sets: the first answers of an order, with these sizes.
 
     >>> list(Nested(np.array([2, 0, 1]), np.array([1, 3])))
     [[2], [2, 0, 1]]
@@ -345,7 +344,7 @@ class LinearCombination(Sequence[Any]):
 
 
 def sizes_of(sets: Sets) -> Counts:
-    """Give the number of answers in each set; of a fuzzy set, the sum of the memberships."""
+    """Count the answers in each set; of a fuzzy set, sum the memberships."""
     if isinstance(sets, CumulativeSets):
         return np.arange(1, len(sets) + 1)
     if isinstance(sets, Nested):
@@ -356,9 +355,9 @@ def sizes_of(sets: Sets) -> Counts:
 
 
 def memberships(sets: Sets | None, k: int, places: range | None = None) -> Array:
-    """Write sets as rows of memberships, 1 for an answer inside and 0 outside; of each answer apart if None.
+    """Return sets as rows of memberships, 1 for an answer inside and 0 outside; of each single answer if None.
 
-    `places` are those of the sets that are wanted, one after the other; all if None.
+    `places` is the range of the sets to return; all if None.
     """
     if places is None:
         places = range(k if sets is None else len(sets))
@@ -371,16 +370,16 @@ def memberships(sets: Sets | None, k: int, places: range | None = None) -> Array
 
 
 def contrast_moments(first: Array, second: Array, level: Array) -> tuple[Array, Array]:
-    """Give mean and mean square, among people, of weights that are 1 inside a set and -1 inside another, less `level`.
+    """Return mean and mean square of weights 1 inside a set and -1 inside another, less `level`.
 
-    `first` and `second` are the shares of the two sets; whoever holds an answer of neither weighs 0, less `level`.
+    `first` and `second` are the shares of the two sets; respondents with an answer of neither have the weight -`level`.
     """
     held = ((first, 1 - level), (second, -1 - level), (np.maximum(1 - first - second, 0), -level))
     return np.asarray(sum(part * w for part, w in held)), np.asarray(sum(part * w**2 for part, w in held))
 
 
 def added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:
-    """Add up amounts, 1 each if None, by place: whole numbers stay whole."""
+    """Sum amounts, 1 each if None, by index; sums of whole numbers are whole."""
     if amounts is None:
         return np.bincount(place, minlength=size)
     total = np.zeros(size, dtype=amounts.dtype)
@@ -389,7 +388,7 @@ def added_up(place: Integers, amounts: Counts | None, size: int) -> Counts:
 
 
 def summed(values: Counts, sets: Sets) -> Counts:
-    """Add up values, of shape (groups, k), over sets of answers."""
+    """Sum values, of shape (groups, k), over sets of answers."""
     if isinstance(sets, CumulativeSets):
         return np.asarray(values.cumsum(axis=-1)[..., : len(sets)])
     if isinstance(sets, Nested):
@@ -409,17 +408,17 @@ def full_symmetry(law: Law) -> Symmetry | None:
 
 
 def counts_everyone(law: Law) -> bool:
-    """Whether every report counts for or against every answer.
+    """Return True if every report counts for or against every answer.
 
-    If not, the respondents who are counted are a random part of all, so that a share among all respondents has the
-    sampling model of a population's: its exact distribution is not that of the realized share.
+    If not, the counted respondents are a random part of all, so that a share among all respondents has the sampling
+    model of a population share. Its exact distribution is not that of the realized share.
     """
     return law.counted_fraction == 1 and (law.symmetry is None or law.symmetry.asked == 1)
 
 
 @dataclass(frozen=True)
 class ChannelOperator:
-    r"""A channel as two products: how shares become probabilities of reports, and the adjoint of that.
+    r"""A channel as two products: from shares to probabilities of reports, and the adjoint.
 
     What `warner.ibu`, `warner.channel_mle` and `warner.certificate` need of a design; for a channel that is too large
     for a matrix, give it in the place of one.
@@ -460,7 +459,7 @@ class ChannelOperator:
 
     @classmethod
     def of_matrix(cls, matrix: Array) -> ChannelOperator:
-        """Give the products with a matrix that is written out: a row for each answer, a column for each report.
+        """Return the products with a matrix: a row for each answer, a column for each report.
 
         >>> ChannelOperator.of_matrix(np.array([[0.75, 0.25], [0.25, 0.75]])).forward(np.array([0.5, 0.5]))
         array([0.5, 0.5])
@@ -470,7 +469,7 @@ class ChannelOperator:
             lambda x: x @ matrix,
             lambda w: w @ matrix.T,
             lambda: matrix,
-            lambda w: w @ (_above_the_usual(matrix) ** 2).T,
+            lambda w: w @ (_above_nearer_ends(matrix) ** 2).T,
         )
 
     @property
@@ -481,11 +480,11 @@ class ChannelOperator:
         return OperatorLaw(self)
 
 
-def _above_the_usual(matrix: Array) -> Array:
-    """Subtract from each column the end of its range, least or most, that lies nearer to its average."""
+def _above_nearer_ends(matrix: Array) -> Array:
+    """Subtract from each column the end of its range, least or most, that is nearer to its average."""
     return np.asarray(matrix - nearer_ends(matrix.min(axis=0), matrix.max(axis=0), matrix.mean(axis=0)))
 
 
 def nearer_ends(least: Array, most: Array, average: Array) -> Array:
-    """Give for each column the end of its range, least or most, that lies nearer to its average."""
+    """Return for each column the end of its range, least or most, that is nearer to its average."""
     return np.where(2 * average <= least + most, least, most)

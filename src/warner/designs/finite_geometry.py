@@ -60,7 +60,7 @@ VECTORS_ONE_BY_ONE = 8  # up to which Python's own numbers are faster than array
 
 
 def is_prime(number: int) -> bool:
-    """Tell whether a number below 2^40 or so is prime, by trial.
+    """Return True if a number below about 2^40 is prime, by trial division.
 
     >>> [number for number in range(20) if is_prime(number)]
     [2, 3, 5, 7, 11, 13, 17, 19]
@@ -71,7 +71,7 @@ def is_prime(number: int) -> bool:
 
 
 def next_prime(number: int) -> int:
-    """Give the smallest prime that is at least the number.
+    """Return the smallest prime that is at least the number.
 
     >>> next_prime(1000)
     1009
@@ -82,7 +82,7 @@ def next_prime(number: int) -> int:
 
 
 def primes_up_to(largest: int) -> Integers:
-    """Give all primes up to a number, by the sieve of Eratosthenes.
+    """Return all primes up to a number, by the sieve of Eratosthenes.
 
     >>> primes_up_to(20)
     array([ 2,  3,  5,  7, 11, 13, 17, 19])
@@ -99,7 +99,7 @@ def primes_up_to(largest: int) -> Integers:
 
 
 def size(field: Any, dimension: Any) -> Any:
-    """Give the number of points of PG(dimension - 1, field), which is that of its hyperplanes too.
+    """Return the number of points of PG(dimension - 1, field), and of its hyperplanes.
 
     Of whole numbers, or roughly of arrays of floats.
 
@@ -110,12 +110,12 @@ def size(field: Any, dimension: Any) -> Any:
 
 
 def remainder(numbers: Integers, field: int) -> Integers:
-    """Give non-negative numbers modulo the field, by the quotient: NumPy takes remainders much more slowly."""
+    """Return non-negative numbers modulo the field, by the quotient: NumPy computes remainders much more slowly."""
     return numbers - numbers // field * field
 
 
 def digits(numbers: Integers, field: int, places: int) -> Integers:
-    """Write numbers in base `field`: an array of shape (places, numbers), the most significant digits first."""
+    """Return the digits of numbers in base `field`, of shape (places, numbers), most significant first."""
     written = np.empty((places, numbers.size), dtype=np.int64)
     for place in reversed(range(places)):
         quotient = numbers // field
@@ -125,7 +125,7 @@ def digits(numbers: Integers, field: int, places: int) -> Integers:
 
 
 def vectors(points: Integers, field: int, dimension: int) -> Integers:
-    """Give the canonical vectors of these points, of shape (dimension, points).
+    """Return the canonical vectors of these points, of shape (dimension, points).
 
     >>> vectors(np.arange(7), 2, 3).T.tolist()
     [[0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]
@@ -134,14 +134,14 @@ def vectors(points: Integers, field: int, dimension: int) -> Integers:
 
 
 def canonical_numbers(points: Integers, field: int, dimension: int) -> Integers:
-    """Give the numbers whose digits in base `field` are the canonical vectors of these points."""
+    """Return the numbers whose digits in base `field` are the canonical vectors of these points."""
     ends, _, gaps = _canonical_ranges(field, dimension)
     return np.asarray(points + gaps[np.searchsorted(ends, points, side="right")])
 
 
 @lru_cache(maxsize=TABLES_CACHED)
 def _canonical_ranges(field: int, dimension: int) -> tuple[Integers, Integers, Integers]:
-    """Give for each number of free coordinates: where its points end, its numbers start, and how far apart they are."""
+    """For each number of free coordinates: the end of its points, the start of its numbers, and their distance."""
     free = range(dimension)
     ends = np.array([size(field, coordinates + 1) for coordinates in free])
     starts = np.array([field**coordinates for coordinates in free])
@@ -149,7 +149,7 @@ def _canonical_ranges(field: int, dimension: int) -> tuple[Integers, Integers, I
 
 
 def points_of(coordinates: Integers, field: int) -> Integers:
-    """Give the points on which these vectors lie, of shape (dimension, vectors); none of them is zero.
+    """Return the points on which these nonzero vectors lie, of shape (dimension, vectors).
 
     >>> points_of(np.array([[0], [2], [1]]), 3)  # (0, 2, 1) is twice (0, 1, 2)
     array([3])
@@ -166,7 +166,7 @@ def points_of(coordinates: Integers, field: int) -> Integers:
 
 
 def inverses(values: Integers, field: int) -> Integers:
-    """Give 1 / value modulo the field for values from 1 on, as their power field - 2 (Fermat)."""
+    """Return 1 / value modulo the field for values from 1 on, as the power field - 2 (Fermat)."""
     power, square, exponent = np.ones_like(values), values, field - 2
     while exponent:
         if exponent % 2:
@@ -179,7 +179,7 @@ def inverses(values: Integers, field: int) -> Integers:
 
 
 def few_digits(number: int, field: int, places: int) -> list[int]:
-    """Write one number in base `field`, the most significant digit first."""
+    """Return the digits of one number in base `field`, most significant first."""
     written = [0] * places
     for place in range(places - 1, -1, -1):
         number, written[place] = divmod(number, field)
@@ -187,7 +187,7 @@ def few_digits(number: int, field: int, places: int) -> list[int]:
 
 
 def canonical_number(point: int, field: int) -> int:
-    """Give the number whose digits in base `field` are the canonical vector of one point.
+    """Return the number whose digits in base `field` are the canonical vector of one point.
 
     >>> few_digits(canonical_number(4, 2), 2, 3)  # of the points of the Fano plane, (1, 0, 1)
     [1, 0, 1]
@@ -199,7 +199,7 @@ def canonical_number(point: int, field: int) -> int:
 
 
 def point_of(coordinates: list[int], field: int) -> int:
-    """Give the point on which one vector lies, which is not zero.
+    """Return the point on which one nonzero vector lies.
 
     >>> point_of([0, 2, 1], 3)
     3
@@ -215,7 +215,6 @@ def point_of(coordinates: list[int], field: int) -> int:
 
 
 def inner_product(one: list[int], other: list[int], field: int) -> int:
-    """Give the inner product of two vectors modulo the field."""
     total: int = sum(map(mul, one, other))
     return total % field
 
@@ -231,7 +230,7 @@ TRANSFORMED_AT_ONCE = 2**22  # numbers, where there are many rows of them
 
 
 def walsh_hadamard(values: Counts) -> Counts:
-    r"""Give :math:`\sum_u (-1)^{\langle u, v\rangle} y[u]` for each v, bit by bit; leading axes are kept.
+    r"""Return :math:`\sum_u (-1)^{\langle u, v\rangle} y[u]` for each v, bit by bit; leading axes are kept.
 
     Sums and differences of the two halves of an array, interleaved, are one step, and need no other for the next bit.
     Whole numbers stay whole.
@@ -380,7 +379,7 @@ def _transposed_radon(values: Array, field: int, dimension: int) -> Array:
 
 
 def _spectrum(values: Array, field: int, dimension: int) -> Spectrum:
-    """Give the Fourier transform over all axes; the first has only the frequencies up to half the field."""
+    """Fourier transform over all axes; the first has only the frequencies up to half the field."""
     from scipy.fft import rfftn  # which takes longer to load than all of our modules
 
     axes = (*range(2, dimension + 1), 1)
@@ -388,7 +387,7 @@ def _spectrum(values: Array, field: int, dimension: int) -> Spectrum:
 
 
 def _along_directions(spectrum: Spectrum, field: int, free: int) -> Array:
-    """Give the sums over the hyperplanes <d, u> = s of all directions d = (1, w), of shape (rows, s, w)."""
+    """Return the sums over the hyperplanes <d, u> = s of all directions d = (1, w), of shape (rows, s, w)."""
     from scipy.fft import irfft
 
     rows, half, width = len(spectrum), field // 2, field**free
@@ -402,20 +401,20 @@ def _along_directions(spectrum: Spectrum, field: int, free: int) -> Array:
 
 @lru_cache(TABLES_CACHED)
 def _multiplied(field: int, free: int) -> Integers:
-    """Give, for each factor up to half the field and each w, where factor * w stands in an array (factor, vector)."""
+    """For each factor up to half the field and each w, the index of factor * w in an array (factor, vector)."""
     factors = np.arange(1, field // 2 + 1)
     return _table((factors - 1) * field**free, factors, field, free)
 
 
 @lru_cache(TABLES_CACHED)
 def _scaled(field: int, free: int) -> Integers:
-    """Give, for each factor mu from 1 on and each v, where s = -1/mu and w = v/mu stand in an array (s, w)."""
+    """For each factor mu from 1 on and each v, the index of s = -1/mu and w = v/mu in an array (s, w)."""
     factors = inverses(np.arange(1, field), field)
     return _table((field - factors) * field**free, factors, field, free)
 
 
 def _table(offsets: Integers, factors: Integers, field: int, free: int) -> Integers:
-    """Give offset + the number of factor * w, for all vectors w of `free` coordinates: digit by digit."""
+    """Return offset + the number of factor * w, for all vectors w of `free` coordinates, digit by digit."""
     table = np.zeros((len(factors), 1), dtype=np.int64)
     if free:
         products = factors[:, np.newaxis] * np.arange(field) % field
@@ -433,7 +432,7 @@ def _halved(values: Counts) -> Counts:
 
 
 def _by_rows(transform: Transform, values: Counts, field: int, dimension: int) -> Counts:
-    """Transform the last axis, some rows at a time; whole numbers exactly."""
+    """Transform the last axis in batches of rows; whole numbers exactly."""
     leading, length = values.shape[:-1], values.shape[-1]
     rows = values.reshape(math.prod(leading), length)
     if not len(rows):
@@ -453,7 +452,7 @@ def _by_rows(transform: Transform, values: Counts, field: int, dimension: int) -
 
 
 def _exactly(transform: Transform, counts: Integers, part: float, longer: float) -> Integers:
-    """Transform whole numbers, rounded to whole numbers: in two parts, high and low bits, where errors might matter."""
+    """Transform whole numbers with rounding; high and low bits separately if rounding errors could matter."""
     real = counts.astype(np.float64)
     lengths, totals = np.sqrt((real * real).sum(axis=-1)), real.sum(axis=-1)
     if part * (longer * lengths + totals).max(initial=0) < 1 / 8:

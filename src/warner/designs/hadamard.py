@@ -108,7 +108,7 @@ class HadamardResponse(BlockDesign):
         t = k.bit_length() if bits is None else bits
         return {"odds": budget.odds_within(k, lambda a, b: (a + b) << t), "bits": t}
 
-    def _kept(self) -> dict[str, Any]:
+    def _retained(self) -> dict[str, Any]:
         return {"bits": self.bits}
 
     def _check(self) -> None:
@@ -120,7 +120,6 @@ class HadamardResponse(BlockDesign):
 
     @property
     def blocks(self) -> BlockParameters:
-        """The vectors of t bits, but for 0 which is no point; each with its half of them."""
         half, points = 2 ** (self.bits - 1), 2**self.bits - 1
         # Of the blocks with two given points, that of 0 has all points, the others half of all vectors, less 0.
         third = Fraction(points - 2 + (half // 2 - 1) * (half - 3), points - 2)
@@ -128,16 +127,14 @@ class HadamardResponse(BlockDesign):
 
     @property
     def _support_size(self) -> None:
-        """Report 0 stands for all answers, the others do not."""
+        return None  # report 0 stands for all answers
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """One number below (a + b) 2^t."""
         return (sum(self.odds) << self.bits,)
 
     @classmethod
     def examples(cls) -> tuple[HadamardResponse, ...]:
-        """Give designs with as many answers as vectors, and with fewer, and one that tells for certain."""
         return (
             cls(["a", "b", "c"], odds=(3, 1)),
             cls(5, odds=(5, 2)),
@@ -147,19 +144,15 @@ class HadamardResponse(BlockDesign):
         )
 
     def supports(self, reports: Counts) -> Mask:
-        """Give for each report, a row each, which answers have an even number of ones in common with it."""
         return _even(reports[:, np.newaxis], np.arange(1, self.k + 1))
 
-    def sums_within(self, weights: Counts) -> Counts:
-        """Sum over the points with an even number of ones in common with each report."""
+    def _sums_within(self, weights: Counts) -> Counts:
         return even_sums(np.concatenate([np.zeros_like(weights[..., :1]), weights], axis=-1))
 
-    def sums_around(self, weights: Counts) -> Counts:
-        """Sum over the reports with an even number of ones in common with each point."""
+    def _sums_around(self, weights: Counts) -> Counts:
         return even_sums(weights)[..., 1:]
 
-    def block_with(self, answers: Integers, numbers: Integers) -> Integers:
-        """Give the report with these bits beside the answer's lowest one, and an even number in common."""
+    def _block_with(self, answers: Integers, numbers: Integers) -> Integers:
         points = answers + 1
         lowest = points & -points
         high = numbers & -lowest
@@ -167,7 +160,6 @@ class HadamardResponse(BlockDesign):
         return np.where(_even(reports, points), reports, reports | lowest)
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw one vector for each answer: one whole number below (a + b) 2^t decides."""
         a = self.odds[0]
         reports = np.empty_like(answers)
         for start in range(0, answers.size, REPORTS_AT_ONCE):
@@ -189,5 +181,5 @@ class HadamardResponse(BlockDesign):
 
 
 def _even(first: Integers, second: Integers) -> Mask:
-    """Tell which pairs have an even number of ones in common."""
+    """Return True for each pair with an even number of ones in common."""
     return np.asarray(np.bitwise_count(first & second) % 2 == 0)

@@ -154,7 +154,7 @@ class AffineHashing(OddsDesign):
         odds = budget.odds_within(k, lambda a, b: a + (values - 1) * b)
         return {"odds": odds, "values": values, "prime": prime}
 
-    def _kept(self) -> dict[str, Any]:
+    def _retained(self) -> dict[str, Any]:
         return {"prime": self.prime}
 
     def _check(self) -> None:
@@ -173,22 +173,19 @@ class AffineHashing(OddsDesign):
 
     @property
     def _support_size(self) -> None:
-        """Classes of numbers with the same hash differ in size."""
+        return None  # classes of numbers with one hash differ in size
 
     @property
     def report_form(self) -> HashForm:
-        """Reports are written as alpha:beta:value."""
         return HashForm(self.prime, self.values)
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """One number for each of alpha and beta, and one for the hash."""
         a, b = self.odds
         return self.prime - 1, self.prime, a + (self.values - 1) * b
 
     @classmethod
     def examples(cls) -> tuple[AffineHashing, ...]:
-        """Give functions with two values and with three, for as many answers as the prime and for fewer."""
         return (
             cls(5, odds=(3, 1), values=2, prime=5),
             cls(["a", "b", "c", "d", "e", "f", "g"], odds=(5, 2), values=3, prime=7),
@@ -196,7 +193,6 @@ class AffineHashing(OddsDesign):
         )
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw one function and one hash for each answer: a row of three whole numbers."""
         (a, b), reports = self.odds, np.empty((answers.size, 3), dtype=np.int64)
         for start in range(0, answers.size, REPORTS_AT_ONCE):
             rows, truth = reports[start : start + REPORTS_AT_ONCE], answers[start : start + REPORTS_AT_ONCE]
@@ -210,7 +206,7 @@ class AffineHashing(OddsDesign):
         return reports
 
     def _hashed(self, reports: Integers, answers: Integers) -> Integers:
-        """Hash answers, of a shape that broadcasts with (reports,), by the functions of these reports."""
+        """Return the hashes of answers, of a shape that broadcasts with (reports,), under these reports' functions."""
         alpha, beta = reports[..., 0].astype(np.uint64), reports[..., 1].astype(np.uint64)
         number = alpha * answers.astype(np.uint64) + beta
         number -= number // np.uint64(self.prime) * np.uint64(self.prime)
@@ -251,12 +247,12 @@ class AffineEstimator(SymmetricEstimator):
     law: AffineLaw
 
     def largest_support(self) -> int:
-        """Return the size of the largest class of answers: with alpha = g, it begins with neighbors."""
+        """Return the size of the largest class of answers with one hash: with alpha = g, neighbors share it."""
         return min(self.law.k, -(-self.law.design.prime // self.law.design.values))
 
 
 def _symmetry(prime: int, values: int, a: int, b: int) -> Symmetry:
-    """Give the probabilities of a held and of another answer, and of pairs, at odds a : b.
+    """Return the response probabilities at odds a : b; those of three answers are averages over all numbers.
 
     That of two answers of which neither is held depends on which three they are: it is the average over all numbers
     modulo the prime.
@@ -269,7 +265,7 @@ def _symmetry(prime: int, values: int, a: int, b: int) -> Symmetry:
 
 
 def _collisions(prime: int, values: int) -> tuple[Fraction, Fraction]:
-    """Give the probability that two numbers have the same hash, and that three have it, on average over the third."""
+    """Probability that two numbers have the same hash, and that three have it, averaged over the third."""
     m, larger = divmod(prime, values)  # so many classes of m + 1 numbers, the others of m
     two = larger * (m + 1) * m + (values - larger) * m * (m - 1)
     three = larger * (m + 1) * m * (m - 1) + (values - larger) * m * (m - 1) * (m - 2)
@@ -278,7 +274,7 @@ def _collisions(prime: int, values: int) -> tuple[Fraction, Fraction]:
 
 
 def _candidates(prime: int, near: int) -> list[int]:
-    """Give numbers of values near the ideal one, and those that make classes of about its size as even as can be."""
+    """Return numbers of hash values near the ideal one, and those whose classes are as even as possible."""
     sizes = [size for size in range(prime // near - 1, prime // near + 3) if size > 0]
     numbers = [near + step for step in (-1, 0, 1, 2)] + [prime // size + more for size in sizes for more in (0, 1)]
     return sorted({min(max(number, 2), prime - 1) for number in numbers})
@@ -369,7 +365,7 @@ class LocalHashing(PrimeFieldDesign):
 
     @classmethod
     def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> dict[str, Design]:
-        """Give linear functions, and affine ones to compare."""
+        """Return linear hashing and affine hashing."""
         return {
             f"{cls.mechanism} (linear)": cls(domain, epsilon=epsilon),
             f"{cls.mechanism} (affine)": cls.affine(domain, epsilon=epsilon),
@@ -382,7 +378,6 @@ class LocalHashing(PrimeFieldDesign):
 
     @classmethod
     def examples(cls) -> tuple[Any, ...]:
-        """Give linear functions with two values and with more, and randomized response, and affine functions."""
         return (
             cls(["a", "b", "c", "d", "e", "f", "g", "h", "i"], odds=(3, 1), field=3),
             cls(5, odds=(5, 2), field=3),
@@ -401,16 +396,13 @@ class LocalHashing(PrimeFieldDesign):
             hashes = remainder(hashes + factor[:, np.newaxis] * digit, self.field)
         return np.asarray(hashes == values[:, np.newaxis])
 
-    def sums_within(self, weights: Counts) -> Counts:
-        """Sum over the answers with each hash."""
+    def _sums_within(self, weights: Counts) -> Counts:
         return hyperplane_sums(weights, self.field, self.dimension)
 
-    def sums_around(self, weights: Counts) -> Counts:
-        """Sum over the functions, at the hash of each answer."""
+    def _sums_around(self, weights: Counts) -> Counts:
         return sums_of_hyperplanes(weights, self.field, self.dimension)
 
-    def block_with(self, answers: Integers, numbers: Integers) -> Integers:
-        """Give this function, with the hash of the answer."""
+    def _block_with(self, answers: Integers, numbers: Integers) -> Integers:
         return numbers * self.field + self._hashed(answers, numbers)
 
     def _hashed(self, answers: Integers, directions: Integers) -> Integers:
@@ -429,7 +421,6 @@ class LocalHashing(PrimeFieldDesign):
         return inner_product(factors, few_digits(answer, field, dimension), field)
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw one function and one hash for each answer: one whole number below D (a + (g-1) b) decides."""
         (a, b), field, total = self.odds, self.field, self.draws[0]
         reports = np.empty_like(answers)
         for start in range(0, answers.size, REPORTS_AT_ONCE):
@@ -446,15 +437,14 @@ class LocalHashing(PrimeFieldDesign):
             reports[start : start + REPORTS_AT_ONCE] = directions * field + np.where(honest, hashes, lies)
         return reports
 
-    def at_odds(self, a: int, b: int) -> LocalHashing:
-        """Give the same functions with other odds, which may be too large for one 64-bit draw, as those of a chain."""
+    def _at_odds(self, a: int, b: int) -> LocalHashing:
+        """Return the same functions at other odds, which may need more than one 64-bit draw, as in a chain."""
         made = type(self).__new__(type(self))
         made._set(domain=self.domain, odds=(a, b), field=self.field, dimension=self.dimension)
         return made
 
     @classmethod
     def from_fields(cls, fields: Document) -> Any:
-        """Read domain, odds, and what the kind of hash needs."""
         needed = {"linear": {"field", "dimension"}, "affine": {"prime", "values"}}
         kind = fields["hash"]
         if not isinstance(kind, str) or kind not in needed:
@@ -486,7 +476,6 @@ class HashLaw(BlockLaw):
 
     @property
     def types(self) -> HashTypes | None:
-        """The possible reports, which name a hash function and a value."""
         return None if self.exclusive else HashTypes(self.design)
 
 
@@ -496,7 +485,7 @@ class HashTypes(BlockTypes):
     design: LocalHashing
 
     def ancillary(self) -> Ancillary | None:
-        """Return the functions, which are drawn uniformly whatever the answer is."""
+        """Return the hash functions, which are uniform after every answer."""
         if self.design.dimension == 1:
             return None
         functions = self.design.blocks.with_one

@@ -18,8 +18,8 @@ ANSWERS_FOR_BULK, MEAN_DRAWN_SINGLY, MEAN_IN_TABLE = 1000, 10, 10_000
 POISSON_TABLE_CELLS = 2**14
 
 
-def kept(people: Integers, keep: float, shape: tuple[int, ...], rng: np.random.Generator) -> Integers:
-    """Draw how many of the people with each answer keep it: binomial counts."""
+def binomial_thinning(people: Integers, keep: float, shape: tuple[int, ...], rng: np.random.Generator) -> Integers:
+    """Draw binomial counts of the respondents with each answer who keep it: in O(K) also if few do."""
     n = int(people.sum())
     if people.size < ANSWERS_FOR_BULK or keep >= 1 or not 0 < n * keep < people.size:
         return rng.binomial(people, keep, size=(*shape, people.size))
@@ -42,7 +42,7 @@ def kept(people: Integers, keep: float, shape: tuple[int, ...], rng: np.random.G
 
 
 def uniform_histograms(totals: Integers, k: int, rng: np.random.Generator) -> Integers:
-    """Draw, for each total, how many of so many uniform draws fall on each of k answers: in O(K) each."""
+    """Draw a uniform multinomial histogram over k answers for each total, in O(K)."""
     if k < ANSWERS_FOR_BULK:
         return rng.multinomial(totals, np.full(k, 1 / k))
     rows = np.zeros((np.size(totals), k), dtype=np.int64)
@@ -51,7 +51,7 @@ def uniform_histograms(totals: Integers, k: int, rng: np.random.Generator) -> In
 
 
 def add_uniform(rows: Integers, totals: Integers, rng: np.random.Generator) -> None:
-    """Add to each row, in place, so many uniform draws as its total says."""
+    """Add a uniform multinomial histogram with this total to each row, in place."""
     k = rows.shape[-1]
     if k < ANSWERS_FOR_BULK:
         rows += rng.multinomial(np.reshape(totals, len(rows)), np.full(k, 1 / k))
@@ -80,7 +80,7 @@ def add_uniform(rows: Integers, totals: Integers, rng: np.random.Generator) -> N
 
 
 def _poisson(mean: float) -> Callable[[int, np.random.Generator], Integers]:
-    """Make a sampler of many Poisson counts with one mean: ten times as fast as one that must take any mean.
+    """Return a sampler of many Poisson counts with one mean, ten times as fast as a general one.
 
     The unit interval is cut into POISSON_TABLE_CELLS; in most of them the distribution function passes no step, so that
     the cell tells the count. In the others the place within the cell decides.

@@ -39,7 +39,7 @@ TEXTS_READ_TOGETHER = 1000  # texts that are better read all at once
 
 
 def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "values") -> Integers:
-    """Give each value's position among the labels; with `codes` the values are such positions already.
+    """Return each value's position among the labels; with `codes` the values are positions already.
 
     `values` is a list, a tuple or anything with an array interface; `what` names them in errors.
     """
@@ -67,7 +67,7 @@ def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "
 
 
 def refuse_answers(wrong: Mask, rule: str, fault: str = "not", *, remedy: str = "Leave them out") -> None:
-    """Name the positions of wrong answers, and nothing about the answers themselves: they may be somebody's truth."""
+    """Raise an error with the positions of wrong answers, and never the answers, which may be true ones."""
     where = np.flatnonzero(wrong)
     if not where.size:
         return
@@ -80,12 +80,12 @@ def refuse_answers(wrong: Mask, rule: str, fault: str = "not", *, remedy: str = 
 
 
 def _is_masked(values: Any) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
-    """Tell arrays with a mask: there are none before that part of NumPy was loaded, which takes a while."""
+    """Return True for masked arrays; none exist before that part of NumPy is loaded, which takes a while."""
     return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
 
 
 def without_mask(values: Any) -> Any:
-    """Give values with None in the place of those that are masked.
+    """Replace masked values by None.
 
     >>> without_mask(np.ma.array([5, 7], mask=[False, True]))
     array([5, None], dtype=object)
@@ -98,7 +98,7 @@ def without_mask(values: Any) -> Any:
 
 
 def from_text(values: list[object], labels: Labels, *, codes: bool = False) -> Any:
-    """Read the texts of a CSV as integers where the labels are: "7" or "7.0", and not "07" or " 7"."""
+    """Read the texts of a CSV as integers if the labels are integers: "7" or "7.0", and not "07" or " 7"."""
     if not codes and isinstance(labels[0], str):
         return values
     if len(values) > TEXTS_READ_TOGETHER and (numbers := _all_integers(values)) is not None:
@@ -112,7 +112,7 @@ def from_text(values: list[object], labels: Labels, *, codes: bool = False) -> A
 
 
 def _all_integers(texts: list[object]) -> Counts | None:
-    """Read texts as integers, masked where there is none, if all others are integers in their one spelling."""
+    """Read texts as integers, masked where missing, if all others are integers in canonical form; else None."""
     given = ["0" if text is None else str(text) for text in texts]
     try:
         written = np.array(given, dtype="S21")  # longer than any of 64 bits
@@ -125,7 +125,7 @@ def _all_integers(texts: list[object]) -> Counts | None:
 
 
 def is_missing(value: object) -> bool:
-    """Tell null, NaN and the missing values of data-frame libraries."""
+    """Return True for null, NaN and the missing values of data-frame libraries."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     return isinstance(value, float) and value != value
@@ -133,7 +133,6 @@ def is_missing(value: object) -> bool:
 
 @lru_cache(maxsize=8)
 def _index(labels: Labels) -> dict[object, int]:
-    """Look positions up, where they are not arithmetic."""
     return {} if isinstance(labels, range) else {label: position for position, label in enumerate(labels)}
 
 
@@ -166,7 +165,7 @@ def _integer_positions(values: Counts, labels: Any) -> Integers:
 
 
 def labelled(codes: Integers, labels: Labels, like: Dtype | None = None) -> Counts:
-    """Give the labels at these positions, as an array of the kind of `like` where that can hold them."""
+    """Return the labels at these positions, as an array of the type of `like` if that can hold them."""
     if isinstance(labels, range):
         return np.asarray(codes + labels.start)
     names = all_labels(labels, like)
@@ -174,7 +173,7 @@ def labelled(codes: Integers, labels: Labels, like: Dtype | None = None) -> Coun
 
 
 def all_labels(labels: Labels, like: Dtype | None = None) -> Counts:
-    """Give the labels as an array, of the kind of `like` where that can hold them."""
+    """Return the labels as an array, of the type of `like` if that can hold them."""
     if isinstance(labels, range):
         return np.arange(labels.start, labels.stop)
     strings = isinstance(labels[0], str)
@@ -185,7 +184,7 @@ def all_labels(labels: Labels, like: Dtype | None = None) -> Counts:
 
 
 def canonical(domain: Domain, name: str = "domain") -> Labels:
-    """Check labels, of the argument of this name, and hold them in one canonical form."""
+    """Validate labels, and return them in canonical form; `name` is the argument's name."""
     ordered = domain.ndim == 1 if isinstance(domain, np.ndarray) else isinstance(domain, Sequence)
     ordered = ordered and not isinstance(domain, str | bytes)
     if isinstance(domain, bool) or not (ordered or isinstance(domain, int | np.integer)):
@@ -234,7 +233,7 @@ def _distinct_labels(domain: list[Any], name: str) -> Labels:
 
 
 def refuse_rounded(labels: Labels) -> None:
-    """Refuse to write integers that a reader with doubles, as JavaScript is, would change; old files have them."""
+    """Raise an error for integers that a reader with doubles, such as JavaScript, would change."""
     ends: tuple[str | int, ...] = (labels[0], labels[-1]) if isinstance(labels, range) else labels
     if large := [label for label in ends if isinstance(label, int) and abs(label) > LARGEST_JSON_INTEGER]:
         raise ValueError(
@@ -244,12 +243,12 @@ def refuse_rounded(labels: Labels) -> None:
 
 
 def labels_to_json(labels: Labels) -> Any:
-    """Give labels as JSON has them: a list, or the first and the number of consecutive integers."""
+    """Return labels as JSON: a list, or the first and the number of consecutive integers."""
     return {"first": labels.start, "size": len(labels)} if isinstance(labels, range) else list(labels)
 
 
 def labels_from_json(name: str, domain: object) -> Domain:
-    """Read what `labels_to_json` or `grid_to_json` gave; `name` is the field's, for errors."""
+    """Read the result of `labels_to_json` or `grid_to_json`; `name` is the field's name, for errors."""
     if isinstance(domain, dict) and domain.keys() in ({"first", "size"}, {"first", "size", "step"}):
         first, size, step = domain["first"], domain["size"], domain.get("step", 1)
         if all(type(number) is int for number in (first, size, step)) and size >= 0 and domain.get("step", 2) > 1:
@@ -260,13 +259,13 @@ def labels_from_json(name: str, domain: object) -> Domain:
 
 
 def grid_to_json(labels: Labels) -> Any:
-    """Give labels as `labels_to_json` does, and integers that are evenly spaced as first, size and step."""
+    """As `labels_to_json`, with evenly spaced integers as first, size and step."""
     step = step_of(labels)
     return labels_to_json(labels) if step in {None, 1} else {"first": labels[0], "size": len(labels), "step": step}
 
 
 def step_of(labels: Labels) -> int | None:
-    """Give the step of integers that rise evenly; None for other labels."""
+    """Return the step of evenly spaced, ascending integers; None for other labels."""
     if isinstance(labels, range):
         return 1
     numbers: Any = labels
@@ -277,7 +276,7 @@ def step_of(labels: Labels) -> int | None:
 
 
 def listed(what: str, labels: Labels) -> str:
-    """List labels in a sentence, the first ones of many."""
+    """List labels in a sentence; of many labels, the first and the last."""
     shown = ", ".join(map(str, labels[:LABELS_LISTED])) + (
         f", ..., {labels[-1]}" if len(labels) > LABELS_LISTED else ""
     )
@@ -285,7 +284,6 @@ def listed(what: str, labels: Labels) -> str:
 
 
 def first_and_last(labels: Labels) -> str:
-    """Name the first three labels, and the last."""
     first = [repr(label) for label in labels[:3]]
     last = [repr(label) for label in labels[3:][-1:]]
     return ", ".join(first + ["..."] * (len(labels) > len(first + last)) + last)

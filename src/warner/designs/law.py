@@ -48,10 +48,10 @@ PEOPLE_AT_ONCE = 2**16  # people drawn at a time in a simulation
 
 
 if TYPE_CHECKING:
-    kept = cached_property
+    once_per_design = cached_property
 else:
 
-    def kept(compute: Callable[[Any], Any]) -> property:
+    def once_per_design(compute: Callable[[Any], Any]) -> property:
         """Property of a law that is computed once for its design, which keeps the value."""
         name = f"law.{compute.__qualname__}"
 
@@ -89,7 +89,7 @@ class Law(ABC):
 
     @abstractmethod
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Return the likelihood of each answer under each of these reports; without reports, under all possible ones.
+        """Return the likelihood of each answer under each of these reports, or under all possible reports.
 
         Those are the columns, or the types of reports, by `sufficient`. As products, and as a matrix where that is
         small. For single reports it is known up to one positive factor each, on which no estimate depends.
@@ -111,7 +111,7 @@ class Law(ABC):
 
     @property
     def columns(self) -> Labels:
-        """What a tally counts: reports of each kind; of set-valued reports, support for each answer."""
+        """Labels of the counts of a tally: reports of each kind, or support for each answer."""
         labels: Labels = self.design.domain
         return labels
 
@@ -132,12 +132,12 @@ class Law(ABC):
 
     @property
     def types(self) -> ReportTypes | None:
-        """Types of reports that a tally counts besides the columns; None where the columns are enough."""
+        """Types of reports that a tally counts besides the columns; None if the columns are enough."""
         return None
 
     @property
     def sufficient(self) -> Sufficient | None:
-        """Which numbers of a tally the likelihood follows from; None if only from the reports themselves."""
+        """Name of the statistic that determines the likelihood; None if only the reports themselves do."""
         return "counts" if self.exclusive else None
 
     @property
@@ -148,7 +148,7 @@ class Law(ABC):
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
-        """Count reports: in each column, in all, and of each type, if there are types.
+        """Count reports: in each column, in all, and of each type if there are types.
 
         With `amounts`, each report stands for so many, or weighs so much; with `group`, the number of each report's
         group, counts are of shape (groups, columns) and numbers of shape (groups,).
@@ -176,7 +176,7 @@ class Law(ABC):
         return self._draw_counts(theta, int(n), rng=rng, size=size)
 
     def simulate_people(self, people: ArrayLike, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of respondents of whom so many have each true answer; see `reports_of_people`."""
+        """Draw counts of respondents with these numbers of true answers; see `reports_of_people`."""
         numbers = checked_people(people, self.k)
         _refuse_generator(rng)
         return self._draw_counts_of_people(numbers, rng=rng, size=size)
@@ -201,14 +201,14 @@ class Law(ABC):
         return self.sampling_model(Estimand(sets, minus, target), counts, n, histogram)
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of n respondents who are a sample, one respondent at a time; the arguments are not checked."""
+        """Draw counts of n sampled respondents, one respondent at a time, without checks of the arguments."""
         shape = () if size is None else size if isinstance(size, tuple) else (size,)
         drawn = rng.multinomial(n, shares / shares.sum(), size=shape)
         rows = [self._draw_counts_of_people(people, rng=rng) for people in drawn.reshape(-1, self.k)]
         return np.array(rows, dtype=np.int64).reshape(*shape, len(self.columns))
 
     def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of respondents with these true answers, one at a time; the arguments are not checked."""
+        """Draw counts of respondents with these true answers, one at a time, without checks of the arguments."""
         shape = () if size is None else size if isinstance(size, tuple) else (size,)
         rows = np.zeros((int(np.prod(shape)), len(self.columns)), dtype=np.int64)
         ends = people.cumsum()
@@ -218,7 +218,7 @@ class Law(ABC):
                 rows[place] += self.count(self.design.draw(ends.searchsorted(who, side="right"), rng.bytes)).counts
         return rows.reshape(*shape, len(self.columns))
 
-    @kept
+    @once_per_design
     def _matrix(self) -> Array:
         matrix = self.likelihood().matrix
         if matrix is None:
@@ -227,13 +227,13 @@ class Law(ABC):
         table.flags.writeable = False
         return table
 
-    @kept
+    @once_per_design
     def _inverse(self) -> Array:
         weights = inverse(self._matrix)
         weights.flags.writeable = False
         return weights
 
-    @kept
+    @once_per_design
     def _identifiable(self) -> Mask:
         undone = self._matrix @ self._inverse
         return np.asarray(np.abs(undone - np.eye(self.k)).max(axis=0) <= INVERSE_TOLERANCE)
@@ -248,20 +248,17 @@ class OperatorLaw(Law):
 
     @property
     def k(self) -> int:
-        """Number of possible answers."""
         return self._operator.shape[0]
 
     @property
     def columns(self) -> range:
-        """Numbers of the possible reports."""
         return range(self._operator.shape[1])
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Return the operator itself."""
         return self._operator
 
     def bounds(self) -> ProbabilityBounds:
-        """Return bounds of the probability of each report, of which only those that are 0 are known to be attained."""
+        """Return bounds of the probability of each report; only those that are 0 are known to be attained."""
         return ProbabilityBounds(0.0, np.minimum(self._operator.forward(np.ones(self.k)), 1))
 
     def sampling_model(
@@ -298,11 +295,11 @@ class LinearEstimator:
         return identifiable
 
     def influence(self) -> float:
-        """Return the most that one share moves if all reports are exchanged."""
+        """Return the largest change of one share, times n, if one report changes."""
         return float(np.ptp(self.weights(), axis=0).max())
 
     def largest_support(self) -> int:
-        """Return the largest number of answers that one report supports, whose shares it moves at once."""
+        """Return the largest number of answers that one report supports."""
         return int(self.law.k if self.law.support_size is None else self.law.support_size)
 
     def second_moments(self, memberships: Array) -> Array:

@@ -24,7 +24,7 @@ MIXED_IN = 1e-3  # of equal shares, mixed into shares under which a possible rep
 
 
 def whole_rows(matrix: Any, domain: Labels, columns: int) -> tuple[Counts, int]:
-    """Turn a matrix of probabilities into whole numbers with one sum for all rows."""
+    """Convert a matrix of probabilities to whole numbers whose rows have equal sums."""
     shape = (len(domain), columns)
     try:
         array = matrix if isinstance(matrix, np.ndarray) else np.array(matrix, dtype=object)
@@ -57,7 +57,7 @@ def _fractions(row: list[Any], label: str | int) -> list[Fraction]:
 
 
 def _rounded(rows: NDArray[np.float64], domain: Labels) -> NDArray[np.int64]:
-    """Round rows of doubles to whole numbers over 2^52, what is left over going to the largest entry."""
+    """Round rows of doubles to whole numbers over 2^52; the largest entry takes the remainder."""
     sums = rows.sum(axis=1)
     wrong = np.flatnonzero(~(np.abs(sums - 1) <= 1e-9))
     if (rows < 0).any():
@@ -80,7 +80,7 @@ def _refuse_negative(label: str | int, value: float) -> NoReturn:
 
 
 def inverse(matrix: Array, shares: Array | None = None) -> Array:
-    r"""Give the weighted least-squares inverse M of a channel C: of all with CM = I, the one that varies least.
+    r"""Weighted least-squares inverse M of a channel C: the matrix with CM = I and the smallest variance.
 
     With the expected shares of the reports :math:`\mu = C'\theta` on the diagonal of :math:`D^{-1}`,
 
@@ -119,7 +119,7 @@ def inverse(matrix: Array, shares: Array | None = None) -> Array:
 
 
 def pseudo_inverse(matrix: Array) -> Array:
-    """Give the pseudo-inverse; of large matrices whose rows are independent without the singular values.
+    """Pseudo-inverse, without singular values for large matrices with independent rows.
 
     Those take four times as long, and are needed only where rows are nearly dependent, which the residual shows.
     """

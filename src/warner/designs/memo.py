@@ -43,7 +43,7 @@ BLAKE2_PERSON = b"warner memo"  # what keeps these hashes apart from all others,
 
 @dataclass(frozen=True)
 class Spent:
-    """What all reports of one person can reveal together, however many there are.
+    """Total privacy loss of all reports of one person.
 
     It bounds how well they tell this person's history from any other with the same pattern of equal and different
     answers (under hashing, of hash values): one that stays, changes and comes back to an earlier answer at the same
@@ -70,7 +70,7 @@ class Spent:
 
 
 class Memo(ABC):
-    """What one person's device keeps of a memoized design: make it with `create`, `load` or `from_secret`.
+    """Permanent state of one person's device for a memoized design: see `create`, `load` and `from_secret`.
 
     Examples
     --------
@@ -88,19 +88,19 @@ class Memo(ABC):
 
     @staticmethod
     def create(path: str | os.PathLike[str], design: Design) -> FileMemo:
-        """Make the file of somebody who has not reported yet; only its owner may read it. There must be none."""
+        """Create the file of a person who has not reported yet, readable by its owner only. It must not exist."""
         memo = FileMemo(_memoized(design), Path(path))
         with FileLock(resolved(path), wait=True):
             if Path(path).exists():
                 raise FileExistsError(f"{path} already exists; load it, because a new memo would spend epsilon again")
             rounds = memo.design.rounds
             function = rounds.written_hash(rounds.hashes(1, os.urandom))
-            memo.write(Kept(os.urandom(SECRET_BYTES), function, {}))
+            memo.write(MemoContent(os.urandom(SECRET_BYTES), function, {}))
         return memo
 
     @staticmethod
     def load(path: str | os.PathLike[str], design: Design) -> FileMemo:
-        """Open the file that `create` made for this very design."""
+        """Open the file that `create` made for this design."""
         memo = FileMemo(_memoized(design), Path(path))
         memo.read()
         return memo
@@ -119,24 +119,24 @@ class Memo(ABC):
 
     @abstractmethod
     def remembered(self, answers: Integers) -> tuple[Counts, Counts]:
-        """Give the permanent response to each answer, for ever the same, and its owner's hash function for each."""
+        """Return the permanent response to each answer, and the hash function for each."""
 
     @abstractmethod
     def used(self) -> int | None:
-        """Give the number of memo keys that were used so far; None if that is not written down."""
+        """Return the number of memo keys used so far; None if it is not recorded."""
 
     @cached_property
     def _fingerprint(self) -> str:
         return self.design.fingerprint()
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw this person's next reports: the permanent responses are kept, the second round is drawn."""
+        """Draw this person's next reports: permanent responses are kept, the second round is drawn."""
         if not answers.size:
             return self.design.draw(answers, random_bytes)  # no reports, in their own form
         return self.design.rounds.again(*self.remembered(answers), random_bytes)
 
     def spent(self) -> Spent:
-        """Tell what this person's reports can reveal together: ``eps_infinity`` for each memo key that was used.
+        """Return the total privacy loss of this person's reports: ``eps_infinity`` for each memo key used.
 
         That is a bound against histories with the same pattern of equal and different keys; see ``Spent``.
         """
@@ -157,7 +157,6 @@ class SecretMemo(Memo):
     secret: bytes = field(repr=False)
 
     def remembered(self, answers: Integers) -> tuple[Counts, Counts]:
-        """Derive them again."""
         rounds = self.design.rounds
         functions = np.repeat(rounds.hashes(1, self._bytes(b"hash", b"")), answers.size, axis=0)
         keys, place = np.unique(rounds.keyed(answers, functions), return_inverse=True)
@@ -168,11 +167,10 @@ class SecretMemo(Memo):
         return np.concatenate(drawn)[place], functions
 
     def used(self) -> int | None:
-        """Nothing is written down."""
         return None
 
     def _bytes(self, purpose: bytes, key: bytes) -> RandomBytes:
-        """Give a source of bytes that are always the same: 64 of BLAKE2b for each number that is counted up."""
+        """Return a reproducible source of bytes: 64 of BLAKE2b for each value of a counter."""
         begun = hashlib.blake2b(bytes.fromhex(self._fingerprint), key=self.secret, person=BLAKE2_PERSON)
         begun.update(purpose + b"\0" + key)
         waiting = bytearray()
@@ -198,17 +196,17 @@ class FileMemo(Memo):
     path: Path
 
     def remembered(self, answers: Integers) -> tuple[Counts, Counts]:
-        """Look them up; what is new is drawn, and is in the file before anybody is told."""
-        found = self._looked_up(answers)
+        """Look responses up; new ones are drawn, and written to the file before they are returned."""
+        found = self._look_up(answers)
         if found.new.any():
             with FileLock(resolved(self.path), wait=True):  # two processes would draw two responses to one key
-                found = self._looked_up(answers)  # again, since another one may have drawn in between
-                found = found._replace(kept=self._with_drawn(found))
+                found = self._look_up(answers)  # again, since another one may have drawn in between
+                found = found._replace(kept=self._with_new_responses(found))
         written = [found.kept.responses[digest] for digest in found.digests]
         return self.design.rounds.form.read(written).reports[found.place], found.functions
 
-    def _looked_up(self, answers: Integers) -> MemoEntries:
-        """Read the file, and find the memo keys of these answers in it."""
+    def _look_up(self, answers: Integers) -> MemoEntries:
+        """Read the file, and look up the memo keys of these answers."""
         kept = self.read()
         functions = self.design.rounds.read_hash(kept.function, answers.size)
         assert functions is not None
@@ -218,8 +216,8 @@ class FileMemo(Memo):
         new = np.array([digest not in kept.responses for digest in digests], dtype=bool)
         return MemoEntries(kept, functions, keys, digests, new, place)
 
-    def _with_drawn(self, found: MemoEntries) -> Kept:
-        """Draw a permanent response for each key that is new, and write the file."""
+    def _with_new_responses(self, found: MemoEntries) -> MemoContent:
+        """Draw a permanent response for each new key, and write the file."""
         rounds, kept = self.design.rounds, found.kept
         if not found.new.any():
             return kept
@@ -230,15 +228,14 @@ class FileMemo(Memo):
         return kept
 
     def used(self) -> int | None:
-        """Give the number of responses in the file."""
         return len(self.read().responses)
 
-    def read(self) -> Kept:
-        """Read the file; what is damaged, or belongs to another design, is an error."""
-        return loaded(self.path, self._kept)
+    def read(self) -> MemoContent:
+        """Read the file; a damaged file, or a file of another design, raises an error."""
+        return loaded(self.path, self._parsed)
 
-    def write(self, kept: Kept) -> None:
-        """Write the file, whole or not at all, for its owner only; in the order of digests, which says nothing."""
+    def write(self, kept: MemoContent) -> None:
+        """Write the file atomically, for its owner only, in the order of digests, which reveals nothing."""
         fields = {
             "format": FORMAT,
             "version": VERSION,
@@ -249,7 +246,7 @@ class FileMemo(Memo):
         }
         save_text(self.path, document(fields), private=True)
 
-    def _kept(self, text: str) -> Kept:
+    def _parsed(self, text: str) -> MemoContent:
         fields = checked(parsed(text, FORMAT), FORMAT, VERSION, {"design", "salt", "hash", "permanent"})
         if fields["design"] != self._fingerprint:
             raise ValueError("this memo belongs to another design; every design needs a memo of its own")
@@ -266,11 +263,11 @@ class FileMemo(Memo):
         )
         if not fits:
             raise ValueError("this memo is damaged: salt, hash or permanent responses are not as they were written")
-        return Kept(bytes.fromhex(salt), function, responses)
+        return MemoContent(bytes.fromhex(salt), function, responses)
 
 
-class Kept(NamedTuple):
-    """What a memo file holds: the salt of its digests, the person's hash function, the permanent responses."""
+class MemoContent(NamedTuple):
+    """Content of a memo file: the salt of its digests, the person's hash function, the permanent responses."""
 
     salt: bytes
     function: Label
@@ -278,9 +275,9 @@ class Kept(NamedTuple):
 
 
 class MemoEntries(NamedTuple):
-    """What a memo file holds, and the memo keys of some answers: their digests, which are new, and whose is which."""
+    """Content of a memo file, and the memo keys of some answers: digests, which are new, and whose key is which."""
 
-    kept: Kept
+    kept: MemoContent
     functions: Counts
     keys: Integers
     digests: list[str]

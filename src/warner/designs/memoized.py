@@ -69,14 +69,14 @@ MOST_REPORTS_PER_PERSON = 10**12  # reports of one person
 MOST_REPORTS_IN_TABLE = 10**9  # reports in a table
 
 
-def of_one_round(fact: str) -> Any:
-    """Make an attribute that tells what the chain of both rounds tells."""
+def from_chain(fact: str) -> Any:
+    """Forward an attribute to the chain of both rounds."""
     return property(attrgetter(f"once.{fact}"))
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Memoized(Design):
-    r"""Ask the same people again and again: a permanent response, and reports that are drawn from it.
+    r"""Ask the same respondents repeatedly: a permanent response, and reports that are drawn from it.
 
     Parameters
     ----------
@@ -112,15 +112,15 @@ class Memoized(Design):
     field_names = frozenset({"first", "second"})
 
     # Of one report, the chain of both rounds tells everything.
-    domain = of_one_round("domain")
-    law = of_one_round("law")
-    ordered = of_one_round("ordered")
-    ratio = of_one_round("ratio")
-    report_form = of_one_round("report_form")
-    as_channel = of_one_round("as_channel")
-    then = of_one_round("then")
-    p = of_one_round("p")
-    q = of_one_round("q")
+    domain = from_chain("domain")
+    law = from_chain("law")
+    ordered = from_chain("ordered")
+    ratio = from_chain("ratio")
+    report_form = from_chain("report_form")
+    as_channel = from_chain("as_channel")
+    then = from_chain("then")
+    p = from_chain("p")
+    q = from_chain("q")
 
     def __init__(self, first: Design, second: Design) -> None:
         object.__setattr__(self, "first", first)
@@ -131,7 +131,7 @@ class Memoized(Design):
 
     @classmethod
     def response(cls, domain: Domain, *, eps_infinity: Number, eps_first: Number) -> Memoized:
-        """Give randomized response, twice (L-GRR): for few possible answers.
+        """Make randomized response with two rounds (L-GRR): for few possible answers.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class Memoized(Design):
 
     @classmethod
     def unary(cls, domain: Domain, *, eps_infinity: Number, eps_first: Number, kind: str = OPTIMAL) -> Memoized:
-        """Give unary encoding whose bits are drawn again: for many possible answers, in long reports.
+        """Make unary encoding with two rounds: for many possible answers, in long reports.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Memoized(Design):
 
     @classmethod
     def rappor(cls, domain: Domain, *, f: Number, p: Number, q: Number) -> Memoized:
-        """Give basic RAPPOR, with a bit for each answer, from the parameters of its paper.
+        """Make basic RAPPOR, with a bit for each answer, from the parameters of its paper.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class Memoized(Design):
         field: Number | None = None,
         dimension: Number | None = None,
     ) -> Memoized:
-        """Give local hashing with two rounds (LOLOHA): for many possible answers, in short reports.
+        """Make local hashing with two rounds (LOLOHA): for many possible answers, in short reports.
 
         Each person has a hash function for ever, and memoizes its values. These are few, so that even somebody whose
         answer changes often spends `eps_infinity` only for each of them.
@@ -237,7 +237,7 @@ class Memoized(Design):
     def bit_flips(
         cls, domain: Domain, *, eps_infinity: Number, eps_first: Number | None = None, size: Number | None = None
     ) -> Memoized:
-        """Give bits for the same few answers for ever (dBitFlipPM): every change of the answer shows at once.
+        """Make bit flips with permanent bits (dBitFlipPM): every change of the answer shows at once.
 
         A person is asked about some answers only, always the same ones, and what is kept are the bits for them: those
         for each of these answers, and those for all others together.
@@ -268,16 +268,16 @@ class Memoized(Design):
 
     @property
     def eps_first(self) -> float:
-        """What a single report spends, as the smallest double that is not below it: ``epsilon``."""
+        """The privacy loss of a single report, as the smallest double that is not below it: ``epsilon``."""
         return self.epsilon
 
     @property
     def eps_infinity(self) -> float:
-        """What all reports of an unchanged answer spend together, as the smallest double that is not below it."""
+        """The total privacy loss of all reports of an unchanged answer, as the smallest double not below it."""
         return self.first.epsilon
 
     def eps_after(self, reports: int) -> float:
-        """Give what so many reports of an unchanged answer spend together, as the smallest double not below it.
+        """Return the total privacy loss of this number of reports of an unchanged answer, rounded up.
 
         >>> survey = Memoized(RandomizedResponse(2, odds=(3, 1)), RandomizedResponse(2, odds=(3, 1)))
         >>> round(survey.eps_after(2), 6)  # ln(7/3) = 0.847297...
@@ -286,7 +286,7 @@ class Memoized(Design):
         return double_not_below(self._spent_after(whole_number("reports", reports, 1, MOST_REPORTS_PER_PERSON)))
 
     def table(self) -> dict[str, Counts]:
-        """Give columns: numbers of reports of an unchanged answer, up to where they tell all, and their epsilon."""
+        """Return columns: numbers of reports of an unchanged answer, and their epsilon."""
         reports = [1]
         while (
             shown_up(self._spent_after(reports[-1]), 4) != self.first.shown_epsilon()
@@ -303,20 +303,19 @@ class Memoized(Design):
 
     @property
     def once(self) -> Design:
-        """The design of one round of reports, one from each person: the chain of both rounds."""
+        """Design of one round of reports, one from each person: the chain of both rounds."""
         return self.rounds.once
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """The numbers of both rounds, as for a person's first report."""
         return self.rounds.draws
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw a first report for each answer, both rounds afresh: each from a person of its own."""
+        """Draw a first report for each answer, both rounds anew: each from a different person."""
         return self.rounds.draw(answers, random_bytes)
 
     def report(self, answer: Any, memo: Memo) -> Any:
-        """Give one person's next report: the permanent response is looked up in the memo, the rest is drawn.
+        """Draw one person's next report: the permanent response comes from the memo, the rest is drawn.
 
         Parameters
         ----------
@@ -328,14 +327,13 @@ class Memoized(Design):
         return self.randomize(answer, memo=memo)
 
     def randomize(self, answers: Any, *, codes: bool = False, memo: Memo | None = None) -> Any:
-        """Randomize true answers into reports: those of one person, with a memo, or of a different person each."""
+        """Randomize true answers into reports: of one person with a memo, or of a different person each."""
         from warner.reports.randomizing import randomize
 
         return randomize(answers, self, codes=codes, memo=memo)
 
     @classmethod
     def examples(cls) -> tuple[Memoized, ...]:
-        """Give small designs of each kind of rounds."""
         return (
             cls(RandomizedResponse(["a", "b", "c"], odds=(5, 1)), RandomizedResponse(["a", "b", "c"], odds=(3, 1))),
             cls(RandomizedResponse(2, odds=(3, 1)), RandomizedResponse(2, odds=(3, 1))),
@@ -352,7 +350,6 @@ class Memoized(Design):
     # In words, and in files
 
     def sentences(self) -> tuple[str, ...]:
-        """Explain the two rounds, what one report and many reveal, and what is not protected."""
         forever, keys = self.first.shown_epsilon(), self.rounds.keys
         reports = self.table()["reports"].tolist()
         numbers = [counted(number, "report", "reports") for number in reports] + ["any number"]
@@ -394,12 +391,10 @@ class Memoized(Design):
         )
 
     def fields(self) -> Document:
-        """Give the documents of both rounds."""
         return {"first": self.first.to_dict(), "second": self.second.to_dict()}
 
     @classmethod
     def from_fields(cls, fields: Document) -> Memoized:
-        """Read the documents of both rounds."""
         made = cls(_stage("first", fields["first"]), _stage("second", fields["second"]))
         _ = made.once  # a chain in too large numbers is refused here
         return made
@@ -425,7 +420,7 @@ REPEATED_DESIGNS: dict[str, Callable[..., Memoized]] = {
 
 
 def _first(mechanism: Any, domain: Domain, eps_infinity: Number, **parameters: Any) -> Any:
-    """Make the permanent round; its epsilon is called eps_infinity in errors."""
+    """Make the permanent round; error messages call its epsilon eps_infinity."""
     labels = canonical(domain)
     try:
         return mechanism(labels, epsilon=eps_infinity, **parameters)
@@ -434,7 +429,7 @@ def _first(mechanism: Any, domain: Domain, eps_infinity: Number, **parameters: A
 
 
 def _rounds_of(first: Design, second: Design) -> Rounds:
-    """Pair two rounds that fit each other, or say why they do not."""
+    """Pair two rounds; raise a TypeError if they do not fit each other."""
     if isinstance(first, RandomizedResponse) and isinstance(second, RandomizedResponse):
         _refuse_other_answers(first.domain, second)
         _refuse_odds(first, second)

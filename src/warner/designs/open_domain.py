@@ -107,7 +107,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenForm:
-    """Reports of a level, a direction and the value of a hash, such as 2:01f:1.
+    """Reports with a level, a direction and the value of a hash, such as 2:01f:1.
 
     In memory a report is a row of whole numbers: the level from 1 on, the direction of each block (0 beyond the
     level), and the value.
@@ -128,32 +128,28 @@ class OpenForm:
 
     @property
     def levels(self) -> int:
-        """The number of levels."""
         return len(self.block_digits)
 
     @property
     def width(self) -> int:
-        """The bytes of a report in memory."""
         return 8 * (self.levels + 2)
 
     @cached_property
     def points(self) -> tuple[int, ...]:
-        """How many directions a block can have: g to the number of its digits."""
+        """Number of directions of each block: g to the number of its digits."""
         return tuple(self.field**places for places in self.block_digits)
 
     @cached_property
     def _directions(self) -> tuple[int, ...]:
-        """How many directions each level has."""
+        """Number of directions of each level."""
         return tuple(accumulate(self.points, lambda x, y: x * y))
 
     @property
     def bits(self) -> float:
-        """The bits that tell one report from all others."""
         return math.log2(sum(self.field * number for number in self._directions))
 
     @property
     def rule(self) -> str:
-        """What reports must be, for an error."""
         return (
             f"level:direction:value with a level from 1 to {self.levels}, a direction in lower-case hexadecimal and a "
             f"value from 0 to {self.field - 1}"
@@ -161,21 +157,19 @@ class OpenForm:
 
     @property
     def remedy(self) -> str:
-        """What to do about values that are no reports."""
         return "Check that this is the design that they went through"
 
     def possible(self, *, text: bool, codes: bool) -> Any:
-        """Refuse: there are too many reports to list."""
         raise ValueError("there are too many reports to list")
 
     @cached_property
     def _lengths(self) -> tuple[int, list[int], int]:
-        """The characters of level, direction (at each level) and value."""
+        """Numbers of characters of level, direction (at each level) and value."""
         hexadecimal = [len(f"{number - 1:x}") for number in self._directions]
         return len(str(self.levels)), hexadecimal, len(str(self.field - 1))
 
     def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
-        """Read texts, or their bytes; with `codes`, an array of rows of whole numbers."""
+        """Read texts or their bytes; with `codes`, an array of rows of whole numbers."""
         if codes and len(values):
             rows = np.asarray(values)
             if rows.ndim != 2 or rows.shape[1] != self.levels + 2 or rows.dtype.kind not in "iu":
@@ -220,7 +214,7 @@ class OpenForm:
         return row
 
     def known(self, rows: Counts) -> Counts:
-        """Tell which rows of whole numbers are reports."""
+        """Return True for each row of whole numbers that is a report."""
         level = rows[:, 0]
         right = (level >= 1) & (level <= self.levels) & (rows[:, -1] >= 0) & (rows[:, -1] < self.field)
         for place, points in enumerate(self.points, start=1):
@@ -229,7 +223,6 @@ class OpenForm:
         return np.asarray(right)
 
     def written(self, reports: Integers, *, like: Dtype | None = None, into: str = "csv") -> Counts:
-        """Give texts for rows of whole numbers."""
         kind: Any = like if like is not None and like.kind in "OT" else np.str_
         return np.array([self._text(row) for row in reports.tolist()], dtype=kind)
 
@@ -243,16 +236,13 @@ class OpenForm:
     digits: ClassVar[int] = 0  # its numbers have digits of their own
 
     def length(self, digits: int) -> int:
-        """Give the characters of what `padded` gives: those of the longest report."""
         wide, lengths, narrow = self._lengths
         return wide + lengths[-1] + narrow + 2
 
     def padded(self, report: Any, digits: int) -> str:
-        """Write one report, with spaces at its end: all that are sent have one length."""
         return self._text(list(map(int, report))).ljust(self.length(digits))
 
     def unpadded(self, text: str, digits: int) -> Counts | None:
-        """Read what `padded` gave; None for anything else."""
         row = self._row(text.rstrip(" ")) if len(text) == self.length(digits) else None
         return None if row is None else np.array(row)
 
@@ -266,7 +256,7 @@ def _is_number(text: str, length: int) -> bool:
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """Answers that no list holds; in memory, an answer is a row of blocks."""
+    """Answers without a list; in memory, an answer is a row of blocks."""
 
     values: Values
     labels: ClassVar[None] = None  # there is no list of them
@@ -274,11 +264,10 @@ class AnswerForm:
 
     @property
     def holds(self) -> str:
-        """What a column of answers holds."""
         return "integers" if isinstance(self.values, WholeNumbers) else "strings"
 
     def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
-        """Write answers in blocks; with `text` whole numbers are in digits."""
+        """Encode answers in blocks; with `text`, whole numbers are in digits."""
         given = values.to_pylist() if hasattr(values, "to_pylist") else values
         if text and isinstance(self.values, WholeNumbers):
             given = from_text(list(given), range(2))
@@ -300,11 +289,11 @@ STEP_LENGTH = 0.05
 
 
 def tail_probabilities(sizes: Sequence[int], *, level: float = USUAL_LEVEL) -> list[float]:
-    """Give the probability with which noise may pass each level, for so many blocks that can follow at each.
+    """Return the false-positive probability at each level, from the numbers of possible next blocks.
 
-    So many false prefixes at the levels of the search; at the last one, the error of the test, shared by all
-    candidates. The prefixes that noise keeps have the weights 1, 1/2, 1/3, ..., so that a held one has the part
-    1 / (held + ln(false) + 0.58) of it.
+    At the levels of the search a fixed number of false prefixes may pass; the error of the last test is shared by all
+    candidates. Prefixes kept by noise have the weights 1, 1/2, 1/3, ..., so that a true one has the part
+    1 / (true + ln(false) + 0.58) of the error.
     """
     kept = FALSE_PREFIXES + HELD_PREFIXES
     tails = [min(0.5, FALSE_PREFIXES / (size * (kept if place else 1))) for place, size in enumerate(sizes[:-1])]
@@ -313,7 +302,7 @@ def tail_probabilities(sizes: Sequence[int], *, level: float = USUAL_LEVEL) -> l
 
 
 def squared_quantiles(tails: Sequence[float], power: float = USUAL_POWER) -> Array:
-    """Give (z + y)^2 at each level, whose sum is the least with which a value is found with this probability."""
+    """Return (z + y)^2 at each level, with the least sum that finds a value with probability `power`."""
     from scipy.special import ndtr, ndtri
 
     z = -ndtri(np.asarray(tails))
@@ -328,7 +317,7 @@ def squared_quantiles(tails: Sequence[float], power: float = USUAL_POWER) -> Arr
 
 
 def best_weights(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Give the weights of the levels, whole numbers that sum to about 64.
+    """Return the weights of the levels, whole numbers that sum to about 64.
 
     >>> best_weights([2**16, 2**16, 2**16])
     (15, 21, 29)
@@ -351,7 +340,7 @@ ONE_BY_ONE = 8  # answers up to which Python's own numbers are faster than array
 
 @dataclass(frozen=True, init=False, repr=False)
 class OpenDomain(Device):
-    r"""Report a random hash of a text or a whole number, for values that no list need hold.
+    r"""Report a random hash of a text or a whole number, for values without a list.
 
     Reports are searched for frequent values by `warner.discover`. For a list that is known beforehand, any other
     mechanism needs fewer people.
@@ -437,7 +426,7 @@ class OpenDomain(Device):
         self._check()
 
     @classmethod
-    def _of(cls, values: Values, odds: tuple[int, int], field: int, weights: tuple[int, ...]) -> Self:
+    def _make(cls, values: Values, odds: tuple[int, int], field: int, weights: tuple[int, ...]) -> Self:
         made = cls.__new__(cls)
         made._set(values, odds, field, weights)
         return made
@@ -456,13 +445,13 @@ class OpenDomain(Device):
         refuse_odds(a, b, a + (self.field - 1) * b)
 
     def with_epsilon(self, epsilon: Number) -> Self:
-        """Give the design for the same values, in the same blocks, that spends at most this epsilon."""
-        return self._of(self.values, *_best_odds_and_field(self.values, Budget(epsilon), None), self.weights)
+        """Return the design for the same values and blocks that spends at most this epsilon."""
+        return self._make(self.values, *_best_odds_and_field(self.values, Budget(epsilon), None), self.weights)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Say what takes an open domain, where somebody asks for what only a list of answers has."""
+            """Explain which function accepts an open domain, for attributes that need a list of answers."""
             from warner.designs.contract import Design
             from warner.designs.law import Law
 
@@ -479,49 +468,49 @@ class OpenDomain(Device):
 
     @property
     def levels(self) -> int:
-        """The number G of levels."""
+        """Number G of levels."""
         return len(self.weights)
 
     @property
     def p(self) -> float:
-        """The probability that a report of some level supports the sender's own prefix."""
+        """Probability that a report of some level supports the respondent's own prefix."""
         a, b = self.odds
         return a / (a + (self.field - 1) * b)
 
     @property
     def q(self) -> float:
-        """The probability that it supports another given prefix, whatever the sender holds."""
+        """Probability that a report supports another given prefix."""
         return 1 / self.field
 
     @property
     def gain(self) -> float:
-        """The difference p - q: what a share adds to the probability of being supported."""
+        """The difference p - q: the increase of the probability of support per unit of the share."""
         a, b = self.odds
         return (a - b) * (self.field - 1) / (self.field * (a + (self.field - 1) * b))
 
     @cached_property
     def digits(self) -> tuple[int, ...]:
-        """The digits of each block in base g."""
+        """Number of digits of each block in base g."""
         return tuple(_places(self.field, size) for size in self.values.block_sizes)
 
     @cached_property
     def report_form(self) -> OpenForm:
-        """How a report is written in a column."""
+        """Representation of a report in a column."""
         return OpenForm(self.field, self.digits)
 
     @property
     def answer_form(self) -> AnswerForm:
-        """How answers are read in a column."""
+        """Representation of an answer in a column."""
         return AnswerForm(self.values)
 
     @property
     def report_bits(self) -> float:
-        """What a report takes to send: the logarithm, to the base 2, of how many different ones there can be."""
+        """Size of a report in bits: log2 of the number of possible reports."""
         return self.report_form.bits
 
     @cached_property
     def _direction_draws(self) -> tuple[int, ...]:
-        """How many digits of the direction are drawn at once, time after time."""
+        """Numbers of digits of the direction that are drawn together."""
         at_once = 1
         while self.field ** (at_once + 1) < TOTAL_LIMIT:
             at_once += 1
@@ -537,15 +526,15 @@ class OpenDomain(Device):
     @classmethod
     def examples(cls) -> tuple[Self, ...]:
         return (
-            cls._of(WholeNumbers((2, 1)), (3, 1), 3, (1, 2)),
-            cls._of(WholeNumbers((1, 1)), (5, 2), 2, (1, 1)),
-            cls._of(Texts((2,), "ab"), (3, 1), 5, (1,)),
+            cls._make(WholeNumbers((2, 1)), (3, 1), 3, (1, 2)),
+            cls._make(WholeNumbers((1, 1)), (5, 2), 2, (1, 1)),
+            cls._make(Texts((2,), "ab"), (3, 1), 5, (1,)),
         )
 
     # Draws
 
     def draw(self, blocks: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw one report for each value, a row of blocks, exactly; reports are rows as `OpenForm` has them."""
+        """Draw one report for each value, a row of blocks, exactly; reports are rows as in `OpenForm`."""
         if len(blocks) <= ONE_BY_ONE:
             rows = [self._drawn(row, random_bytes) for row in blocks.tolist()]
             return np.array(rows, dtype=np.int64).reshape(-1, self.levels + 2)
@@ -555,7 +544,7 @@ class OpenDomain(Device):
         return np.concatenate(parts)
 
     def draw_last(self, blocks: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw a report of the last level for each value: as `draw`, without the draw of the level."""
+        """Draw a report of the last level for each value: `draw` without the draw of the level."""
         return self._drawn_at(np.full(len(blocks), self.levels), blocks, random_bytes)
 
     def _draw(self, blocks: Integers, random_bytes: RandomBytes) -> Integers:
@@ -581,7 +570,7 @@ class OpenDomain(Device):
         return rows
 
     def _draw_directions(self, rows: Integers, random_bytes: RandomBytes) -> None:
-        """Draw all digits of the directions, and put those of each block together in its column."""
+        """Draw all digits of the directions, and combine the digits of each block in its column."""
         place, missing = 0, self.digits[0]
         for drawn in self._direction_draws:
             rest, left = uniform(len(rows), self.field**drawn, random_bytes).astype(np.int64), drawn
@@ -595,7 +584,7 @@ class OpenDomain(Device):
                     place, missing = place + 1, self.digits[place + 1]
 
     def _drawn(self, blocks: list[int], random_bytes: RandomBytes) -> list[int]:
-        """Draw one report with Python's own numbers: for one value several times faster than arrays."""
+        """Draw one report in Python integers, which is several times faster than arrays for a single value."""
         g, (a, b) = self.field, self.odds
         u, *parts, v = (int(uniform(1, total, random_bytes)[0]) for total in self.draws)
         level = next(place for place, end in enumerate(accumulate(self.weights), start=1) if u < end)
@@ -613,7 +602,7 @@ class OpenDomain(Device):
         return [level, *direction, truth if v < a else lie + (lie >= truth)]
 
     def randomize(self, answers: Any) -> Any:
-        """Randomize true answers into reports, from the operating system's randomness: there is no seed to give.
+        """Randomize true answers into reports, from the operating system's randomness, without a seed.
 
         Parameters
         ----------
@@ -640,7 +629,7 @@ class OpenDomain(Device):
         return reports.tolist() if several else reports[0]
 
     def closed(self, values: Sequence[str] | Sequence[int], *, other: bool = False) -> ClosedList:
-        """Give a design like any other for a list of answers, for reports that were collected openly.
+        """Return a design for a list of answers, for reports that were collected with this open domain.
 
         `warner.tally` counts reports under it, `warner.estimate` gives the shares of the list, with exact intervals,
         comparisons and groups. They need not sum to one: the rest holds other answers. Only reports of the last level
@@ -687,7 +676,7 @@ class OpenDomain(Device):
         if type(field) is not int or not 2 <= field <= LARGEST_OPEN_FIELD:
             raise ValueError(f"this design is damaged: field must be a prime number up to {LARGEST_OPEN_FIELD:,}")
         values = _values_from_json(fields["values"], tuple(steps))
-        return cls._of(values, odds_as_given(odds_from_json(fields["odds"])), field, tuple(map(int, levels)))
+        return cls._make(values, odds_as_given(odds_from_json(fields["odds"])), field, tuple(map(int, levels)))
 
     def summary(self) -> str:
         blocks = counted(self.levels, "block", "blocks")
@@ -754,7 +743,7 @@ def _values(letters: Any, octets: Any, bits: Any, length: Any, step: Any, normal
 
 
 def _steps(size: int, step: Any, symbols: int, usual: int, least: int) -> tuple[int, ...]:
-    """Cut a value of this many symbols into blocks; the first has at least `least` of them."""
+    """Divide a value of this many symbols into blocks; the first has at least `least` of them."""
     most = math.floor(math.log(LARGEST_BLOCK) / math.log(symbols) + 1e-9)
     longest = usual if step is None else whole_number("step", step, least, most)
     steps = balanced_steps(size, min(longest, size))
@@ -796,7 +785,7 @@ def _weights(values: Values) -> tuple[int, ...]:
 
 
 def _places(field: int, size: int) -> int:
-    """Give the digits, in base `field`, of whole numbers below `size`."""
+    """Return the number of digits, in base `field`, of whole numbers below `size`."""
     places = 1
     while field**places < size:
         places += 1
@@ -815,7 +804,7 @@ def _best_odds_and_field(values: Values, budget: Budget, field: int | None) -> t
 
 
 def best_field(a: int, b: int, sizes: Sequence[int]) -> int:
-    """Give the prime with the shortest transforms, of those whose variance is at most 5 % above the least.
+    """Return the prime with the shortest transforms whose variance is at most 5 % above the least.
 
     Odds 3 : 1 leave the variances 4, 3.125 and 3.0625 for g = 2, 3 and 5, and a block of four values one digit with 5.
 

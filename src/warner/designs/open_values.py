@@ -43,7 +43,7 @@ UTF8_SYMBOLS = 256  # symbols of a text in UTF-8, of which 0 is the end
 
 
 class Coded:
-    """Values as blocks, of shape (values, levels), and what each value is: 0, or `MISSING`, or `OUTSIDE`."""
+    """Values as blocks, of shape (values, levels), and the status of each: 0, `MISSING` or `OUTSIDE`."""
 
     def __init__(self, blocks: Integers, status: Integers) -> None:
         self.blocks, self.status = blocks, status
@@ -59,16 +59,16 @@ class WholeNumbers:
 
     @property
     def block_sizes(self) -> tuple[int, ...]:
-        """The number of values of each block."""
+        """Number of values of each block."""
         return tuple(2**bits for bits in self.steps)
 
     @property
     def number(self) -> int:
-        """How many values there are."""
+        """Number of possible values."""
         return int(2 ** sum(self.steps))
 
     def encoded(self, values: Any) -> Coded:
-        """Cut numbers, a list or an array, into blocks of bits."""
+        """Encode numbers, a list or an array, in blocks of bits."""
         bits, values = sum(self.steps), without_mask(values)
         array = np.asarray(values) if hasattr(values, "__array__") else None
         if array is not None and array.dtype.kind in "iu" and bits < 64:
@@ -91,38 +91,38 @@ class WholeNumbers:
         return rows
 
     def decoded(self, row: Sequence[int]) -> int | None:
-        """Give the number of a row of blocks."""
+        """Return the number of a row of blocks."""
         number = 0
         for block, bits in zip(row, self.steps, strict=True):
             number = number << bits | int(block)
         return number
 
     def continuations(self, level: int) -> Integers:
-        """Give all blocks that can follow at this level, from 0 on, where a value has not ended."""
+        """Return all blocks that can follow at this level, in ascending order."""
         return np.arange(self.block_sizes[level])
 
     def ended(self, level: int, blocks: Integers) -> Mask:
-        """Tell whether values end with these blocks of a level: numbers never do before the last one."""
+        """Return True for each block of a level with which a value ends before the last block."""
         return np.zeros(len(blocks), dtype=bool)
 
     def other_blocks(self) -> Integers | None:
-        """Give the code of what cannot be written; None where everything can."""
+        """Return the code of values that cannot be written; None if there are none."""
         return None
 
     def fields(self) -> Document:
-        """Give what a design file says of the values."""
+        """Return the part of the design file that describes the values."""
         return {"kind": "number"}
 
     def described(self) -> str:
-        """Name the values."""
+        """Return a description of the values, for messages."""
         return f"whole numbers below 2^{sum(self.steps)}"
 
     def units(self) -> str:
-        """Name the parts of a step."""
+        """Return the plural name of the units of a step."""
         return "bits"
 
     def samples(self) -> list[int]:
-        """Give some values that differ as much as they can."""
+        """Return a few values that differ as much as possible."""
         return sorted({0, self.number // 3, self.number - 1})
 
 
@@ -138,26 +138,25 @@ class Texts:
 
     @property
     def symbols(self) -> int:
-        """The number S of symbols, the end among them."""
+        """Number S of symbols, with the end symbol."""
         return UTF8_SYMBOLS if self.alphabet is None else len(self.alphabet) + 1
 
     @property
     def length(self) -> int:
-        """The most symbols that a text may have."""
+        """Largest number of symbols of a text."""
         return sum(self.steps)
 
     @property
     def block_sizes(self) -> tuple[int, ...]:
-        """The number of values of each block."""
         return tuple(self.symbols**step for step in self.steps)
 
     @property
     def number(self) -> int:
-        """How many values there are: texts of every length from 1 on, and *other*."""
+        """Number of possible values: texts of every length from 1 on, and *other*."""
         return 1 + sum(int((self.symbols - 1) ** length) for length in range(1, self.length + 1))
 
     def normalized(self, text: str) -> str:
-        r"""Give the one spelling of a text: NFKC, lower case, single spaces, as far as they are asked for.
+        r"""Return the normalized text: NFKC, lower case, single spaces, as `normalize` says.
 
         What is spelled so stays as it is: lower case letters can combine where their capitals do not, as in U+01F0.
 
@@ -173,7 +172,7 @@ class Texts:
         return WHITE_SPACE.sub(" ", text).strip(" ") if "spaces" in self.normalize else text
 
     def encoded(self, values: Any) -> Coded:
-        """Write texts, a list or an array of them, in blocks."""
+        """Encode texts, a list or an array, in blocks."""
         values = without_mask(values)
         given = np.asarray(values).ravel().tolist() if hasattr(values, "__array__") else values
         known: dict[Any, tuple[tuple[int, ...], int]] = {}
@@ -213,7 +212,7 @@ class Texts:
         return [self.alphabet.find(letter) + 1 for letter in text]
 
     def decoded(self, row: Sequence[int]) -> str | None:
-        """Give the text of a row of blocks; None where no normalized text has this code, as of bytes beside UTF-8."""
+        """Return the text of a row of blocks; None if no normalized text has this code."""
         if row[0] == self._other:
             return OTHER
         symbols: list[int] = []
@@ -235,42 +234,38 @@ class Texts:
 
     @property
     def _other(self) -> int:
-        """The first block of *other*: an end, the symbol 1, and ends."""
+        """First block of *other*: an end, the symbol 1, and ends."""
         return int(self.symbols ** (self.steps[0] - 2))
 
     def other_blocks(self) -> Integers | None:
-        """Give the code of what cannot be written."""
         return np.array([self._other, *(0 for _ in self.steps[1:])])
 
     def continuations(self, level: int) -> Integers:
-        """Give all blocks that can follow at this level, from 0 on, where a text has not ended: symbols, then ends.
+        """Return all blocks that can follow at this level, in ascending order: symbols, then ends.
 
-        At the first level these are also that of *other*, and not that of an empty text.
+        At the first level they include the block of *other*, and not that of an empty text.
         """
         return _continuations(self.symbols, self.steps[level], self._other if level == 0 else 0)
 
     def ended(self, level: int, blocks: Integers) -> Mask:
-        """Tell whether texts end with these blocks of a level, or are *other*: then only ends follow."""
+        """Return True for each block of a level with which a text ends, or that is *other*."""
         ended = blocks % self.symbols == 0
         return np.asarray(ended | (blocks == self._other) if level == 0 else ended)
 
     def fields(self) -> Document:
-        """Give what a design file says of the values."""
         return {"kind": "text", "alphabet": self.alphabet, "normalize": list(self.normalize), "other": True}
 
     def described(self) -> str:
-        """Name the values."""
         if self.alphabet is None:
             return f"texts of up to {self.length} bytes in UTF-8"
         return f"texts of up to {self.length} letters of {len(self.alphabet)} ({reprlib.repr(self.alphabet)[1:-1]})"
 
     def samples(self) -> list[str]:
-        """Give some texts that differ as much as they can; the last is too long, and becomes *other*."""
+        """Return texts that differ as much as possible; the last is too long, and becomes *other*."""
         first, last = ("a", "z") if self.alphabet is None else (self.alphabet.strip()[0], self.alphabet.strip()[-1])
         return [first, last * self.length, first * (self.length + 1)]
 
     def units(self) -> str:
-        """Name the parts of a step."""
         return "bytes" if self.alphabet is None else "letters"
 
 
@@ -279,7 +274,7 @@ Values: TypeAlias = Texts | WholeNumbers
 
 @lru_cache(maxsize=16)
 def _continuations(symbols: int, step: int, first: int) -> Integers:
-    """Give the blocks that are symbols, then ends, in their order; `first` stands in the place of the empty one."""
+    """Return the blocks of symbols followed by ends, in ascending order; `first` replaces the empty block."""
     heads, blocks = np.zeros(1, dtype=np.int64), [np.array([first])]
     for place in range(step):
         heads = (heads[:, np.newaxis] * symbols + np.arange(1, symbols)).ravel()
@@ -290,7 +285,7 @@ def _continuations(symbols: int, step: int, first: int) -> Integers:
 
 
 def _whole(value: Any, below: int) -> int:
-    """Give a whole number from 0 to before `below`, or what it is in the place of one."""
+    """Return a whole number from 0 to `below` - 1, or `MISSING` or `OUTSIDE`."""
     if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_TOTAL:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
@@ -303,7 +298,7 @@ def _whole(value: Any, below: int) -> int:
 
 
 def balanced_steps(length: int, step: int) -> tuple[int, ...]:
-    """Cut a length into as few parts as steps of this size allow, as equal as can be, the longer ones first.
+    """Divide a length into as few parts of at most `step` as possible, balanced, the longer ones first.
 
     >>> balanced_steps(12, 4), balanced_steps(10, 4)
     ((4, 4, 4), (4, 3, 3))
@@ -313,7 +308,7 @@ def balanced_steps(length: int, step: int) -> tuple[int, ...]:
 
 
 def alphabet_of(letters: Any, normalize: tuple[str, ...]) -> str:
-    """Read an alphabet, in which a-z stands for all characters from a to z; - itself stands at either end.
+    """Read an alphabet in which a-z names a range; a hyphen at either end stands for itself.
 
     >>> alphabet_of("a-e.-", ("NFKC", "lower"))
     'abcde.-'
@@ -337,13 +332,13 @@ def _range(found: re.Match[str]) -> str:
 
 
 def refuse_large(alphabet: str) -> None:
-    """Refuse an alphabet of which a block cannot hold two letters."""
+    """Raise an error for an alphabet of which a block cannot hold two letters."""
     if (len(alphabet) + 1) ** 2 > LARGEST_BLOCK:
         raise ValueError(f"letters must be at most {math.isqrt(LARGEST_BLOCK) - 1:,} characters; use bytes=")
 
 
 def checked_alphabet(alphabet: str, normalize: tuple[str, ...]) -> str:
-    """Refuse characters that normalized texts do not have, or that change beside others, as combining ones do."""
+    """Raise an error for characters that normalized texts lack, or that combine with others."""
     refuse_large(alphabet)
     space, texts = "spaces" in normalize, Texts((2,), None, normalize)
     for letter in alphabet:
@@ -366,7 +361,7 @@ def checked_alphabet(alphabet: str, normalize: tuple[str, ...]) -> str:
 
 
 def checked_normalization(normalize: Any) -> tuple[str, ...]:
-    """Read names of normalizations, and put them in the order in which they are done."""
+    """Validate names of normalizations, and return them in the order in which they are applied."""
     names = (normalize,) if isinstance(normalize, str) else tuple(normalize or ())
     if strange := [name for name in names if name not in NORMALIZATIONS]:
         raise ValueError(f"normalize must be some of {', '.join(NORMALIZATIONS)}, but got {strange[0]!r}")

@@ -36,7 +36,7 @@ from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import exact
 from warner.designs.facts import NOBODY, CumulativeSets, LinearCombination, Nested, SamplingModel, memberships
 from warner.designs.labels import canonical, grid_to_json, is_missing, step_of
-from warner.designs.law import Law, LinearEstimator, kept
+from warner.designs.law import Law, LinearEstimator, once_per_design
 from warner.designs.symmetric import FromOdds, refuse_odds
 from warner.numerics import first_true
 
@@ -61,7 +61,7 @@ NEARLY = 1e-9  # of a step: how far rounding may move a number, which decides on
 
 
 def grid(lower: Number, upper: Number, step: Number = 1) -> range | list[str]:
-    """Give the numbers from `lower` to `upper` by `step`, both ends included, as the domain of a design.
+    """Return the numbers from `lower` to `upper` by `step`, both ends included, as the domain of a design.
 
     The bounds must be known before anybody answers. Bounds that come from the data, such as the largest income, tell
     somebody's answer.
@@ -102,7 +102,7 @@ def grid(lower: Number, upper: Number, step: Number = 1) -> range | list[str]:
 
 
 def decimal_texts(numbers: list[Fraction]) -> list[str] | None:
-    """Write numbers with as many decimals as they need, all alike; None if no number of decimals suffices.
+    """Format numbers with the least common number of decimals; None if some number has no finite decimal.
 
     >>> decimal_texts([Fraction(0), Fraction(1, 8)]), decimal_texts([Fraction(1, 3)])
     (['0.000', '0.125'], None)
@@ -120,18 +120,17 @@ def decimal_texts(numbers: list[Fraction]) -> list[str] | None:
 
 
 def is_numeric(labels: Labels) -> bool:
-    """Tell whether all labels are integers, or texts that are decimal numbers."""
+    """Return True if all labels are integers, or all are decimal numbers as texts."""
     first: Any = labels[0]
     return isinstance(first, int) or all(DECIMAL.fullmatch(str(label)) for label in labels)
 
 
 def numbers_of(labels: Labels) -> list[Fraction]:
-    """Give the number that each label is, exactly."""
     return [Fraction(label) for label in labels]
 
 
 def refuse_unordered(labels: Labels) -> None:
-    """Refuse numbers that do not rise, where order is needed; labels that are no numbers are in order as they stand."""
+    """Raise an error unless numeric labels are in ascending order."""
     if isinstance(labels, range) or not is_numeric(labels):
         return
     numbers = numbers_of(labels)
@@ -144,9 +143,9 @@ def refuse_unordered(labels: Labels) -> None:
 
 
 def nearest(labels: Labels, numbers: Any) -> Any:
-    """Give the label nearest to each number, halves upwards and those beyond the ends at the ends, exactly.
+    """Return the label nearest to each number exactly, halves upwards; numbers beyond the ends become the ends.
 
-    One number gives one label, a list a list, an array or a column an array; what is missing stays missing.
+    One number returns one label, a list a list, an array or a column an array; missing values stay missing.
     """
     refuse_texts(labels)
     if hasattr(numbers, "__array__") and not isinstance(numbers, np.generic):  # a column of a data frame, too
@@ -162,7 +161,7 @@ def nearest(labels: Labels, numbers: Any) -> Any:
 
 
 def refuse_texts(labels: Labels) -> None:
-    """Refuse answers that are no numbers, where the nearest is wanted."""
+    """Raise an error unless the labels are numbers."""
     if not is_numeric(labels):
         raise TypeError("nearest needs answers that are numbers, but the design's are texts")
 
@@ -177,7 +176,7 @@ def _nearest(labels: Labels, number: Any) -> Any:
 
 
 def _place(labels: Labels, number: Fraction) -> int:
-    """Count the midpoints between neighbours that are not above the number."""
+    """Count the midpoints between neighbors that are not above the number."""
 
     def above(place: int) -> bool:
         return Fraction(labels[place]) + Fraction(labels[place + 1]) > 2 * number
@@ -213,7 +212,7 @@ def _nearest_in_array(labels: Labels, numbers: np.ndarray[Any, Any]) -> np.ndarr
 
 
 def continued(labels: Labels, steps: int) -> Sequence[int]:
-    """Continue evenly spaced integers by so many steps on either side; of other labels, give their places so."""
+    """Extend evenly spaced integers by `steps` on either side; other labels are extended by position."""
     step = step_of(labels)
     if step is None:
         return range(-steps, len(labels) + steps)
@@ -241,11 +240,10 @@ class StepSums(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """Scores of the reports of each group, of shape (groups, sets): their sums, and the least and most score.
+    """Scores of the reports of each group, of shape (groups, sets): sums, means, and the least and largest score.
 
-    The means of scores and of their squares include one report more, of all kinds alike: kinds that were never reported
-    would count as impossible without it. Half a report of each would be far too much: there may be more kinds than
-    reports.
+    The means of scores and of their squares include one more report, spread equally over all kinds. Otherwise kinds
+    that were never reported would count as impossible. Half a report of each kind would outnumber the reports.
     """
 
     total: Array
@@ -256,7 +254,7 @@ class Scored(NamedTuple):
 
 
 class OrderedDesign(FromOdds):
-    """A design made from odds for answers in an order."""
+    """A design for ordered answers, made from odds."""
 
     ordered: ClassVar[bool] = True
 
@@ -271,10 +269,10 @@ class OrderedDesign(FromOdds):
         super().__init__(labels, **given)
 
     def nearest(self, numbers: Any) -> Any:
-        """Give the possible answer that is nearest to each number: halves upwards, those beyond the ends at the ends.
+        """Return the possible answer nearest to each number: halves upwards, numbers beyond the ends at the ends.
 
-        In exact arithmetic, on the respondent's side: it spends nothing. One number gives one answer, a list a list,
-        and an array or a column of a data frame an array; what is missing stays missing.
+        It is exact, is done by the respondent, and spends no epsilon. One number returns one answer, a list a list, and
+        an array or a column of a data frame an array; missing values stay missing.
         """
         return nearest(self.domain, numbers)
 
@@ -285,12 +283,12 @@ class OrderedDesign(FromOdds):
 
     @classmethod
     def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> Mapping[str, Design]:
-        """Give the design that tells a mean or a distribution best; none to compare by the precision of shares."""
-        return {} if quantity == "shares" else {cls.mechanism: cls._telling(domain, epsilon, quantity)}
+        """Return the best design for a mean or a distribution; none for shares."""
+        return {} if quantity == "shares" else {cls.mechanism: cls._best_for_quantity(domain, epsilon, quantity)}
 
     @classmethod
-    def _telling(cls, domain: Domain, epsilon: Number, quantity: str) -> Self:
-        """Give the design that tells a mean or a distribution best."""
+    def _best_for_quantity(cls, domain: Domain, epsilon: Number, quantity: str) -> Self:
+        """Return the best design for a mean or a distribution."""
         return cls(domain, epsilon=epsilon)
 
     # What a mechanism tells
@@ -298,15 +296,15 @@ class OrderedDesign(FromOdds):
     @property
     @abstractmethod
     def total(self) -> int:
-        """The number of equally likely draws that decide one report."""
+        """Number of equally likely draws that decide one report."""
 
     @abstractmethod
     def _reported(self, answers: Integers, drawn: Counts) -> Integers:
-        """Give the report of each answer, as the place among the columns, that its number below `total` decides."""
+        """Return the column of each answer's report, decided by its number below `total`."""
 
     @abstractmethod
     def _weights(self) -> Integers:
-        """Give how many of the draws lead from each answer to each report."""
+        """Return the number of draws that lead from each answer to each report."""
 
     # What follows from it
 
@@ -317,11 +315,9 @@ class OrderedDesign(FromOdds):
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """One number below `total`."""
         return (self.total,)
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw one report for each answer, as the place among the columns: one whole number decides."""
         reports = np.empty_like(answers)
         for start in range(0, answers.size, REPORTS_AT_ONCE):
             some = slice(start, start + REPORTS_AT_ONCE)
@@ -335,7 +331,6 @@ class OrderedDesign(FromOdds):
         return Channel.of_weights(self.domain, self.law.columns, self._weights(), self.total)
 
     def fields(self) -> Document:
-        """Give domain, odds and numbers; integers that are evenly spaced as first, size and step."""
         return super().fields() | {"domain": grid_to_json(self.domain)}
 
 
@@ -346,7 +341,7 @@ class ScoreLaw(Law):
 
     @abstractmethod
     def _scores(self, memberships: Array) -> Array:
-        """Give the unbiased scores of all reports for each row of memberships, as rows."""
+        """Return the unbiased scores of all reports for each row of memberships, as rows."""
 
     @abstractmethod
     def _step_sums(self, weights: Array) -> StepSums:
@@ -354,28 +349,26 @@ class ScoreLaw(Law):
 
     @property
     def _steps_apart(self) -> bool:
-        """Whether the step scores of neighboring answers are nonzero for different reports."""
+        """True if the step scores of neighboring answers are nonzero for different reports."""
         return self.k > 2
 
     def _binomial_runs(self, counts: Counts, sizes: Integers) -> tuple[Array, ...] | None:
-        """Return count, trials, base and gain of the shares of so many first answers; None if not binomial."""
+        """Return count, trials, base and gain of the shares of the first answers; None if not binomial."""
         return None
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
-        """Give reports whose number is binomial in the sum with these memberships; None if there are none."""
+        """Return reports whose number is binomial in the sum with these memberships; None if there are none."""
         return None
 
     def _binomial_among_some(self, membership: Array) -> BinomialReports | None:
-        """Give reports whose number among some of them is binomial in the share of a set; None if there are none."""
+        """Return reports whose number is binomial among some reports; None if there are none."""
         return None
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of n people who are a sample of a population: multinomial."""
         reported = self.likelihood().forward(np.asarray(shares, dtype=np.float64))
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
     def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of these very people: those with the same answer are multinomial."""
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         total = np.zeros((*shape, len(self.columns)), dtype=np.int64)
         for answer in np.flatnonzero(people).tolist():
@@ -388,7 +381,7 @@ class ScoreLaw(Law):
         return ScoreEstimator(self)
 
     def _memberships(self, sets: Sets | None) -> Iterator[Array]:
-        """Give memberships of all answers in each set, a row each, some rows at a time; of each answer if None."""
+        """Yield memberships of all answers in batches of sets, a row each; of each answer if None."""
         number = self.k if sets is None else len(sets)
         step = max(1, AT_ONCE // self.k)
         for start in range(0, number, step):
@@ -397,7 +390,6 @@ class ScoreLaw(Law):
     def sampling_model(
         self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
     ) -> SamplingModel:
-        """Say how shares show: in a binomial count where there is one, else in the mean of scores."""
         sets, minus, target = estimand
         sizes = None if sets is None else _run_sizes(sets)
         if minus is None and (sets is None or sizes is not None) and self._steps_apart:
@@ -412,7 +404,7 @@ class ScoreLaw(Law):
         return SamplingModel(count, trials, base, gain, exact_, error, None if minus is not None else (least, most))
 
     def _runs(self, counts: Counts, n: Array, sizes: Integers | None, target: str) -> SamplingModel:
-        """Say how the shares of single answers, or of so many first answers, show: without a matrix of scores."""
+        """Return the sampling model of single answers, or of sets of first answers, without a matrix of scores."""
         scored = self._scored_runs(counts, n, sizes)
         known = scored.mean**2
         if target != "population":
@@ -461,7 +453,7 @@ class ScoreLaw(Law):
     def _part(
         self, counts: Counts, n: Array, rows: Array, sets: Sets | None, target: str, *, apart: bool
     ) -> tuple[Array, ...]:
-        """Give what a readout holds, of some sets: count to error, and the least and most score."""
+        """Return count, trials, base, gain, exactness, error, least and largest score for a batch of sets."""
         scores = self._scores(rows)
         observed = counts.astype(np.float64, copy=False)
         count = np.asarray(observed @ scores.T)
@@ -493,10 +485,10 @@ class ScoreLaw(Law):
         return count, trials, base, gain, exact_, error, least, most
 
     def _count_of(self, membership: Array, sets: Sets | None, target: str) -> BinomialReports | None:
-        """Give the binomial count in which one of these sets shows, with the law that limits are found by.
+        """Return the binomial count of one set; None if it has none.
 
-        Of these very people that law is for memberships of 0 and 1, and for a count of all of them: how many are
-        counted is no sum of two binomial numbers otherwise.
+        For the realised target this needs memberships of 0 and 1, and a count among all reports. Otherwise the count is
+        not a sum of two binomial numbers.
         """
         fuzzy, realised = isinstance(sets, LinearCombination), target != "population"
         found = None if fuzzy and realised else self._binomial(membership)
@@ -504,7 +496,7 @@ class ScoreLaw(Law):
             return found
         return self._binomial_among_some(membership)
 
-    @kept
+    @once_per_design
     def _inverse(self) -> Array:
         weights = self._scores(np.eye(self.k)).T
         weights.flags.writeable = False
@@ -517,17 +509,14 @@ class ScoreEstimator(LinearEstimator):
     law: ScoreLaw
 
     def apply(self, observed: Array) -> Array:
-        """Return unbiased shares from observed shares of the columns."""
         everybody = observed.sum(axis=-1, keepdims=True)
         steps = self.law._step_sums(observed.reshape(-1, observed.shape[-1])).total
         return np.asarray(everybody / self.law.k + np.diff(steps, axis=-1).reshape(*observed.shape[:-1], self.law.k))
 
     def identifiable(self) -> Mask:
-        """Return True for each answer: all shares are identified."""
         return np.ones(self.law.k, dtype=bool)
 
     def influence(self) -> float:
-        """Return the most that one share moves if all reports are exchanged."""
         law = self.law
         if not law._steps_apart:
             return max(float(np.ptp(law._scores(rows), axis=1).max()) for rows in law._memberships(None))
@@ -535,7 +524,6 @@ class ScoreEstimator(LinearEstimator):
         return float((scored.most - scored.least).max())
 
     def second_moments(self, memberships: Array) -> Array:
-        """Return the mean square of one report's score given each answer, in O(K)."""
         binomial = self.law._binomial(memberships)
         if binomial is None:
             scores = self.law._scores(memberships[np.newaxis])[0]
@@ -545,12 +533,11 @@ class ScoreEstimator(LinearEstimator):
 
 
 def _squares_held(mean_square: Array, mean: Array, least: Array | float, most: Array | float) -> Array:
-    """Return the mean square of memberships from `least` to `most`: at least that of their mean, and at most 1."""
+    """Mean square of memberships from `least` to `most`: at least that of their mean, and at most 1."""
     return np.clip(mean_square, np.minimum(np.clip(mean, least, most) ** 2, 1), 1)
 
 
 def _run_sizes(sets: Sets) -> Integers | None:
-    """Return the number of answers in each set, where all of them are the first answers; None for other sets."""
     if isinstance(sets, CumulativeSets):
         return np.arange(1, len(sets) + 1)
     if isinstance(sets, Nested) and np.array_equal(sets.order, np.arange(len(sets.order))):

@@ -36,7 +36,7 @@ from warner.designs.contract import LARGEST_CHANNEL, Design, listed_design, reve
 from warner.designs.exact import TOTAL_LIMIT
 from warner.designs.facts import ChannelOperator, ProbabilityBounds, SamplingModel, memberships, nearer_ends
 from warner.designs.labels import LABELS_LISTED, canonical, listed
-from warner.designs.law import INVERSE_TOLERANCE, Law, LinearEstimator, kept
+from warner.designs.law import INVERSE_TOLERANCE, Law, LinearEstimator, once_per_design
 from warner.designs.report_forms import LabelForm
 from warner.text import enumerated, percent, quoted
 
@@ -68,7 +68,7 @@ class _Scores(NamedTuple):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Product(Design):
-    """Ask several questions, each with a randomizing device of its own.
+    """Ask several questions, each with a separate randomizing device.
 
     Answers and reports are joint ones: they name the answers to all questions, in the order of the questions and with
     " & " between them. The last question changes fastest.
@@ -127,7 +127,7 @@ class Product(Design):
 
     @classmethod
     def of_one_question(cls, name: str, design: Design) -> Product:
-        """Product of a single question, so that its reports are counted as those of several; no file holds it."""
+        """Return the product of a single question, whose reports are counted as joint ones; it cannot be saved."""
         product = cls.__new__(cls)
         product._set((name,), (design,))
         return product
@@ -143,17 +143,17 @@ class Product(Design):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of answers to each question: the shape of a table of joint shares."""
+        """Number of answers to each question: the shape of a table of joint shares."""
         return tuple(design.k for design in self.designs)
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The number of possible reports to each question: the shape of a table of joint counts."""
+        """Number of possible reports to each question: the shape of a table of joint counts."""
         return tuple(len(design.law.columns) for design in self.designs)
 
     @cached_property
     def domain(self) -> Labels:  # type: ignore[override]
-        """The joint answers."""
+        """Joint answers."""
         return _joint([design.domain for design in self.designs], "answers")
 
     @property
@@ -162,33 +162,31 @@ class Product(Design):
 
     @cached_property
     def ratio(self) -> tuple[int, int]:
-        """The products of the two whole numbers of each question."""
+        """Products of the two whole numbers of each question."""
         low, high = zip(*(design.ratio for design in self.designs), strict=True)
         return math.prod(low), math.prod(high)
 
     @cached_property
     def tables(self) -> tuple[Array, ...]:
-        """The table of each question."""
+        """Table of each question."""
         return tuple(_table_of(design) for design in self.designs)
 
     # Reports
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """The numbers of each question, one question after the other."""
         return tuple(below for design in self.designs for below in design.draws)
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw one report to each question, each by its own design."""
         parts = zip(self.designs, self.split(answers), strict=True)
         return np.asarray(self.joined([design.draw(codes, random_bytes) for design, codes in parts]), dtype=np.int64)
 
     def split(self, answers: Integers) -> tuple[Integers, ...]:
-        """Give the answers to each question that joint answers stand for, all in codes."""
+        """Return the answers to each question from joint answers, all in codes."""
         return tuple(np.unravel_index(answers, self.sizes))
 
     def joined(self, reports: Sequence[Integers]) -> Integers:
-        """Give the joint reports of reports to each question, all in codes.
+        """Return joint reports from reports to each question, all in codes.
 
         >>> from warner import RandomizedResponse
         >>> both = Product([RandomizedResponse(["yes", "no"], truth="3/4"), RandomizedResponse(3, odds=(3, 1))])
@@ -200,7 +198,6 @@ class Product(Design):
     # Algebra, words and files
 
     def as_channel(self) -> Channel:
-        """Write the joint table out, in whole numbers."""
         if self.k * len(self.law.columns) > JOINT_TABLE_CELLS:
             raise ValueError(
                 f"a table of {self.k:,} joint answers and {len(self.law.columns):,} joint reports would fill the "
@@ -213,12 +210,11 @@ class Product(Design):
         return Channel.of_weights(self.domain, self.law.columns, weights, total)
 
     def among(self, questions: Sequence[int]) -> Product:
-        """Give the design of some of the questions, by their places: two at least."""
+        """Return the design of some of the questions, by position: two at least."""
         return Product({self.questions[place]: self.designs[place] for place in questions})
 
     @classmethod
     def examples(cls) -> tuple[Product, ...]:
-        """Give two and three questions, other reports than answers, zeros, and answers that look alike."""
         from warner.designs.response import RandomizedResponse
 
         coin = RandomizedResponse(["yes", "no"], odds=(3, 1))
@@ -283,12 +279,10 @@ class Product(Design):
         )
 
     def fields(self) -> Document:
-        """Give the names of the questions, and their designs as in files of their own."""
         return {"questions": list(self.questions), "designs": [design.to_dict() for design in self.designs]}
 
     @classmethod
     def from_fields(cls, fields: Document) -> Product:
-        """Read the names and the designs of the questions."""
         from warner.designs import design_from_dict
 
         names, designs = fields["questions"], fields["designs"]
@@ -308,28 +302,26 @@ class ProductLaw(Law):
 
     design: Product
 
-    @kept
+    @once_per_design
     def columns(self) -> Labels:
-        """The joint reports."""
         return _joint([design.law.columns for design in self.design.designs], "reports")
 
-    @kept
+    @once_per_design
     def _merged(self) -> tuple[Array, ...]:
         return merged(self.design.tables)
 
-    @kept
+    @once_per_design
     def _ranges(self) -> tuple[Array, Array, Array]:
-        """Least, most and average of each column of the joint table: products of those of the questions."""
+        """Least, largest and average entry of each column of the joint table: products of those of the questions."""
         facts = (np.min, np.max, np.mean)
         least, most, average = (kronecker([fact(table, axis=0) for table in self.design.tables]) for fact in facts)
         return least, most, average
 
-    @kept
+    @once_per_design
     def _inverses(self) -> tuple[Array, ...]:
         return merged([design.law.linear.weights() for design in self.design.designs])
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the products with the table, question by question; of some reports those with all, chosen from."""
         tables = self._merged
         turned = [table.T for table in tables]
         squared = [table.T**2 for table in tables]
@@ -348,10 +340,9 @@ class ProductLaw(Law):
             (lambda: kronecker(self.design.tables)) if small else None,
             squares,
         )
-        return whole if reports is None else _of_reports(whole, reports)
+        return whole if reports is None else _select_reports(whole, reports)
 
     def bounds(self) -> ProbabilityBounds:
-        """Give the range of the probability of each joint report: products of those of the questions."""
         least, most, _ = self._ranges
         return ProbabilityBounds(least, most)
 
@@ -360,12 +351,10 @@ class ProductLaw(Law):
         return ProductEstimator(self)
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of n people who are a sample of a population: multinomial."""
         reported = mode_products(shares, self._merged)
         return rng.multinomial(n, reported / reported.sum(), size=size)
 
     def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of these very people, question after question: those who are alike are multinomial."""
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         drawn = np.broadcast_to(people, (*shape, people.size))
         for table in self.design.tables:
@@ -377,7 +366,6 @@ class ProductLaw(Law):
     def sampling_model(
         self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
     ) -> SamplingModel:
-        """Say how joint shares show: in unbiased linear combinations of the observed shares of joint reports."""
         sets, minus, target = estimand
         scores = self._scores_of_answers() if sets is None else self._scores_of_sets(sets, minus)
         if target == "population":
@@ -396,7 +384,6 @@ class ProductLaw(Law):
         )
 
     def _scores_of_answers(self) -> _Scores:
-        """Score joint reports for each joint answer, question by question."""
         inverses, squared = self._inverses, [inverse**2 for inverse in self._inverses]
         pairs = list(zip(self._merged, inverses, strict=True))
 
@@ -413,7 +400,7 @@ class ProductLaw(Law):
         )
 
     def _scores_of_sets(self, sets: Sets, minus: Sets | None) -> _Scores:
-        """Score joint reports for each set of joint answers, less those of `minus`."""
+        """Return scores for each set of joint answers, less those of `minus`."""
         weights, known = self._weights(sets)
         if minus is not None:
             others, told = self._weights(minus)
@@ -433,7 +420,7 @@ class ProductLaw(Law):
         )
 
     def _weights(self, sets: Sets) -> tuple[Array, Mask]:
-        """Give the weights of joint reports that tell the share of each set, a row each, and whether they do."""
+        """Return unbiased weights of joint reports for each set, a row each, and whether the share is identified."""
         wanted = memberships(sets, self.k)
         weights = mode_products(wanted, [inverse.T for inverse in self._inverses])
         given = mode_products(weights, [table.T for table in self._merged])
@@ -446,11 +433,9 @@ class ProductEstimator(LinearEstimator):
     law: ProductLaw
 
     def apply(self, observed: Array) -> Array:
-        """Return unbiased joint shares from observed shares of the joint reports."""
         return mode_products(observed, self.law._inverses)
 
     def weights(self) -> Array:
-        """Return the weights of joint reports and joint answers, written out."""
         k, columns = self.law.k, len(self.law.columns)
         if k * columns > JOINT_TABLE_CELLS:
             raise ValueError(
@@ -460,12 +445,10 @@ class ProductEstimator(LinearEstimator):
         return kronecker([design.law.linear.weights() for design in self.law.design.designs])
 
     def identifiable(self) -> Mask:
-        """Return True for each joint answer whose share is identified: if each question identifies its own."""
         parts = [design.law.linear.identifiable() for design in self.law.design.designs]
         return np.asarray(reduce(np.logical_and.outer, parts).ravel())
 
     def influence(self) -> float:
-        """Return the most that one joint share moves if all reports are exchanged."""
         low, high = np.ones(1), np.ones(1)
         for design in self.law.design.designs:
             weights = design.law.linear.weights()
@@ -475,8 +458,8 @@ class ProductEstimator(LinearEstimator):
         return float((high - low).max())
 
 
-def _of_reports(whole: ChannelOperator, reports: Counts) -> ChannelOperator:
-    """Choose the columns of these reports from all: what a column weighs is the sum over its reports."""
+def _select_reports(whole: ChannelOperator, reports: Counts) -> ChannelOperator:
+    """Select the columns of these reports; the weight of a column is the sum over its reports."""
 
     def added(weights: Array) -> Array:
         total = np.zeros((whole.shape[1], *weights.shape[:-1]))
@@ -495,7 +478,7 @@ def _of_reports(whole: ChannelOperator, reports: Counts) -> ChannelOperator:
 
 
 def _joint(labels: Sequence[Labels], what: str) -> Labels:
-    """Give joint labels, the last question's changing fastest; no two of them may look the same."""
+    """Return joint labels, the last question changing fastest; raise an error for labels that look the same."""
     joint = [JOINT_SEPARATOR.join(map(str, cell)) for cell in product(*labels)]
     if len(set(joint)) < len(joint):
         twice = Counter(joint).most_common(1)[0][0]
@@ -551,7 +534,7 @@ def _refuse_many(what: str, sizes: tuple[int, ...]) -> None:
 
 
 def mode_products(values: Array, tables: Sequence[Array]) -> Array:
-    r"""Multiply by a product of tables, :math:`v (T_1 \otimes \cdots \otimes T_m)`, one table after the other.
+    r"""Multiply by a Kronecker product, :math:`v (T_1 \otimes \cdots \otimes T_m)`, one table after the other.
 
     `values` have shape (..., rows of all tables multiplied). Each step contracts the first axis that is left with its
     table and puts it last, so that after all of them the axes are in their order again.
@@ -567,12 +550,12 @@ def mode_products(values: Array, tables: Sequence[Array]) -> Array:
 
 
 def kronecker(tables: Sequence[Counts]) -> Counts:
-    """Multiply tables out: a row for each combination of their rows, a column for each of their columns."""
+    """Return the Kronecker product of tables."""
     return np.asarray(reduce(np.kron, tables))
 
 
 def product_ranges(factors: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Bound products of numbers, one from each range (least, most), for each combination of the ranges of all tables.
+    """Bound products of numbers, one from each range (least, most), for each combination of ranges.
 
     >>> product_ranges([(np.array([-1.0]), np.array([2.0])), (np.array([0.0, -3.0]), np.array([1.0, 4.0]))])
     (array([-1., -6.]), array([2., 8.]))
@@ -585,7 +568,7 @@ def product_ranges(factors: Sequence[tuple[Array, Array]]) -> tuple[Array, Array
 
 
 def merged(tables: Sequence[Array]) -> tuple[Array, ...]:
-    """Multiply out the tables of neighbouring questions as long as they stay small: fewer products, each as quick."""
+    """Multiply the tables of neighboring questions as long as the products stay small."""
     blocks = [tables[0]]
     for table in tables[1:]:
         if max(np.multiply(blocks[-1].shape, table.shape)) <= MERGED_TABLE_ROWS:

@@ -108,7 +108,6 @@ class ProjectiveGeometry(PrimeFieldDesign):
 
     @classmethod
     def examples(cls) -> tuple[ProjectiveGeometry, ...]:
-        """Give the Fano plane, with answers for all of its points and for some, a line, and a plane of 13 points."""
         return (
             cls(["a", "b", "c", "d", "e", "f", "g"], odds=(3, 1), field=2),
             cls(5, odds=(5, 2), field=2, dimension=3),
@@ -119,27 +118,22 @@ class ProjectiveGeometry(PrimeFieldDesign):
         )
 
     def supports(self, reports: Counts) -> Mask:
-        """Give for each report, a row each, which answers are points of its hyperplane."""
         products = np.zeros((len(reports), self.k), dtype=np.int64)
         normals = vectors(reports, self.field, self.dimension)
         for normal, point in zip(normals, vectors(np.arange(self.k), self.field, self.dimension), strict=True):
             products = remainder(products + normal[:, np.newaxis] * point, self.field)
         return np.asarray(products == 0)
 
-    def sums_within(self, weights: Counts) -> Counts:
-        """Sum over the points of each hyperplane."""
+    def _sums_within(self, weights: Counts) -> Counts:
         return perpendicular_sums(weights, self.field, self.dimension)
 
-    def sums_around(self, weights: Counts) -> Counts:
-        """Sum over the hyperplanes through each point: points and hyperplanes may be exchanged."""
+    def _sums_around(self, weights: Counts) -> Counts:
         return perpendicular_sums(weights, self.field, self.dimension)
 
-    def block_with(self, answers: Integers, numbers: Integers) -> Integers:
-        """Give the hyperplane through the answer's point whose other coordinates are this point of PG(t-2, q)."""
+    def _block_with(self, answers: Integers, numbers: Integers) -> Integers:
         return self._completed(answers, canonical_numbers(numbers, self.field, self.dimension - 1), 0)
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw one hyperplane for each answer: one whole number below a r + b (V-r) decides."""
         (a, b), through, total = self.odds, self.blocks.with_one, self.draws[0]
         reports = np.empty_like(answers)
         for start in range(0, answers.size, REPORTS_AT_ONCE):
@@ -154,7 +148,7 @@ class ProjectiveGeometry(PrimeFieldDesign):
         return reports
 
     def _completed(self, answers: Integers, rest: Integers, product: Integers | Mask | int) -> Integers:
-        """Give the point on which y lies, with <x, y> as given, and the digits of `rest` beside coordinate j."""
+        """Return the point on which y lies, with this <x, y>, and the digits of `rest` beside coordinate j."""
         field, dimension = self.field, self.dimension
         if answers.size <= VECTORS_ONE_BY_ONE:
             products = np.broadcast_to(product, answers.shape).tolist()

@@ -28,20 +28,20 @@ Kind = TypeVar("Kind", bound=Device)
 Mechanism = TypeVar("Mechanism", bound=type[Design])
 
 
-def at(place: str) -> Any:
-    """Import what stands at a place within `warner.designs`, such as ``unary.UnaryEncoding``."""
+def import_object(place: str) -> Any:
+    """Import an object of `warner.designs` by its path, such as ``unary.UnaryEncoding``."""
     module, _, name = place.rpartition(".")
     return getattr(import_module(f"warner.designs.{module}"), name)
 
 
 class BuiltIn(Mapping[str, type[Kind]]):
-    """The classes of this package by the names of their mechanisms, each imported when it is asked for."""
+    """Classes of this package by the names of their mechanisms, imported on first use."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self.places = places
 
     def __getitem__(self, name: str) -> type[Kind]:
-        kind: type[Kind] = at(self.places[name])
+        kind: type[Kind] = import_object(self.places[name])
         return kind
 
     def __contains__(self, name: object) -> bool:
@@ -55,7 +55,7 @@ class BuiltIn(Mapping[str, type[Kind]]):
 
 
 class Registry(Mapping[str, type[Design]]):
-    """The class of each mechanism, by the name that it has in files and on the command line."""
+    """Class of each mechanism, by its name in files and on the command line."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self.built_in: BuiltIn[Design] = BuiltIn(places)
@@ -63,7 +63,7 @@ class Registry(Mapping[str, type[Design]]):
         self._searched = False
 
     def register(self, mechanism: Mechanism) -> Mechanism:
-        """Add a mechanism of one's own; see `warner.designs.register`."""
+        """Add a custom mechanism; see `warner.designs.register`."""
         if not (isinstance(mechanism, type) and issubclass(mechanism, Design)):
             raise TypeError(f"mechanism must be a class that inherits from Design, but got {mechanism!r}")
         if inspect.isabstract(mechanism):
@@ -79,7 +79,7 @@ class Registry(Mapping[str, type[Design]]):
         return mechanism
 
     def _search(self) -> None:
-        """Load what other packages offer; what cannot be loaded is left out with a word."""
+        """Load the mechanisms of other packages; a mechanism that cannot be loaded is left out with a warning."""
         if self._searched:
             return
         self._searched = True
@@ -96,7 +96,7 @@ class Registry(Mapping[str, type[Design]]):
         return name in self.built_in or name in self._added
 
     def named(self, name: str) -> str:
-        """Spell a name as the mechanism does, whatever its capitals; a name that nothing has stays as it is."""
+        """Return a mechanism's name in its own spelling, whatever its capitals; unknown names stay as they are."""
         for names in (self.built_in, self):
             for known in names:
                 if known.lower() == name.lower():

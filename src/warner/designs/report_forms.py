@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 class Read(NamedTuple):
-    """Reports as codes, a row for each value, and what each value is: 0 for a report, or `MISSING`, or `OUTSIDE`."""
+    """Reports as codes, a row for each value, and the status of each: 0 for a report, or `MISSING`, or `OUTSIDE`."""
 
     reports: Counts
     status: Integers
 
 
 def all_reports(status: Integers) -> bool:
-    """Tell whether every value is a report; a form that knows it says so with one zero for all of them."""
+    """Return True if every value is a report; a status with stride 0 stands for all of them."""
     return not (status[:1] if status.strides == (0,) else status).any()
 
 
 @dataclass(frozen=True)
 class LabelForm:
-    """Reports that are one of these labels; consecutive whole numbers, as hashed reports are, are labels too."""
+    """Reports that are labels; whole numbers of hashed reports are labels too."""
 
     labels: Labels
     of_answers: bool = True  # whether these labels are answers, and not numbers that stand for something else
@@ -46,38 +46,37 @@ class LabelForm:
 
     @property
     def holds(self) -> str:
-        """What a column of these reports holds."""
         return "integers" if isinstance(self.labels[0], int) else "strings"
 
     @property
     def kinds(self) -> int | None:
-        """How many different reports there can be; None where that is no help against a wrong column."""
+        """Number of different reports; None if it is too large to detect a wrong column."""
         return len(self.labels)
 
     @property
     def bits(self) -> float:
-        """The bits that tell one report from all others."""
+        """Size of a report in bits."""
         return math.log2(len(self.labels))
 
     @property
     def rule(self) -> str:
-        """What reports must be, for an error."""
+        """Rule that reports obey, for errors."""
         return "in the domain" if self.of_answers else f"whole numbers from 0 to {len(self.labels) - 1:,}"
 
     @property
     def remedy(self) -> str:
-        """What to do about values that are no reports."""
+        """Advice about invalid reports, for errors."""
         if self.of_answers:
             return "Add these values to the domain if they were possible answers"
         return "Check that this is the design that they went through"
 
     def possible(self, *, text: bool, codes: bool) -> Any:
-        """Give the values that reports can have, as they stand in a column; a range stands for numbers in digits."""
+        """Return the possible values of a column; a range stands for numbers in digits."""
         values = range(len(self.labels)) if codes else self.labels
         return [str(value) for value in values] if text and not isinstance(values, range) else values
 
     def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
-        """Look values up; with `codes` they are positions already, with `text` integers are written in digits."""
+        """Look values up; with `codes` they are positions, with `text` integers are in digits."""
         given = from_text(values, self.labels, codes=codes) if text else values
         places = positions(given, self.labels, codes=codes, what="reports").ravel()
         if places.min(initial=0) >= 0:
@@ -85,24 +84,24 @@ class LabelForm:
         return Read(places, np.minimum(places, 0))
 
     def written(self, reports: Integers, *, like: Dtype | None = None, into: str = "csv") -> Counts:
-        """Give the labels of these reports, as an array of the kind of `like` where that can hold them."""
+        """Return the labels of these reports, as an array of the type of `like` if that can hold them."""
         return labelled(reports, self.labels, like)
 
     @property
     def digits(self) -> int:
-        """The decimal digits that the code of a report needs."""
+        """Number of decimal digits of a report's code."""
         return len(str(len(self.labels) - 1))
 
     def length(self, digits: int) -> int:
-        """Give the characters of what `padded` gives."""
+        """Return the number of characters of `padded`."""
         return digits
 
     def padded(self, report: Any, digits: int) -> str:
-        """Write the code of one report in so many digits: all that are sent have one length."""
+        """Format the code of one report in this number of digits: all reports have one length."""
         return f"{int(report):0{digits}}"
 
     def unpadded(self, text: str, digits: int) -> int | None:
-        """Read what `padded` gave; None for anything else."""
+        """Read the result of `padded`; None for anything else."""
         if len(text) != digits or not (text.isascii() and text.isdigit()) or int(text) >= len(self.labels):
             return None
         return int(text)
@@ -123,12 +122,11 @@ class BitForm:
 
     @property
     def kinds(self) -> int | None:
-        """How many different reports there can be: so many that nearly all of them may differ."""
         return None
 
     @property
     def bits(self) -> float:
-        """The bits that tell one report from all others: one for each answer, or log2 of the number of sets."""
+        """Size of a report in bits: one for each answer, or log2 of the number of sets of this size."""
         if self.ones is None:
             return float(self.k)
         among = math.lgamma(self.k + 1) - math.lgamma(self.ones + 1) - math.lgamma(self.k - self.ones + 1)
@@ -136,23 +134,20 @@ class BitForm:
 
     @property
     def rule(self) -> str:
-        """What reports must be, for an error."""
         spare = f" (the last {counted(self._spare, 'bit', 'bits')} 0)" if self._spare else ""
         size = "" if self.ones is None else f" with {counted(self.ones, 'bit', 'bits')} set"
         return f"{counted(self.width, 'byte', 'bytes')} in lower-case hexadecimal{spare}{size}"
 
     @property
     def remedy(self) -> str:
-        """What to do about values that are no reports."""
         return "Check that this is the design that they went through"
 
     def possible(self, *, text: bool, codes: bool) -> Any:
-        """Refuse: there are too many sets to list."""
         raise ValueError("there are too many sets of answers to list")
 
     @property
     def width(self) -> int:
-        """The number of bytes of a report."""
+        """Number of bytes of a report."""
         return -(-self.k // 8)
 
     @property
@@ -181,14 +176,14 @@ class BitForm:
         return Read(rows, np.where((status == 0) & wrong, OUTSIDE, status))
 
     def _wrong(self, rows: Counts) -> Mask | None:
-        """Tell which rows of bits are no reports; None where every one is a report."""
+        """Return True for each row of bits that is no report; None if every row is a report."""
         if not self._spare and self.ones is None:
             return None
         wrong = np.asarray((rows[:, -1] & (2**self._spare - 1)) != 0)
         return wrong if self.ones is None else wrong | (sizes(rows) != self.ones)
 
     def written(self, reports: Counts, *, like: Dtype | None = None, into: str = "csv") -> Counts:
-        """Give hexadecimal strings for rows of packed bytes; into a Parquet file, bytes."""
+        """Return hexadecimal strings for rows of packed bytes; for a Parquet file, bytes."""
         rows = [row.tobytes() for row in reports]
         if into == "parquet":
             return objects(rows)
@@ -197,31 +192,26 @@ class BitForm:
     digits: ClassVar[int] = 0  # a set has a length of its own, in hexadecimal
 
     def length(self, digits: int) -> int:
-        """Give the characters of what `padded` gives."""
         return 2 * self.width
 
     def padded(self, report: Any, digits: int) -> str:
-        """Write one set in hexadecimal: all have one length."""
         return np.asarray(report, dtype=np.uint8).tobytes().hex()
 
     def unpadded(self, text: str, digits: int) -> Counts | None:
-        """Read what `padded` gave; None for anything else."""
         return _only(self.read([text]))
 
 
 @dataclass(frozen=True)
 class AskedBitForm(BitForm):
-    """Reports of bits for some of the answers: a row of bits says which `ones` are asked about, and theirs follow."""
+    """Reports of bits for `ones` of the answers: one row of bits marks the covered answers, another has their bits."""
 
     @property
     def bits(self) -> float:
-        """The bits that tell one report from all others: those of which answers were asked about, and theirs."""
         assert self.ones is not None
         return super().bits + self.ones
 
     @property
     def rule(self) -> str:
-        """What reports must be, for an error."""
         assert self.ones is not None
         half = counted(self.width // 2, "byte", "bytes")
         asked = counted(self.ones, "answer", "answers")
@@ -229,7 +219,6 @@ class AskedBitForm(BitForm):
 
     @property
     def width(self) -> int:
-        """The number of bytes of a report: two rows of bits."""
         return 2 * super().width
 
     def _wrong(self, rows: Counts) -> Mask:
@@ -239,7 +228,7 @@ class AskedBitForm(BitForm):
 
 @dataclass(frozen=True)
 class HashForm:
-    """Reports of a hash function modulo a prime and one of its values: three whole numbers, alpha, beta and the value.
+    """Reports of a hash function modulo a prime and its value: three whole numbers, alpha, beta and the value.
 
     As text they are written with colons, such as 12:0:3. Lists of three whole numbers, and rows of an array, are read
     as well.
@@ -253,17 +242,14 @@ class HashForm:
 
     @property
     def kinds(self) -> int | None:
-        """How many different reports there can be: so many that nearly all of them may differ."""
         return None
 
     @property
     def bits(self) -> float:
-        """The bits that tell one report from all others."""
         return math.log2(self.prime * (self.prime - 1) * self.values)
 
     @property
     def rule(self) -> str:
-        """What reports must be, for an error."""
         return (
             f"alpha:beta:value with alpha from 1 and beta from 0 to {self.prime - 1}, and value from 0 to "
             f"{self.values - 1}"
@@ -271,11 +257,9 @@ class HashForm:
 
     @property
     def remedy(self) -> str:
-        """What to do about values that are no reports."""
         return "Check that this is the design that they went through"
 
     def possible(self, *, text: bool, codes: bool) -> Any:
-        """Refuse: there are too many functions to list."""
         raise ValueError("there are too many hash functions to list")
 
     def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
@@ -296,12 +280,11 @@ class HashForm:
         return Read(rows, np.where(self._known(rows), 0, np.where(missing, MISSING, OUTSIDE)))
 
     def _known(self, rows: Integers) -> Counts:
-        """Tell which rows are reports; alpha is never 0."""
         below = rows < [self.prime, self.prime, self.values]
         return np.asarray((rows >= [1, 0, 0]).all(axis=1) & below.all(axis=1))
 
     def written(self, reports: Counts, *, like: Dtype | None = None, into: str = "csv") -> Counts:
-        """Give strings for rows of three numbers; into JSON or a Parquet file, lists."""
+        """Return strings for rows of three numbers; for JSON or a Parquet file, lists."""
         if into in {"json", "parquet"}:
             return objects(reports.tolist())
         return np.array([":".join(map(str, row)) for row in reports.tolist()], dtype=_strings_like(like))
@@ -313,15 +296,12 @@ class HashForm:
         return len(str(self.prime - 1)), len(str(self.prime - 1)), len(str(self.values - 1))
 
     def length(self, digits: int) -> int:
-        """Give the characters of what `padded` gives: three numbers, and two colons."""
         return sum(self._digits) + 2
 
     def padded(self, report: Any, digits: int) -> str:
-        """Write alpha:beta:value with leading zeros: all have one length."""
         return ":".join(f"{number:0{wide}}" for number, wide in zip(report, self._digits, strict=True))
 
     def unpadded(self, text: str, digits: int) -> Counts | None:
-        """Read what `padded` gave; None for anything else."""
         parts = text.split(":")
         right = all(part.isascii() and part.isdigit() for part in parts)
         if not right or tuple(len(part) for part in parts) != self._digits:
@@ -330,17 +310,17 @@ class HashForm:
 
 
 def _only(read: Read) -> Counts | None:
-    """Give the one report that was read; None if it was none."""
+    """Return the single report that was read; None if it is invalid."""
     return np.asarray(read.reports[0]) if all_reports(read.status) else None
 
 
 def _strings_like(like: Dtype | None) -> Any:
-    """Give the type of an array of strings: that of another one, where it can hold strings of any length."""
+    """Return the type of `like` if it holds strings of any length, else that of NumPy's strings."""
     return like if like is not None and like.kind in "OT" else np.str_
 
 
 def _three_numbers(value: object) -> tuple[int, ...] | None:
-    """Read alpha:beta:value in one spelling, or a sequence of three whole numbers; None for anything else."""
+    """Read alpha:beta:value in canonical form, or a sequence of three whole numbers; None for anything else."""
     if isinstance(value, str):
         parts = value.split(":")
         if not all(part.isascii() and part.isdecimal() and str(int(part[:20])) == part for part in parts):

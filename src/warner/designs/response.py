@@ -34,7 +34,7 @@ from warner.designs.contract import LARGEST_CHANNEL, Design, revealed
 from warner.designs.draws import REPORTS_AT_ONCE, uniform
 from warner.designs.exact import TOTAL_LIMIT, lowest_terms, probability, refuse_wide
 from warner.designs.facts import Symmetry
-from warner.designs.histograms import ANSWERS_FOR_BULK, add_uniform, kept, uniform_histograms
+from warner.designs.histograms import ANSWERS_FOR_BULK, add_uniform, binomial_thinning, uniform_histograms
 from warner.designs.labels import canonical
 from warner.designs.symmetric import Budget, OddsDesign, SymmetricLaw
 
@@ -139,7 +139,7 @@ class RandomizedResponse(OddsDesign):
         return {"odds": budget.odds_within(k, lambda a, b: a + (k - 1) * b)}
 
     def _check(self) -> None:
-        """Refuse odds that cannot be drawn at all; those above 64 bits take several draws."""
+        """Raise an error for odds that cannot be drawn; odds above 64 bits take several draws."""
         a, b = self.odds
         refuse_wide(a + (self.k - 1) * b)
 
@@ -151,21 +151,20 @@ class RandomizedResponse(OddsDesign):
 
     @property
     def outputs(self) -> Labels:
-        """The possible reports: the same as the answers."""
+        """The possible reports, which are the answers."""
         return self.domain
 
     @property
     def total(self) -> int:
-        """The number of equally likely draws that decide one report, a + (K-1) b."""
+        """Number of equally likely draws that decide one report, a + (K-1) b."""
         a, b = self.odds
         return a + (self.k - 1) * b
 
     def supports(self, reports: Counts) -> Mask:
-        """Give for each report the one answer that it names."""
         return np.asarray(reports[:, np.newaxis] == np.arange(self.k))
 
     def channel(self) -> Array:
-        """Give the K x K matrix of P(report | truth): a row for each truth, a column for each report.
+        """Return the K x K matrix of P(report | truth): a row for each truth, a column for each report.
 
         >>> RandomizedResponse(["yes", "no"], truth="3/4").channel()
         array([[0.75, 0.25],
@@ -180,12 +179,10 @@ class RandomizedResponse(OddsDesign):
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """One number below a + (K-1) b."""
         return (self.total,)
 
     @classmethod
     def examples(cls) -> tuple[RandomizedResponse, ...]:
-        """Give designs with p > q, p < q, and without noise."""
         return (
             cls(["never", "once", "often"], odds=(3, 1)),
             cls(2, truth="3/4"),
@@ -195,7 +192,6 @@ class RandomizedResponse(OddsDesign):
         )
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Integers:
-        """Draw one report for each answer: one whole number below a + (K-1) b decides."""
         a, b = self.odds
         reports = np.empty_like(answers)
         for start in range(0, answers.size, REPORTS_AT_ONCE):
@@ -231,7 +227,7 @@ class RandomizedResponse(OddsDesign):
         if isinstance(second, RandomizedResponse) and second.domain == self.domain:
             (a, b), (c, d), k = self.odds, second.odds, self.k
             odds = lowest_terms(a * c + (k - 1) * b * d, a * d + b * c + (k - 2) * b * d)
-            return self._of(domain=self.domain, odds=odds)
+            return self._make(domain=self.domain, odds=odds)
         return super().then(second)
 
     @overload
@@ -278,7 +274,7 @@ class ResponseLaw(SymmetricLaw):
     design: RandomizedResponse
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of n people who are a sample of a population: multinomial, or by keep and redraw."""
+        """Draw histograms of n sampled respondents: multinomial, or by keep and redraw."""
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         keep = self._keep
         held = np.flatnonzero(shares)
@@ -300,21 +296,20 @@ class ResponseLaw(SymmetricLaw):
         return reports
 
     def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw histograms of these very people: each keeps the answer with probability p - q, or redraws it."""
         if self._keep < 0:
             return super()._draw_counts_of_people(people, rng=rng, size=size)
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
         held = np.flatnonzero(people)  # of many answers, most may be held by nobody
         if 2 * held.size > self.k:
-            reports = kept(people, self._keep, shape, rng)
+            reports = binomial_thinning(people, self._keep, shape, rng)
             add_uniform(reports.reshape(-1, self.k), people.sum() - reports.sum(axis=-1), rng)
             return reports
-        keep = kept(people[held], self._keep, shape, rng)
+        keep = binomial_thinning(people[held], self._keep, shape, rng)
         reports = uniform_histograms(people.sum() - keep.sum(axis=-1), self.k, rng)
         reports[..., held] += keep
         return reports
 
     @property
     def _keep(self) -> float:
-        """The probability p - q that an answer is kept, and not redrawn among all K."""
+        """Probability p - q that an answer is kept, and not redrawn among all K."""
         return float(self.symmetry.p - self.symmetry.q)

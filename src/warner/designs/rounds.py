@@ -134,7 +134,7 @@ POWER_DENOMINATOR = 2**512  # beyond, powers are multiples of one part in so man
 
 
 class Rounds(ABC):
-    """How an answer becomes a key, a key a permanent response, and that a report; and what many reports reveal."""
+    """Two rounds: an answer becomes a key, a key a permanent response, and that a report."""
 
     first: Any  # the design of the permanent response
     second: Any  # what that goes through in every report
@@ -142,54 +142,53 @@ class Rounds(ABC):
 
     @cached_property
     def once(self) -> Design:
-        """The design of a single round of reports: the chain of both."""
+        """Design of a single round of reports: the chain of both."""
         chain: Design = self.first.then(self.second)
         return chain
 
     @property
     def keys_in_words(self) -> str:
-        """Several keys."""
         return f"{self.key}s"
 
     @property
     def alike(self) -> str:
-        """Say which histories reports tell apart by no more than the epsilon of each key: the neighbouring relation."""
+        """Neighboring relation: the histories whose reports differ by at most epsilon for each key."""
         return f"any other history with the same pattern of equal and different {self.keys_in_words}"
 
     @property
     def functions(self) -> int:
-        """How many hash functions there are, of which each person has one for ever: one that changes nothing."""
+        """Number of hash functions, of which each person has one permanently."""
         return 1
 
     @property
     def keys(self) -> int:
-        """How many keys there are, each of which has a permanent response of its own: as many as answers."""
+        """Number of keys, each of which has a permanent response."""
         return int(self.first.k)
 
     @property
     @abstractmethod
     def draws(self) -> tuple[int, ...]:
-        """The whole numbers below which a person's first report is drawn, one after the other."""
+        """Limits of the uniform whole numbers that decide a person's first report."""
 
     @property
     @abstractmethod
     def form(self) -> Form:
-        """How a permanent response is written."""
+        """Representation of a permanent response in a file."""
 
     def hashes(self, size: int, random_bytes: RandomBytes) -> Integers:
-        """Draw the number of a hash function for each of so many people."""
+        """Draw the hash function of each of `size` people."""
         return np.zeros(size, dtype=np.int64)
 
     def keyed(self, answers: Integers, hashes: Integers) -> Integers:
-        """Give the key of each answer, under the hash function of whoever gives it."""
+        """Return the key of each answer under its respondent's hash function."""
         return answers
 
     def written_hash(self, hashes: Counts) -> Label:
-        """Write the hash function of one person, for a file."""
+        """Return the hash function of one person as a label, for a file."""
         return int(hashes[0])
 
     def read_hash(self, number: object, size: int) -> Counts | None:
-        """Read a hash function from a file, so many times; None if there is no such function."""
+        """Read a hash function from a file, repeated `size` times; None if it is invalid."""
         known = type(number) is int and 0 <= number < self.functions
         return np.full(size, number) if known else None
 
@@ -200,49 +199,46 @@ class Rounds(ABC):
 
     @abstractmethod
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw a report from each permanent response; it tells the hash function too, where there are several."""
+        """Draw a report from each permanent response; it includes the hash function if there are several."""
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw the first report of each of these people, both rounds afresh."""
+        """Draw the first report of each of these people, both rounds anew."""
         hashes = self.hashes(answers.size, random_bytes)
         responses = self.permanent(self.keyed(answers, hashes), random_bytes)
         return self.again(responses, hashes, random_bytes)
 
     @abstractmethod
     def odds_after(self, reports: int) -> tuple[int, int]:
-        """Give how much likelier so many reports can be after one key than after another, in lowest terms."""
+        """Return the largest likelihood ratio of this number of reports between two keys, in lowest terms."""
 
     @abstractmethod
     def happens(self) -> str:
-        """Say what happens in the two rounds, with their probabilities."""
+        """Describe the two rounds, with their probabilities."""
 
     @abstractmethod
     def changes(self) -> str:
-        """Say how well the pattern of equal and different keys is hidden."""
+        """Describe how well the pattern of equal and different keys is hidden."""
 
 
 @dataclass(frozen=True)
 class AnswerRounds(Rounds):
-    """Randomized response, twice: the key is the answer."""
+    """Randomized response with two rounds: the key is the answer."""
 
     first: RandomizedResponse
     second: RandomizedResponse
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """One number for each round."""
         return self.first.draws + self.second.draws
 
     @property
     def form(self) -> LabelForm:
-        """A permanent response is the position of an answer."""
         return LabelForm(range(self.keys))
 
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
         return self.second.draw(responses, random_bytes)
 
     def odds_after(self, reports: int) -> tuple[int, int]:
-        """Give the odds of so many equal reports, a1 + (K-1) b1 r : b1 + (a1 + (K-2) b1) r."""
         (a, b), k = self.first.odds, self.keys
         r = power_not_above(Fraction(self.second.odds[1], self.second.odds[0]), reports)
         return lowest_terms(a + (k - 1) * b * r, b + (a + (k - 2) * b) * r)
@@ -264,7 +260,7 @@ class AnswerRounds(Rounds):
 
 @dataclass(frozen=True)
 class HashRounds(Rounds):
-    """A hash function for ever, and randomized response, twice, on its values: the key is the hash of the answer."""
+    """A permanent hash function, and randomized response with two rounds on its values: the key is the hash."""
 
     first: LocalHashing
     second: RandomizedResponse
@@ -281,44 +277,37 @@ class HashRounds(Rounds):
         """Local hashing with the same functions."""
         chain = self.values.once
         assert isinstance(chain, RandomizedResponse)
-        return self.first.at_odds(*chain.odds)
+        return self.first._at_odds(*chain.odds)
 
     @property
     def keys(self) -> int:
-        """One key for each hash value."""
         return self.first.field
 
     @property
     def functions(self) -> int:
-        """As many as there are directions."""
         return self.first.blocks.with_one
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """One number for the function, and one for each round."""
         return (self.functions, *self.values.draws)
 
     @property
     def form(self) -> LabelForm:
-        """A permanent response is a hash value."""
         return self.values.form
 
     def hashes(self, size: int, random_bytes: RandomBytes) -> Integers:
-        """Draw a direction for each person."""
         return uniform(size, self.functions, random_bytes).astype(np.int64)
 
     def keyed(self, answers: Integers, hashes: Integers) -> Integers:
-        return self.first.block_with(answers, hashes) % self.first.field
+        return self.first._block_with(answers, hashes) % self.first.field
 
     def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
         return self.values.permanent(keys, random_bytes)
 
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw a hash value from each permanent response, and tell it with the function."""
         return hashes * self.first.field + self.values.again(responses, hashes, random_bytes)
 
     def odds_after(self, reports: int) -> tuple[int, int]:
-        """Give the odds of two answers with different hashes; equal hashes tell nothing apart."""
         return self.values.odds_after(reports)
 
     def happens(self) -> str:
@@ -340,7 +329,7 @@ class HashRounds(Rounds):
 
 
 def power_not_above(ratio: Fraction, exponent: int) -> Fraction:
-    """Give a power of a ratio below 1: exactly while it is short, else rounded down, so that epsilon errs upwards."""
+    """Return a power of a ratio below 1: exactly while it is short, otherwise rounded down."""
     if exponent * ratio.denominator.bit_length() <= EXACT_POWER_BITS:
         return ratio**exponent
     power, square = POWER_DENOMINATOR, ratio.numerator * POWER_DENOMINATOR // ratio.denominator
@@ -352,7 +341,7 @@ def power_not_above(ratio: Fraction, exponent: int) -> Fraction:
 
 
 def second_odds(first: tuple[int, int], eps_first: Number, keys: int, *, half: bool = False) -> tuple[int, int]:
-    r"""Give the odds of a second round that leaves a single report at most `eps_first`, as much of it as can be.
+    r"""Return the largest odds of a second round with which a single report spends at most `eps_first`.
 
     The chain of two randomized responses is at most at odds R : 1 if
 
@@ -385,7 +374,7 @@ def second_odds(first: tuple[int, int], eps_first: Number, keys: int, *, half: b
 
 
 def basic_rappor(domain: Labels, f: Number, p: Number, q: Number) -> tuple[UnaryEncoding, UnaryEncoding]:
-    """Give the two rounds of basic RAPPOR, from the parameters of its paper."""
+    """Return the two rounds of basic RAPPOR from the parameters of its paper."""
     rate, zero, one = probability("f", f), probability("p", p), probability("q", q)
     if not 0 < rate < 1:
         raise ValueError(
@@ -398,24 +387,21 @@ def basic_rappor(domain: Labels, f: Number, p: Number, q: Number) -> tuple[Unary
 
 @dataclass(frozen=True)
 class BitRounds(Rounds):
-    """Unary encoding, and each of its bits drawn again: the key is the answer."""
+    """Unary encoding whose bits are drawn again: the key is the answer."""
 
     first: UnaryEncoding
     second: UnaryEncoding
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """Those of the first round, and for each bit one if it is 1 and one if it is 0, whatever it is."""
         again = [Compared(rate.denominator) for rate in (self.second.one, self.second.zero) for _ in range(self.keys)]
         return (*self.first.draws, *again)
 
     @property
     def form(self) -> BitForm:
-        """A permanent response is a row of bits."""
         return self.first.report_form
 
     def again(self, responses: Counts, hashes: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw each bit again; as many draws whatever the bits are."""
         reports, rates = np.empty_like(responses), (self.second.one, self.second.zero)
         step = max(1, BITS_AT_ONCE // self.keys)
         for start in range(0, len(responses), step):
@@ -426,7 +412,6 @@ class BitRounds(Rounds):
         return reports
 
     def odds_after(self, reports: int) -> tuple[int, int]:
-        """Give the odds of so many ones for one answer and zeros for another."""
         (p, q), (c, d) = ((stage.one, stage.zero) for stage in (self.first, self.second))
         r, s = power_not_above(d / c, reports), power_not_above((1 - c) / (1 - d), reports)
         ones, zeros = (p + (1 - p) * r) / (q + (1 - q) * r), (1 - q + q * s) / (1 - p + p * s)
@@ -455,7 +440,7 @@ class BitRounds(Rounds):
 
 @dataclass(frozen=True)
 class FlipRounds(Rounds):
-    """Answers to ask about for ever, and bits for them, each drawn again: the key is which of them is true, if any."""
+    """Permanent covered answers, and bits for them that are drawn again: the key is the covered true answer."""
 
     first: BitFlips
     second: RandomizedResponse
@@ -468,62 +453,54 @@ class FlipRounds(Rounds):
 
     @cached_property
     def once(self) -> Design:
-        """Bit flips, of which a bit is right with the odds of both rounds."""
+        """Bit flips at the odds of both rounds."""
         (s, t), (c, e) = self.first.odds, self.second.odds
-        return self.first.at_odds(*lowest_terms(Fraction(s * c + t * e), Fraction(s * e + t * c)))
+        return self.first._at_odds(*lowest_terms(Fraction(s * c + t * e), Fraction(s * e + t * c)))
 
     @property
     def keys(self) -> int:
-        """One key for each answer that is asked about, and one for all others."""
         return self.first.size + (self.first.size < self.first.k)
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """Those of the first round, and whether each bit is turned round again."""
         return (*self.first.draws, *[Compared(sum(self.second.odds))] * self.first.size)
 
     @property
     def form(self) -> BitForm:
-        """A permanent response is a row of bits, one for each answer that is asked about."""
         return BitForm(self.first.size)
 
     def hashes(self, size: int, random_bytes: RandomBytes) -> Counts:
-        """Draw the answers that each of so many people is asked about."""
-        return self.first.assigned(size, random_bytes)
+        return self.first._draw_covered(size, random_bytes)
 
     def written_hash(self, hashes: Counts) -> Label:
-        """Write the answers that one person is asked about, in hexadecimal."""
         return str(hashes[0].tobytes().hex())
 
     def read_hash(self, text: object, size: int) -> Counts | None:
-        """Read them, so many times; None for anything else."""
         read = BitForm(self.first.k, self.first.size).read([text])
         return None if read.status.any() else np.repeat(read.reports, size, axis=0)
 
     def keyed(self, answers: Integers, hashes: Counts) -> Integers:
-        """Find each answer among those that its owner is asked about; beyond the last of them if it is not there."""
-        found = self.first.places(hashes) == answers[:, np.newaxis]
+        """Index of each answer among its respondent's covered answers; their number if it is not covered."""
+        found = self.first._covered_positions(hashes) == answers[:, np.newaxis]
         return np.where(found.any(axis=1), found.argmax(axis=1), self.first.size)
 
     def permanent(self, keys: Integers, random_bytes: RandomBytes) -> Counts:
-        bits = self.first.bits(keys[:, np.newaxis] == np.arange(self.first.size), random_bytes)
+        bits = self.first._draw_bits(keys[:, np.newaxis] == np.arange(self.first.size), random_bytes)
         return np.packbits(bits, axis=1)
 
     def again(self, responses: Counts, hashes: Counts, random_bytes: RandomBytes) -> Counts:
-        """Turn bits round again, and tell them with the answers that were asked about."""
         bits = np.unpackbits(responses, axis=1, count=self.first.size).astype(bool)
         c, e = self.second.odds
         turned = bernoulli(bits.size, e, c + e, random_bytes).reshape(bits.shape)
-        return self.first.written(hashes, bits ^ turned)
+        return self.first._packed(hashes, bits ^ turned)
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw the first report of each of these people, both rounds afresh, some people at a time."""
+        """Draw the first report of each of these people in batches."""
         step = max(1, BITS_AT_ONCE // self.first.k)
         starts = range(0, max(answers.size, 1), step)
         return np.concatenate([super(FlipRounds, self).draw(answers[at : at + step], random_bytes) for at in starts])
 
     def odds_after(self, reports: int) -> tuple[int, int]:
-        """Give the odds of so many ones for one answer and, of two bits or more, zeros for another."""
         (s, t), (c, e) = self.first.odds, self.second.odds
         r = power_not_above(Fraction(e, c), reports)
         ratio = (s + t * r) / (t + s * r)

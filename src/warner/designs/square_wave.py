@@ -59,7 +59,7 @@ from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.exact import epsilon_asked, log_ratio
 from warner.designs.facts import BinomialReports, ChannelOperator, ProbabilityBounds
 from warner.designs.labels import canonical, first_and_last
-from warner.designs.law import kept
+from warner.designs.law import once_per_design
 from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, continued
 from warner.designs.symmetric import Budget, NumberReader, refuse_even
 
@@ -161,24 +161,22 @@ class SquareWave(OrderedDesign):
         super()._check()
         canonical(self.law.columns, "reports")
 
-    def _kept(self) -> dict[str, Any]:
-        """Keep what the width is the best for; if it is for nothing, keep the width."""
+    def _retained(self) -> dict[str, Any]:
+        """Keep the quantity for which the width is best; otherwise keep the width."""
         epsilon = self.epsilon
         best = [quantity for quantity in QUANTITIES if best_width(self.k, epsilon, quantity) == self.width]
         return {"quantity": best[0]} if best else {"width": self.width}
 
     @classmethod
-    def _telling(cls, domain: Domain, epsilon: Number, quantity: str) -> Self:
+    def _best_for_quantity(cls, domain: Domain, epsilon: Number, quantity: str) -> Self:
         return cls(domain, epsilon=epsilon, quantity=quantity)
 
     @property
     def total(self) -> int:
-        """The number of equally likely draws that decide one report, (2w+1) a + (K-1) b."""
         return _total(self.k, self.width, *self.odds)
 
     @classmethod
     def examples(cls) -> tuple[SquareWave, ...]:
-        """Give designs on a range, on a grid, for texts, of width 0 (randomized response), and without noise."""
         return (
             cls(5, odds=(3, 1), width=1),
             cls(range(18, 26), odds=(5, 2), width=2),
@@ -240,13 +238,12 @@ class SquareWaveLaw(ScoreLaw):
 
     design: SquareWave
 
-    @kept
+    @once_per_design
     def columns(self) -> Labels:
-        """The reports: the grid and `width` steps beyond either end; places where answers are no grid of integers."""
+        """Reports: the grid and `width` steps beyond either end, or positions if the grid is not of integers."""
         return canonical(continued(self.design.domain, self.design.width), "reports")
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the products in O(K), by running sums over windows."""
         (a, b), w, k = self.design.odds, self.design.width, self.k
         low, gain = b / self.design.total, (a - b) / self.design.total
         codes = np.arange(k + 2 * w) if reports is None else np.asarray(reports)
@@ -286,12 +283,11 @@ class SquareWaveLaw(ScoreLaw):
         )
 
     def bounds(self) -> ProbabilityBounds:
-        """Every report is near some answer, and far from another."""
         (a, b), columns = self.design.odds, len(self.columns)
         return ProbabilityBounds(np.full(columns, b / self.design.total), np.full(columns, a / self.design.total))
 
     def _scores(self, memberships: Array) -> Array:
-        """Score polynomials of the place in closed form; others by steps."""
+        """Score polynomials of the position in closed form, and other memberships by steps."""
         fuzzy = np.asarray(((memberships > 0) & (memberships < 1)).any(axis=1)) & (self.k >= 4)
         found = {place: self._polynomial(memberships[place]) for place in np.flatnonzero(fuzzy).tolist()}
         smooth = {place: scores for place, scores in found.items() if scores is not None}
@@ -306,9 +302,9 @@ class SquareWaveLaw(ScoreLaw):
         return rows
 
     def _polynomial(self, u: Array) -> Array | None:
-        """Score memberships that are a polynomial of the place, of degree two at most; None if they are not.
+        """Score memberships that are a polynomial of the position of degree two at most; None for others.
 
-        In place, as far as can be: with many answers, new arrays take more time than what is written to them.
+        In place, because new arrays take more time than the arithmetic if there are many answers.
         """
         (a, b), w, k = self.design.odds, self.design.width, self.k
         edge = (k - 1) / 2
@@ -339,15 +335,15 @@ class SquareWaveLaw(ScoreLaw):
         return self.design.width > 0
 
     def _classes(self, rows: Array) -> Array:
-        """Put numbers of reports into a table: a row for each round of 2w + 1 reports, a column for each class."""
+        """Arrange columns in a table: a row for each round of 2w + 1 reports, a column for each class."""
         s = 2 * self.design.width + 1
         table = np.zeros((len(rows), -(-len(self.columns) // s), s))
         table.reshape(len(rows), -1)[:, : rows.shape[1]] = rows
         return table
 
-    @kept
+    @once_per_design
     def _expected(self) -> Array:
-        """How likely a report is at most t, for each t, if it is of its class and all answers are equally common."""
+        """Probability that a report of a class is at most t, for each t, if all answers are equally common."""
         (a, b), w, columns = self.design.odds, self.design.width, len(self.columns)
         ends = np.arange(columns)
         near = np.minimum(ends, self.k - 1) - np.maximum(ends - 2 * w, 0) + 1  # the answers within reach
@@ -368,7 +364,6 @@ class SquareWaveLaw(ScoreLaw):
         return StepSums(*(np.pad(part, [(0, 0)] * (part.ndim - 1) + [(1, 1)]) for part in ends))
 
     def _stepped(self, memberships: Array) -> Array:
-        """Score memberships by the steps between neighbors."""
         steps = -np.diff(memberships, axis=1)
         table = self._classes(steps)
         beyond = table[:, ::-1].cumsum(axis=1)[:, ::-1]  # of each class, the steps from a report on
@@ -378,7 +373,6 @@ class SquareWaveLaw(ScoreLaw):
         return np.asarray(memberships.mean(axis=1, keepdims=True) + scores)
 
     def _binomial(self, membership: Array) -> BinomialReports | None:
-        """Give the reports of a set, under width 0: that is randomized response."""
         if self.design.width:
             return None
         inside = membership == 1
@@ -393,14 +387,13 @@ def _total(k: int, w: int, a: int, b: int) -> int:
 
 
 def _centred(size: int) -> Array:
-    """Give so many places, counted from the middle."""
+    """Return `size` positions, counted from the middle."""
     places = np.arange(size, dtype=np.float64)
     places -= (size - 1) / 2
     return places
 
 
 def _running(x: Array) -> Array:
-    """Give running sums, with a zero in front."""
     x = np.asarray(x, dtype=np.float64)
     sums = np.zeros((*x.shape[:-1], x.shape[-1] + 1))
     np.cumsum(x, axis=-1, out=sums[..., 1:])
@@ -408,7 +401,7 @@ def _running(x: Array) -> Array:
 
 
 def best_width(k: int, epsilon: float, quantity: str = "distribution") -> int:
-    r"""Give the best width among K answers, in steps.
+    r"""Return the best width among K answers, in steps.
 
     For the distribution, :math:`\lfloor \hat b K \rfloor` with
     :math:`\hat b = (\varepsilon e^\varepsilon - e^\varepsilon + 1)/(2 e^\varepsilon (e^\varepsilon - 1 -
@@ -432,7 +425,7 @@ def best_width(k: int, epsilon: float, quantity: str = "distribution") -> int:
 
 
 def mean_variance(k: int, width: Any, epsilon: float, second: float) -> Any:
-    r"""Give the variance of one score of the mean given the answer, in steps squared.
+    r"""Variance of one score of the mean given the answer, in steps squared.
 
     On average over people with :math:`E(i-c)^2` equal to `second`; the worst case is :math:`((K-1)/2)^2`. The variance
     of people who are sampled adds :math:`\operatorname{Var}(i)` to it.

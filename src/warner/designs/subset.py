@@ -127,11 +127,10 @@ class SubsetSelection(OddsDesign, PackedSupport):
 
     @cached_property
     def symmetry(self) -> Symmetry:
-        """The probabilities that a set holds the true answer and another one, and those of pairs."""
+        """Probabilities that a set holds the true answer and another one, and those of pairs."""
         return _symmetry(self.k, self.size, *self.odds)
 
     def best_for_share(self, share: Number) -> SubsetSelection:
-        """Return the design of the same answers and odds with the best size of sets for estimating this share."""
         k, size = self.k, _best_size(self.k, *self.odds, exact("share", share))
 
         def total(a: int, b: int) -> int:
@@ -140,27 +139,23 @@ class SubsetSelection(OddsDesign, PackedSupport):
         odds = self.odds
         if total(*odds) >= TOTAL_LIMIT:  # then rounded down, to what one draw can decide
             odds = odds_as_given(odds_not_above(Fraction(*odds), total))
-        return self._of(domain=self.domain, odds=odds, size=size)
+        return self._make(domain=self.domain, odds=odds, size=size)
 
     @property
     def _support_size(self) -> int:
-        """Each report supports `size` answers."""
         return self.size
 
     @property
     def report_form(self) -> BitForm:
-        """Reports are written as bits, of which `size` are set."""
         return BitForm(self.k, self.size)
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """A comparison for whether the true answer is in, and one for each other answer."""
         (a, b), d, k = self.odds, self.size, self.k
         return (Compared(a * d + b * (k - d)), *map(Compared, range(k - 1, 0, -1)))
 
     @classmethod
     def examples(cls) -> tuple[SubsetSelection, ...]:
-        """Give designs with sets of two, of one (randomized response), of more than half, and for two answers."""
         return (
             cls(["a", "b", "c", "d", "e"], odds=(3, 1), size=2),
             cls(4, odds=(2, 1), size=1),
@@ -170,7 +165,6 @@ class SubsetSelection(OddsDesign, PackedSupport):
         )
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw one set for each answer, as a row of packed bits."""
         width = self.report_form.width
         reports = np.empty((answers.size, width), dtype=np.uint8)
         step = max(1, min(SETS_AT_ONCE, SET_BYTES_AT_ONCE // width))
@@ -203,7 +197,7 @@ class SubsetSelection(OddsDesign, PackedSupport):
 
 
 def _one_set(truth: int, holds: bool, size: int, k: int, random_bytes: RandomBytes) -> Counts:
-    """Draw the set of one person, by the same bytes: answers one by one are faster than arrays of one element."""
+    """Draw the set of one respondent from the same bytes, without arrays, which is faster."""
     bits = selection(size - holds, k - 1, random_bytes)
     bits.append(0)
     bits[-1] = bits[truth]  # the place of the true answer is the last one's; if that is the same, it is still empty
@@ -212,7 +206,7 @@ def _one_set(truth: int, holds: bool, size: int, k: int, random_bytes: RandomByt
 
 
 def _with_truth(reports: Counts, truth: Integers, holds: Mask, k: int) -> Counts:
-    """Give the place of the true answer to itself: what was drawn there is the last answer's."""
+    """Move the bit drawn in the true answer's place to the last answer, and set the true answer's own bit."""
     rows, last = np.arange(truth.size), k - 1
     byte, mask = truth // 8, (0x80 >> truth % 8).astype(np.uint8)
     drawn = reports[rows, byte] & mask != 0
@@ -222,7 +216,6 @@ def _with_truth(reports: Counts, truth: Integers, holds: Mask, k: int) -> Counts
 
 
 def _symmetry(k: int, d: int, a: int, b: int) -> Symmetry:
-    """Give the two probabilities, and those of pairs, of sets of d among k answers at odds a : b."""
     among = a * d + b * (k - d)
     p, q = Fraction(a * d, among), Fraction(d * (a * (d - 1) + b * (k - d)), (k - 1) * among)
     others = max((k - 1) * (k - 2), 1)  # ordered pairs; with two answers there are none
@@ -231,7 +224,7 @@ def _symmetry(k: int, d: int, a: int, b: int) -> Symmetry:
 
 
 def _best_size(k: int, a: int, b: int, share: Fraction | None = None) -> int:
-    """Choose the size with the smallest total variance of all shares, or with the smallest variance of this share.
+    """Return the size with the smallest total variance of all shares, or with the smallest variance of this share.
 
     With t = d/(K-d) the total goes with (a/b)^2 t + 2 a/b + 1/t, which is smallest at d = K b/(a + b): the best size is
     one of the two next to it. The variance of one share falls with d until it rises, there or later.

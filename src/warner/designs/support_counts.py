@@ -68,7 +68,7 @@ class LevelReports:
 
 
 class _Space(NamedTuple):
-    """The directions of one block: the factor that makes each canonical, its number then, and multiples of these."""
+    """Directions of one block: the factor to canonical form, the number of that, and its multiples."""
 
     factor: Counts
     number: Counts
@@ -77,7 +77,7 @@ class _Space(NamedTuple):
 
 @lru_cache(maxsize=SPACES_CACHED)
 def _space(field: int, places: int) -> _Space:
-    """Give numbers to the canonical directions of so many digits, in their order, and find the multiples of each."""
+    """Return the numbers of the canonical directions of this many digits, and the multiples of each."""
     size = field**places
     powers = [field**place for place in reversed(range(places))]
     numbers = np.arange(size, dtype=np.int32)
@@ -98,7 +98,7 @@ def _space(field: int, places: int) -> _Space:
 
 
 def hashes_of_all(block: int, field: int, places: int) -> Counts:
-    """Give the inner product of one block with each direction of so many digits, modulo the field: digit by digit.
+    """Return the inner product of one block with each direction of this many digits, modulo the field.
 
     >>> hashes_of_all(5, 3, 2)  # (1, 2) with (0, 0), (0, 1), (0, 2), (1, 0) ...
     array([0, 2, 1, 1, 0, 2, 2, 1, 0], dtype=uint8)
@@ -112,12 +112,12 @@ def hashes_of_all(block: int, field: int, places: int) -> Counts:
 
 
 def _reduced(sums: Counts, field: int) -> Counts:
-    """Give sums of two elements modulo the field: unsigned numbers, which become large where the field is too much."""
+    """Return sums of two field elements modulo the field, for unsigned integers."""
     return np.asarray(np.minimum(sums, sums - sums.dtype.type(field)))
 
 
 class ExtensionCounter:
-    """Counts how many reports of one level support each extension of a prefix by one block."""
+    """Counter of the reports of one level that support each extension of a prefix by one block."""
 
     def __init__(self, design: OpenDomain, reports: LevelReports) -> None:
         level = reports.directions.shape[1]
@@ -142,12 +142,12 @@ class ExtensionCounter:
         self._hashed: dict[int, tuple[int, Counts]] = {}
 
     def supports(self, prefixes: Sequence[Sequence[int]]) -> Iterator[Integers]:
-        """Give for each prefix, a row of blocks, the counts of all its extensions, by the number of their digits."""
+        """Yield for each prefix, a row of blocks, the counts of all its extensions, in the order of their digits."""
         for start in range(0, len(prefixes), 2):
             yield from self._transformed([self._scaled_rest(prefix) for prefix in prefixes[start : start + 2]])
 
     def _scaled_rest(self, prefix: Sequence[int]) -> Counts:
-        """Give k (s - <d', u>) modulo the field for each report, k being the factor of its direction."""
+        """Return k (s - <d', u>) modulo the field for each report, with the factor k of its direction."""
         rest: Counts = self._values
         for place, block in enumerate(prefix):
             known = self._hashed.get(place)
@@ -189,14 +189,14 @@ def support_of_listed(
     group: Integers | None = None,
     groups: int = 1,
 ) -> Counts:
-    """Count how many reports support each of these prefixes, rows of blocks; of shape (groups, prefixes) with groups.
+    """Count the reports that support each of these prefixes, rows of blocks; with groups, (groups, prefixes).
 
     Prefixes are taken in their order, so that what is left of a hash, s - <d', u>, is computed once for all that share
     their first blocks u. Many that differ in the last block alone are counted by a transform.
     """
     everybody = group is None and amounts is None
     counts = np.zeros((groups, len(prefixes)), dtype=np.int64 if amounts is None else amounts.dtype)
-    rests = _Rests(design, reports)
+    rests = _Remainders(design, reports)
     counter, points = None, design.field ** design.digits[prefixes.shape[1] - 1]
     order = np.lexsort(prefixes.T[::-1])
     changes = np.any(np.diff(prefixes[order, :-1], axis=0) != 0, axis=1) if len(order) else np.zeros(0, dtype=bool)
@@ -207,7 +207,7 @@ def support_of_listed(
             counts[0, alike] = support[prefixes[alike, -1]]
             continue
         for number in alike:
-            supports = rests.of(prefixes[number].tolist()) == 0
+            supports = rests.remainders(prefixes[number].tolist()) == 0
             if everybody:
                 counts[0, number] = np.count_nonzero(supports)
             else:
@@ -216,8 +216,8 @@ def support_of_listed(
     return counts if group is not None else counts[0]
 
 
-class _Rests:
-    """What is left of the hashes of reports, s - <d, u> modulo the field, for one prefix u after the other.
+class _Remainders:
+    """Remainders s - <d, u> of the hashes of reports modulo the field, for one prefix u after the other.
 
     The digits of a block are taken in two halves, whose hashes under all directions are few: those are looked up.
     """
@@ -238,8 +238,8 @@ class _Rests:
         self._parts: list[int] = []  # the halves of the last prefix, and what was left after each
         self._remainders = [reports.values.astype(self._kind)]
 
-    def of(self, prefix: list[int]) -> Counts:
-        """Give what is left for this prefix: as far as it is the last one, that is known."""
+    def remainders(self, prefix: list[int]) -> Counts:
+        """Return the remainders of this prefix; those of its common part with the last prefix are reused."""
         parts = [self._part(prefix[place], number, after) for place, number, after in self._halves]
         known = 0
         while known < len(self._parts) and parts[known] == self._parts[known]:
@@ -254,7 +254,7 @@ class _Rests:
         return self._remainders[-1]
 
     def _part(self, blocks: Any, number: int, after: int) -> Any:
-        """Give so many digits of blocks, before the last ones."""
+        """Return `number` digits of blocks, before the last `after` digits."""
         return blocks // self.field**after % self.field**number
 
     def _hashes(self, half: int, part: int) -> Counts:
@@ -265,7 +265,7 @@ class _Rests:
 
 
 def hashes_of_listed(design: OpenDomain, directions: Counts, prefixes: Integers) -> Integers:
-    """Give the hash of each prefix, a row of blocks, under each direction, of shape (prefixes, directions)."""
+    """Return the hash of each prefix, a row of blocks, under each direction, of shape (prefixes, directions)."""
     total = np.zeros((len(prefixes), len(directions)), dtype=np.int64)
     for place in range(prefixes.shape[1]):
         total += _products(prefixes[:, place], directions[:, place], design.field, design.digits[place])
@@ -273,7 +273,7 @@ def hashes_of_listed(design: OpenDomain, directions: Counts, prefixes: Integers)
 
 
 def _products(blocks: Integers, directions: Counts, field: int, places: int) -> Integers:
-    """Give the inner product of each block with each direction, modulo the field, of shape (blocks, directions)."""
+    """Return inner products of blocks and directions modulo the field, of shape (blocks, directions)."""
     total = np.zeros((len(blocks), len(directions)), dtype=np.int64)
     for power in (field**place for place in range(places)):
         total += (blocks // power % field)[:, np.newaxis] * (directions.astype(np.int64) // power % field)
@@ -288,7 +288,7 @@ FIELD_PARTS = 64  # that the digits of a direction, or the values of a hash, are
 
 
 class AncillaryCount(NamedTuple):
-    """One count that no answer changes: what is counted, of so many reports, with this probability.
+    """An ancillary count among n reports, with its probability.
 
     It is binomial; but where it is the largest of the counts of many, `log_kinds` is the logarithm of their number.
     """
@@ -301,7 +301,7 @@ class AncillaryCount(NamedTuple):
 
 
 def parts_of_field(field: int) -> tuple[Integers, Array]:
-    """Cut the elements of a field into parts of about one size, and give the part of each, and its probability.
+    """Divide the elements of a field into parts of similar size: the part of each, and its probability.
 
     >>> parts_of_field(5)
     (array([0, 1, 2, 3, 4]), array([0.2, 0.2, 0.2, 0.2, 0.2]))
@@ -312,29 +312,27 @@ def parts_of_field(field: int) -> tuple[Integers, Array]:
 
 
 def level_law(design: OpenDomain) -> Array:
-    """Give the probability of each level."""
     return np.array(design.weights) / sum(design.weights)
 
 
 def digit_places(design: OpenDomain) -> list[tuple[int, int]]:
-    """Give the digits that are counted, as pairs of block and digit: the first and the last of each block."""
+    """Return the digits that are counted, as pairs of block and digit: the first and the last of each block."""
     return [(block, digit) for block in range(design.levels) for digit in sorted({0, design.digits[block] - 1})]
 
 
 def digit_parts(design: OpenDomain, directions: Counts, block: int, digit: int) -> Counts:
-    """Count in which part of the field a digit lies, for the directions of one block."""
+    """Count the part of the field in which a digit lies, for the directions of one block."""
     parts, law = parts_of_field(design.field)
     power = design.field ** (design.digits[block] - 1 - digit)
     return np.bincount(parts[directions.astype(np.int64) // power % design.field], minlength=len(law))
 
 
 def digit_named(block: int, digit: int, part: int, parts: int) -> str:
-    """Name a count of digits."""
     return f"digit {digit + 1} of block {block + 1} of the direction in part {part + 1} of {parts}"
 
 
 def ancillary_counts(design: OpenDomain, reports: Counts) -> list[AncillaryCount]:
-    """Give all counts that no answer changes, of reports as `OpenForm` has them in memory."""
+    """Return all ancillary counts of reports in the format of `OpenForm`."""
     n, sizes = len(reports), np.bincount(reports[:, 0] - 1, minlength=design.levels)
     _, law = parts_of_field(design.field)
     counts = [
@@ -352,7 +350,7 @@ def ancillary_counts(design: OpenDomain, reports: Counts) -> list[AncillaryCount
 
 
 def _most_frequent_direction(design: OpenDomain, reports: Counts, level: int) -> AncillaryCount:
-    """Count the reports of a level with the direction that most of them have."""
+    """Count the reports of a level with the most frequent direction."""
     sent = reports[reports[:, 0] == level, 1 : level + 1]
     log_kinds = sum(design.digits[:level]) * math.log(design.field)
     sent = sent[np.lexsort(sent.T)]

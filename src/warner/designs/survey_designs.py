@@ -492,14 +492,13 @@ def _channel_of_trait(
     does: str,
     name: str,
 ) -> Channel:
-    """Make the channel of a design with two answers and two reports."""
     _refuse_useless(with_trait, without, given, f"the report {reports[0]}")
     rows = [[with_trait, 1 - with_trait], [without, 1 - without]]
     return Channel(rows, answers, reports, procedure=_sentence(does), name=name)
 
 
 def _refuse_useless(with_trait: Fraction, without: Fraction, given: Document, what: str) -> None:
-    """Refuse designs whose reports say nothing, or everything; `given` are the parameters, `what` the report."""
+    """Raise an error for reports that reveal nothing, or everything; `given` are the parameters."""
     names = " and ".join(given)
     values = ", ".join(f"{name} = {value}" for name, value in given.items())
     if with_trait == without:
@@ -515,12 +514,10 @@ def _refuse_useless(with_trait: Fraction, without: Fraction, given: Document, wh
 
 
 def _two_pairs(answers: Pair, reports: Pair) -> tuple[Pair, Pair]:
-    """Check two labels of answers and two of reports."""
     return _pair_of_labels("answers", answers), _pair_of_labels("reports", reports)
 
 
 def _pair_of_labels(name: str, labels: Pair) -> Pair:
-    """Check that there are two labels."""
     if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != 2:
         first = {"answers": "that of having the trait", "reports": "the design's first report"}[name]
         raise ValueError(f"{name} must be two labels, {first} first, but got {reprlib.repr(labels)}")
@@ -528,12 +525,11 @@ def _pair_of_labels(name: str, labels: Pair) -> Pair:
 
 
 def _sentence(does: str) -> str:
-    """Begin an instruction with a capital letter."""
     return does[0].upper() + does[1:]
 
 
 def _forced_answers(honest: Fraction, truth: Number, forced: Mapping[Label, Number]) -> Channel:
-    """Make the channel of forced response among any answers: the truth, or an answer that chance dictates."""
+    """Make the channel of forced response among several answers."""
     if not isinstance(forced, Mapping):
         raise TypeError(
             f"forced must map each answer to a probability, such as {{'a': '1/6', 'b': '1/6'}}, but got {forced!r}"

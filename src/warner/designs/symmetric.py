@@ -70,7 +70,7 @@ class Symmetric(Design):
     @property
     @abstractmethod
     def symmetry(self) -> Symmetry:
-        """The probabilities that a report supports the true answer, and another one."""
+        """Probabilities that a report supports the true answer, and another one."""
 
     @property
     def _support_size(self) -> int | None:
@@ -79,22 +79,21 @@ class Symmetric(Design):
 
     @abstractmethod
     def supports(self, reports: Counts) -> Mask:
-        """Give for each report, a row each, which answers it supports."""
+        """Return which answers each report supports, a row for each report."""
 
     @property
     def ratio(self) -> tuple[int, int]:
-        """The smaller and the larger of the odds."""
         a, b = sorted(self.odds)
         return a, b
 
     @property
     def p(self) -> float:
-        """The probability that a report supports the answer that is held."""
+        """The probability that a report supports the true answer."""
         return float(self.symmetry.p)
 
     @property
     def q(self) -> float:
-        """The probability that a report supports a given answer that is not held."""
+        """The probability that a report supports a given other answer."""
         return self.symmetry.base
 
 
@@ -112,13 +111,11 @@ class SymmetricLaw(Law):
         return self.design._support_size
 
     def probabilities(self, shares: Array) -> Array:
-        """Give q + (p - q) share for each answer."""
         return np.asarray(self.design.q * shares.sum(axis=-1, keepdims=True) + self.symmetry.gain * shares)
 
     def count(
         self, reports: Counts, amounts: Counts | None = None, *, group: Integers | None = None, groups: int = 1
     ) -> Counted:
-        """Count how often each answer was supported, and the reports; see `Law.count`."""
         if self.exclusive:  # then a report is the answer that it supports
             return super().count(reports, amounts, group=group, groups=groups)
         kind = np.int64 if amounts is None else amounts.dtype
@@ -139,7 +136,6 @@ class SymmetricLaw(Law):
         return Counted(counts[0], n[0]) if group is None else Counted(counts, n)
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of n people who are a sample of a population: multinomial where each report is counted once."""
         if not self.exclusive:
             return super()._draw_counts(shares, n, rng=rng, size=size)
         reported = self.design.q + self.symmetry.gain * shares
@@ -150,16 +146,16 @@ class SymmetricLaw(Law):
         return SymmetricEstimator(self)
 
     def bounds(self) -> ProbabilityBounds:
-        """Give p and q in their order; of counts that sum to n, one side implies the other."""
+        """Return p and q in order; if counts sum to n, one side implies the other."""
         p, q = self.design.p, self.design.q
         if not self.exclusive:
             return ProbabilityBounds(min(p, q), max(p, q))
         return ProbabilityBounds(q, None) if p > q else ProbabilityBounds(None, q)
 
     def likelihood(self, reports: Counts | None = None) -> ChannelOperator:
-        """Give the likelihoods: b for every answer, and a - b more for those that a report supports.
+        """Return the likelihoods: b for every answer, and a - b more for supported answers.
 
-        Without reports, of exclusive designs, the channel itself, without a matrix: q for all, and p - q more for one.
+        Without reports, the channel of an exclusive design, as products: q for all answers, and p - q more for one.
         """
         if reports is None and self.exclusive:
             q, gain = self.design.q, self.symmetry.gain
@@ -194,7 +190,7 @@ class SymmetricLaw(Law):
     def sampling_model(
         self, estimand: Estimand, counts: Counts, n: Array, histogram: Counts | None = None
     ) -> SamplingModel:
-        """Say how shares show in the counts: binomially for an answer, for all but one, and where reports count once.
+        """Return the sampling model: binomial for an answer, for all but one, and where reports count once.
 
         For any weights w of the answers that sum to zero, with W2 the sum of their squares, the weighted support t of
         a report depends on the answer x that is held through w_x alone:
@@ -210,7 +206,7 @@ class SymmetricLaw(Law):
         if sets is None:
             return SamplingModel(counts, n, q, gain, np.True_)  # the counts as they are: equal ones stay equal
         if isinstance(sets, LinearCombination):
-            return self._fuzzy(counts, n, sets, target, histogram)
+            return self._combination_model(counts, n, sets, target, histogram)
         sizes = sizes_of(sets)
         count = summed(counts, sets).astype(np.float64)
         everything = counts.sum(axis=-1, keepdims=True).astype(np.float64)
@@ -229,7 +225,7 @@ class SymmetricLaw(Law):
     def _linear(
         self, counts: Counts, n: Array, sets: Sets, minus: Sets | None, target: str, histogram: Counts | None
     ) -> tuple[Array, Array]:
-        """Give unbiased shares of sets, less those of `minus`, and the variance of one report's weighted support."""
+        """Return unbiased shares of sets, less those of `minus`, and the variance of one report's weighted support."""
         gain = self.symmetry.gain
         sizes = sizes_of(sets)
         count = summed(counts, sets).astype(np.float64)
@@ -248,7 +244,7 @@ class SymmetricLaw(Law):
             return share, self._variance(sets, minus, mean, square, n, histogram)
         return share, self._noise(sets, minus, square, counts, n)  # without the chance in who was asked
 
-    def _fuzzy(
+    def _combination_model(
         self, counts: Counts, n: Array, sets: LinearCombination, target: str, histogram: Counts | None
     ) -> SamplingModel:
         """Return the sampling model of linear combinations, by the weights u - mean(u); see `sampling_model`."""
@@ -288,7 +284,7 @@ class SymmetricLaw(Law):
         )
 
     def _scores(self, sizes: Integers) -> tuple[Array, Array]:
-        """Bound the score of one report for a set of m answers: m/K + (support inside - m/K of all) / (p - q)."""
+        """Bounds of one report's score for sets of m answers: m/K + (support inside - m/K of all) / (p - q)."""
         level, s = sizes / self.k, self.support_size
         if s is None:  # at most all answers of the set and no other, at least all others alone
             most = sizes * (1 - level)
@@ -301,9 +297,9 @@ class SymmetricLaw(Law):
     def _variance(
         self, sets: Sets, minus: Sets | None, mean: Array, square: Array, n: Array, histogram: Counts | None
     ) -> Array:
-        """Give the variance of the weighted support of one report: see `sampling_model`.
+        """Variance of the weighted support of one report; see `sampling_model`.
 
-        `mean` and `square` are those of the weights among the people, of shape (groups, sets).
+        `mean` and `square` are the moments of the weights among the respondents, of shape (groups, sets).
         """
         q, gain = self.design.q, self.symmetry.gain
         both, neither = float(self.symmetry.both), float(self.symmetry.neither)
@@ -314,11 +310,11 @@ class SymmetricLaw(Law):
         return variance
 
     def _noise(self, sets: Sets, minus: Sets | None, square: Array, counts: Counts, n: Array) -> Array:
-        """Give the variance of the weighted support of one report given the answer, on average over the people.
+        """Variance of the weighted support of one report given the answer, averaged over the respondents.
 
-        That is E t^2 - (E t)^2 of `sampling_model` for each answer, and never a difference of two estimates: with
-        little noise these would cancel. `square` is the mean square of the weights among the people, of shape (groups,
-        sets).
+        That is E t^2 - (E t)^2 of `sampling_model` for each answer, and never a difference of two estimates, which
+        would cancel with little noise. `square` is the mean square of the weights among the respondents, of shape
+        (groups, sets).
         """
         return self._variance(sets, minus, np.sqrt(square), square, n, None)
 
@@ -329,12 +325,11 @@ class SymmetricEstimator(LinearEstimator):
     law: SymmetricLaw
 
     def influence(self) -> float:
-        """Return 1 / |p - q|: one report more or less for an answer moves its share by so much over n."""
+        """Return 1 / |p - q|, the change of a share, times n, if one report changes."""
         a, b, total = self.law.symmetry.whole
         return total / abs(a - b) if a != b else math.inf
 
     def second_moments(self, memberships: Array) -> Array:
-        """Return the mean square of one report's score given each answer, by the pairs; see `sampling_model`."""
         weights = memberships - memberships.mean()
         sets = LinearCombination(memberships[np.newaxis])
         variance = SymmetricLaw._variance(self.law, sets, None, weights, weights**2, np.ones(1), None)
@@ -345,7 +340,7 @@ class SymmetricEstimator(LinearEstimator):
 
 
 class NumberReader(Protocol):
-    """Reads the whole number of this name, from `low` to `high`; None if it was left out.
+    """Reader of the whole number with this name, from `low` to `high`; None if it was left out.
 
     `highest` is the upper limit in words, for a file.
     """
@@ -354,15 +349,15 @@ class NumberReader(Protocol):
 
 
 class Budget(NamedTuple):
-    """What a design may spend: the most epsilon, or odds as they are written; one of the two is given."""
+    """The privacy budget of a design: epsilon, or odds as they are written; one of the two is given."""
 
     epsilon: Number | None = None
     odds: Odds | None = None
 
     def odds_within(self, k: int, total: Callable[[int, int], int], *, root: int = 1) -> tuple[int, int]:
-        """Give the odds as written, or those of epsilon, rounded down: one draw below total(a, b) is to decide.
+        """Return the odds as written, or those of epsilon rounded down: one draw below total(a, b) decides.
 
-        Of epsilon their `root`: with 2, a^2 : b^2 spends it.
+        With `root` 2, the square root of e^epsilon, so that a^2 : b^2 spends epsilon.
         """
         if self.odds is not None:
             return odds_as_given(self.odds)
@@ -371,7 +366,7 @@ class Budget(NamedTuple):
 
 
 class FromOdds(Design):
-    """A design that follows from its domain, its odds, and the whole numbers that its mechanism has besides.
+    """A design that follows from its domain, its odds, and the whole numbers of its mechanism.
 
     Parameters
     ----------
@@ -414,7 +409,7 @@ class FromOdds(Design):
     @classmethod
     @abstractmethod
     def _best(cls, k: int, budget: Budget, *args: Any, **given: Any) -> dict[str, Any]:
-        """Give the attributes besides the domain: those that are given, and the best of the others."""
+        """Return the attributes besides the domain: given ones, and the best values of the others."""
 
     @classmethod
     def _numbers(cls, k: int, number: NumberReader) -> dict[str, Any]:
@@ -422,19 +417,19 @@ class FromOdds(Design):
         return {}
 
     def _check(self) -> None:
-        """Refuse attributes that do not fit together."""
+        """Raise an error if attributes do not fit together."""
 
-    def _kept(self) -> dict[str, Any]:
-        """Give what `with_epsilon` keeps besides the domain."""
+    def _retained(self) -> dict[str, Any]:
+        """Return the parameters that `with_epsilon` keeps besides the domain."""
         return {}
 
     @abstractmethod
     def _happens(self) -> str:
-        """Say what happens to an answer."""
+        """Describe what happens to an answer."""
 
     @abstractmethod
     def _deniable(self) -> str:
-        """Say how many of those who seem to hold an answer do, if all answers were equally likely."""
+        """Describe the share of truthful reports if all answers were equally likely."""
 
     # What follows from these
 
@@ -443,16 +438,16 @@ class FromOdds(Design):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _of(cls, **attributes: Any) -> Self:
-        """Make a design of these attributes, which are checked."""
+    def _make(cls, **attributes: Any) -> Self:
+        """Make a design with these attributes, which are checked."""
         made = cls.__new__(cls)
         made._set(**attributes)
         made._check()
         return made
 
     def with_epsilon(self, epsilon: Number) -> Self:
-        """Give the best design of this mechanism for the same answers that spends at most this epsilon."""
-        return self._of(domain=self.domain, **self._best(self.k, Budget(epsilon), **self._kept()))
+        """Return the best design of this mechanism for the same answers that spends at most this epsilon."""
+        return self._make(domain=self.domain, **self._best(self.k, Budget(epsilon), **self._retained()))
 
     @classmethod
     def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> Mapping[str, Design]:
@@ -460,7 +455,6 @@ class FromOdds(Design):
         return {cls.mechanism: cls(domain, epsilon=epsilon)}
 
     def fields(self) -> Document:
-        """Give the domain, the odds as decimal strings, and the numbers."""
         return {
             "domain": labels_to_json(self.domain),
             "odds": [str(part) for part in self.odds],
@@ -475,7 +469,7 @@ class FromOdds(Design):
                 raise ValueError(f'this design is damaged: {name} must be "{value}"')
         labels = canonical(labels_from_json("domain", fields["domain"]))
         numbers = cls._numbers(len(labels), partial(_number_from_json, fields))
-        return cls._of(domain=labels, odds=odds_as_given(odds_from_json(fields["odds"])), **numbers)
+        return cls._make(domain=labels, odds=odds_as_given(odds_from_json(fields["odds"])), **numbers)
 
     def sentences(self) -> tuple[str, ...]:
         return (
@@ -496,7 +490,7 @@ class OddsDesign(FromOdds, Symmetric):
 
     @abstractmethod
     def _opening(self) -> str:
-        """Begin the summary: all that comes before the number of answers."""
+        """Return the beginning of the summary, before the number of answers."""
 
     def summary(self) -> str:
         return (
@@ -513,13 +507,13 @@ def _number_from_json(fields: Document, name: str, low: int, high: int, highest:
 
 
 def refuse_even(a: int, b: int) -> None:
-    """Refuse odds that do not favour the answers of the reported set."""
+    """Raise an error unless the odds favor the answers of the reported set."""
     if not a > b:
         raise ValueError(f"odds must be larger for a set with the true answer, a > b, but got {a} : {b}")
 
 
 def refuse_odds(a: int, b: int, total: int) -> None:
-    """Refuse odds that do not favour the answers of the reported set, or that one draw cannot decide."""
+    """Raise an error unless the odds favor the answers of the reported set and one draw can decide a report."""
     refuse_even(a, b)
     if total >= TOTAL_LIMIT:
         raise ValueError(

@@ -166,7 +166,6 @@ class UnaryEncoding(OddsDesign, PackedSupport):
 
     @classmethod
     def _best(cls, k: int, budget: Budget, *, kind: str | None = None) -> dict[str, Any]:
-        """Give p and q, optimal or symmetric, for this epsilon or these odds; never more is spent."""
         symmetric = kind == SYMMETRIC
         # The common denominator is at most 2 (a + b): below 2^62, so that 64 bits hold all whole numbers of the file.
         a, b = budget.odds_within(k, lambda a, b: 2 * (a + b), root=2 if symmetric else 1)
@@ -177,7 +176,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
                 a, b = _root(a, b)
         return {"one": Fraction(a, a + b) if symmetric else Fraction(1, 2), "zero": Fraction(b, a + b)}
 
-    def _kept(self) -> dict[str, Any]:
+    def _retained(self) -> dict[str, Any]:
         return {"kind": SYMMETRIC if self.one + self.zero == 1 else OPTIMAL}
 
     def _set(self, **attributes: Any) -> None:
@@ -198,20 +197,17 @@ class UnaryEncoding(OddsDesign, PackedSupport):
 
     @property
     def _support_size(self) -> None:
-        """Each report supports as many answers as it has bits that are 1, which varies."""
+        return None  # the number of bits that are 1 varies
 
-    def types_of(self, reports: Counts) -> Integers:
-        """Count the bits that are 1."""
+    def _types_of(self, reports: Counts) -> Integers:
         return sizes(reports)
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """A comparison for each bit, and one for that of the true answer."""
         return (*[Compared(self.zero.denominator)] * self.k, Compared(self.one.denominator))
 
     @classmethod
     def examples(cls) -> tuple[UnaryEncoding, ...]:
-        """Give an optimal and a symmetric one, one with other p and q, one in two bytes, and one that never hides."""
         return (
             cls.optimal(["a", "b", "c"], odds=(3, 1)),
             cls.symmetric(["yes", "no"], odds=(9, 1)),
@@ -221,7 +217,6 @@ class UnaryEncoding(OddsDesign, PackedSupport):
         )
 
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
-        """Draw a row of packed bits for each answer."""
         reports = np.empty((answers.size, self.report_form.width), dtype=np.uint8)
         step = max(1, BITS_AT_ONCE // self.k)
         for start in range(0, answers.size, step):
@@ -237,7 +232,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
 
     @classmethod
     def variants(cls, domain: Domain, epsilon: Number, quantity: str = "shares") -> dict[str, Design]:
-        """Give the optimal one, and the symmetric one to compare."""
+        """Return the optimal and the symmetric one."""
         return {f"{cls.mechanism} ({kind})": cls(domain, epsilon=epsilon, kind=kind) for kind in (OPTIMAL, SYMMETRIC)}
 
     def then(self, second: Design) -> Design:
@@ -253,7 +248,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
         if not isinstance(second, UnaryEncoding) or second.domain != self.domain:
             return super().then(second)
         rates = (rate * second.one + (1 - rate) * second.zero for rate in (self.one, self.zero))
-        return self._of(domain=self.domain, **dict(zip(("one", "zero"), rates, strict=True)))
+        return self._make(domain=self.domain, **dict(zip(("one", "zero"), rates, strict=True)))
 
     def _opening(self) -> str:
         return "UnaryEncoding of"
@@ -272,7 +267,6 @@ class UnaryEncoding(OddsDesign, PackedSupport):
         )
 
     def fields(self) -> Document:
-        """Give domain and both probabilities, as pairs of decimal strings."""
         return {
             "domain": labels_to_json(self.domain),
             "one": [str(part) for part in self.one.as_integer_ratio()],
@@ -282,7 +276,9 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     @classmethod
     def from_fields(cls, fields: Document) -> UnaryEncoding:
         labels = canonical(labels_from_json("domain", fields["domain"]))
-        return cls._of(domain=labels, **{name: _probability_from_json(name, fields[name]) for name in ("one", "zero")})
+        return cls._make(
+            domain=labels, **{name: _probability_from_json(name, fields[name]) for name in ("one", "zero")}
+        )
 
 
 class UnaryLaw(PackedLaw):
@@ -292,15 +288,12 @@ class UnaryLaw(PackedLaw):
 
     @property
     def types(self) -> SetSizes:
-        """The numbers of bits that are 1."""
         return SetSizes(self.design)
 
     def _draw_counts(self, shares: Array, n: int, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of n people who are a sample of a population with these shares: in O(K), whatever n is."""
         return self._supported(rng.multinomial(n, shares / shares.sum(), size=size), n, rng)
 
     def _draw_counts_of_people(self, people: Integers, *, rng: np.random.Generator, size: Size = None) -> Integers:
-        """Draw counts of these very people, so many with each answer: in O(K), whatever their number."""
         shape = () if size is None else size if isinstance(size, tuple) else (size,)
         return self._supported(np.broadcast_to(people, (*shape, self.k)), int(people.sum()), rng)
 
@@ -311,14 +304,13 @@ class UnaryLaw(PackedLaw):
 
 @dataclass(frozen=True)
 class SetSizes(ReportTypes):
-    """The numbers of bits that are 1 in a report of unary encoding, of which the distribution is known."""
+    """Numbers of bits that are 1 in a report of unary encoding, whose distribution is known."""
 
     design: UnaryEncoding
     name: ClassVar[str] = "set sizes"  # type: ignore[misc]
 
     @property
     def labels(self) -> range:  # type: ignore[override]
-        """The numbers from 0 to that of the answers."""
         return range(self.design.k + 1)
 
     def bounds(self) -> ProbabilityBounds:
@@ -328,12 +320,11 @@ class SetSizes(ReportTypes):
         return ProbabilityBounds(law, law)
 
     def total_support(self, histogram: Counts) -> Counts:
-        """Return the number of bits that are 1 in all reports."""
         return np.asarray(histogram @ np.arange(len(self)))
 
 
 def _root(a: int, b: int) -> tuple[int, int]:
-    """Give s : t with s^2 : t^2 = a : b, or the next below where that has no root: as finely as 2^52 allows."""
+    """Return s : t with s^2 : t^2 = a : b, or rounded down if that has no root, as finely as 2^52 allows."""
     s, t = math.isqrt(a), math.isqrt(b)
     if (s * s, t * t) == (a, b):
         return s, t
@@ -348,7 +339,7 @@ def _root(a: int, b: int) -> tuple[int, int]:
 
 
 def _binomial(n: int, rate: Fraction) -> Array:
-    """Give the binomial law, from its mode outwards by the ratios of neighbours: no term overflows or cancels."""
+    """Binomial probabilities, from the mode outwards by ratios of neighbors, without overflow or cancellation."""
     number = np.arange(1, n + 1)
     ratios = (n - number + 1) / number * float(rate / (1 - rate))  # P(m) / P(m-1)
     mode = int((n + 1) * rate)
