@@ -463,12 +463,12 @@ def test_the_default_is_the_closest_that_we_know_and_says_why() -> None:
     hadamard = HadamardResponse(list("abc"), epsilon=1)
     kept = tally(hadamard.randomize(["a", "b", "c"] * 40), hadamard)
     assert kept.has_likelihood
-    assert "mle can be much further off" in estimate(kept).reason()
+    assert "mle can be much further off" in estimate(kept)._reason()
     assert "no likelihood" not in estimate(kept).text()
     groups = Tally(sets, [support, support], n=np.array([500, 500]), by=("g",), groups=((1,), (2,)))
     assert (
         estimate(groups)
-        .reason()
+        ._reason()
         .startswith("for groups, shrink takes about 250 times as long as mle, and a report is counted")
     )
     assert estimate(Tally(KUK, [30, 40, 30])).method == "mle"

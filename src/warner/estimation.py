@@ -141,13 +141,13 @@ class Estimate(TableResult):
             complex sample also ``sample``: what the design-based intervals rest on. The arrays are those of the
             estimate, and read-only: copy a column to change it in place.
         """
-        return dict(self.arrays(Confidence(level, target, simultaneous, anytime)))
+        return dict(self._arrays(Confidence(level, target, simultaneous, anytime)))
 
     def columns(self, *, rows: int | None = None, **options: Any) -> list[Column]:
         """Return the columns; for readers the first of two answers only, and with `rows` the largest shares first."""
         confidence = Confidence(**options)
-        table = self.of_interest(confidence)
-        shown = self.rows_shown(table, rows)
+        table = self._of_interest(confidence)
+        shown = self._rows_shown(table, rows)
         some, totals = {name: column[shown] for name, column in table.items()}, totals_of(self.tally, table)
         totals = None if totals is None else totals[shown]
         counts = []
@@ -156,41 +156,43 @@ class Estimate(TableResult):
         elif totals is not None:
             counts = [Column(heading="N", texts=partial(amount_cells, totals))]
         estimates = Estimates(some["share"], some["low"], some["high"], unit="share")
-        interval = f"{self.kind_of_interval(confidence)}{confidence}"
+        interval = f"{self._kind_of_interval(confidence)}{confidence}"
         return [
-            *starmap(Column, self.arrays(confidence).items()),
+            *starmap(Column, self._arrays(confidence).items()),
             *name_columns(self.tally, table, shown),
             *counts,
             *estimates.shown("share", interval, some["outside"].tolist()),
         ]
 
-    def rows_shown(self, table: dict[str, Counts], rows: int | None) -> NDArray[np.intp]:
+    def _rows_shown(self, table: dict[str, Counts], rows: int | None) -> NDArray[np.intp]:
         """Return the rows of a table that readers see: all, or the `rows` largest of each group."""
-        return largest_first(self.tally, table, rows, ordered=self.ordered)
+        return largest_first(self.tally, table, rows, ordered=self._ordered)
 
     def title(self, **_: Any) -> str:
         """Return what was estimated, by which method, and from how many reports."""
         by = [groups_counted(self.tally)] if self.tally.by else []
-        return ", ".join([f"Estimated shares ({self.name()}) from {collected(self.tally)}", *by, *left_out(self.tally)])
+        return ", ".join(
+            [f"Estimated shares ({self._name()}) from {collected(self.tally)}", *by, *left_out(self.tally)]
+        )
 
-    def foundations(self) -> list[str]:
+    def _foundations(self) -> list[str]:
         """Sentences on the reports behind all numbers, and warnings."""
-        reports = ", ".join([f"N = {collected(self.tally)}", *left_out(self.tally), f"estimator {self.name()}"])
+        reports = ", ".join([f"N = {collected(self.tally)}", *left_out(self.tally), f"estimator {self._name()}"])
         return [reports, *(f"warning: {doubt}" for doubt in self.doubts())]
 
     def footnotes(self, *, rows: int | None = None, **options: Any) -> list[str]:
         """Return the sentences below the table."""
         confidence, tally = Confidence(**options), self.tally
-        table = self.of_interest(confidence)
+        table = self._of_interest(confidence)
         notes = rows_left_out(tally, table, rows)
         notes += [remainder(tally.domain)] if answers_shown(tally, table) == 1 else []
         notes += [number.text() for number in self.summaries(**options)]
-        if table["outside"][self.rows_shown(table, rows)].any():
-            notes.append(f"* outside its own interval: {self.estimator.outside}")
+        if table["outside"][self._rows_shown(table, rows)].any():
+            notes.append(f"* outside its own interval: {self._estimator.outside}")
         if confidence.anytime:
             notes.append("the intervals hold however often you look while reports arrive")
         if tally.sample is not None:
-            notes.append("; ".join([self.sample_words(confidence), *self.sample_notes()]))
+            notes.append("; ".join([self._sample_words(confidence), *self._sample_notes()]))
         elif tally.weighted:
             effective = f"{float(np.sum(tally.effective)):,.1f}"
             notes.append(f"intervals are approximate: weights count as {effective} reports; {NO_CLUSTERS}")
@@ -201,36 +203,36 @@ class Estimate(TableResult):
         if self.choices and self.choices[0].errors:
             return [choices_in_words(self.choices)]
         if self.choices:
-            return [f"auto took {self.choices[0].method}: {self.estimator.reason(self.tally)}"]
-        return [f"the default here is {self.method}: {self.reason()}"] if self.reason() else []
+            return [f"auto took {self.choices[0].method}: {self._estimator.reason(self.tally)}"]
+        return [f"the default here is {self.method}: {self._reason()}"] if self._reason() else []
 
     # What a page, a plot and a text all need is computed once for each `Confidence`, and kept.
 
     @cached_property
-    def _limits(self) -> dict[Confidence, Limits]:
+    def _limit_cache(self) -> dict[Confidence, Limits]:
         return {}
 
     @cached_property
-    def _arrays(self) -> dict[Confidence, dict[str, Counts]]:
+    def _array_cache(self) -> dict[Confidence, dict[str, Counts]]:
         return {}
 
-    def limits(self, confidence: Confidence) -> Limits:
+    def _limits(self, confidence: Confidence) -> Limits:
         """Return limits and standard errors of all shares, and the methods of the intervals."""
-        if confidence not in self._limits:
-            self._limits[confidence] = limits(self.tally, confidence)
-        return self._limits[confidence]
+        if confidence not in self._limit_cache:
+            self._limit_cache[confidence] = limits(self.tally, confidence)
+        return self._limit_cache[confidence]
 
-    def approximate(self, confidence: Confidence) -> bool:
-        """Whether intervals are approximate, because of weights or of their method."""
-        return self.tally.weighted or not self.limits(confidence).exact
+    def _approximate(self, confidence: Confidence) -> bool:
+        """Return True if intervals are approximate, because of weights or of their method."""
+        return self.tally.weighted or not self._limits(confidence).exact
 
-    def kind_of_interval(self, confidence: Confidence) -> str:
+    def _kind_of_interval(self, confidence: Confidence) -> str:
         """Return the word before "interval": design-based, approximate, or nothing for exact intervals."""
         if self.tally.sample is not None:
             return "design-based "
-        return "approximate " if self.approximate(confidence) else ""
+        return "approximate " if self._approximate(confidence) else ""
 
-    def sample_words(self, confidence: Confidence) -> str:
+    def _sample_words(self, confidence: Confidence) -> str:
         """Describe the basis of design-based intervals; empty for simple samples."""
         sample = self.tally.sample
         if sample is None:
@@ -242,7 +244,7 @@ class Estimate(TableResult):
         kind = f"design-based {level_text(confidence.level)}{ever} interval"
         return f"{kind}, {sample.described()} ({of_freedom})"
 
-    def sample_notes(self) -> list[str]:
+    def _sample_notes(self) -> list[str]:
         """Sentences on limitations of design-based intervals and shares."""
         if self.tally.sample is None:
             return []
@@ -260,18 +262,18 @@ class Estimate(TableResult):
             notes.append(f"{self.method} ignores clusters where they are fewer than {LEAST_CLUSTERS}")
         return [*filter(None, notes)]
 
-    def arrays(self, confidence: Confidence) -> dict[str, Counts]:
+    def _arrays(self, confidence: Confidence) -> dict[str, Counts]:
         """Return the table with these intervals, as read-only arrays."""
-        if confidence not in self._arrays:
-            columns = self._tabulated(self.limits(confidence))
+        if confidence not in self._array_cache:
+            columns = self._tabulated(self._limits(confidence))
             for column in columns.values():
                 column.flags.writeable = False
-            self._arrays[confidence] = columns
-        return self._arrays[confidence]
+            self._array_cache[confidence] = columns
+        return self._array_cache[confidence]
 
-    def of_interest(self, confidence: Confidence) -> dict[str, Counts]:
+    def _of_interest(self, confidence: Confidence) -> dict[str, Counts]:
         """Return the table as readers see it: without the second of two complementary answers."""
-        return unmirrored(self.arrays(confidence), self.tally.k)
+        return unmirrored(self._arrays(confidence), self.tally.k)
 
     def _tabulated(self, ends: Limits) -> dict[str, Counts]:
         tally = self.tally
@@ -461,13 +463,13 @@ class Estimate(TableResult):
         return self.quantile(0.5, values, level=level, target=target, anytime=anytime, method=method)
 
     @property
-    def ordered(self) -> bool:
-        """Whether answers have an order, by the designs or by the estimator."""
-        return self.estimator.ordered or all(part.design.ordered for part in self.tally.parts)
+    def _ordered(self) -> bool:
+        """Return True if answers have an order, by the designs or by the estimator."""
+        return self._estimator.ordered or all(part.design.ordered for part in self.tally.parts)
 
-    def mean_and_median(self, confidence: Confidence) -> tuple[Mean, Quantile] | None:
+    def _mean_and_median(self, confidence: Confidence) -> tuple[Mean, Quantile] | None:
         """Return mean and median if answers are ordered numbers; None otherwise."""
-        if not (self.ordered and is_numeric(self.tally.domain)):
+        if not (self._ordered and is_numeric(self.tally.domain)):
             return None
         single = replace(confidence, simultaneous=False)
         from warner.inference.means import mean, quantile
@@ -476,7 +478,7 @@ class Estimate(TableResult):
 
     def summaries(self, **options: Any) -> tuple[Mean | Quantile, ...]:
         """Return the mean and the median, if the text contains them; options are those of `table`."""
-        return () if self.tally.by else self.mean_and_median(Confidence(**options)) or ()
+        return () if self.tally.by else self._mean_and_median(Confidence(**options)) or ()
 
     def compare_means(
         self, between: tuple[object, object], values: Any = None, *, level: float = 0.95, target: str = "population"
@@ -573,7 +575,7 @@ class Estimate(TableResult):
         from warner.inference.totals import totals
 
         confidence = Confidence(level)
-        return totals(self.tally, self.shares, population, values, confidence, outside=self.estimator.outside)
+        return totals(self.tally, self.shares, population, values, confidence, outside=self._estimator.outside)
 
     def commonest(self, count: int, *, level: float = 0.95, target: str = "population") -> Ranking:
         """Return the answers that are certainly among the `count` most common ones, and those that may be.
@@ -623,25 +625,25 @@ class Estimate(TableResult):
         """Return design, method, reports, kind of intervals, and the rows; options are those of `table`."""
         tally, confidence = self.tally, Confidence(**options)
         left = {*tally.by, RESULT_COLUMN}
-        values = {name: column for name, column in self.arrays(confidence).items() if name not in left}
+        values = {name: column for name, column in self._arrays(confidence).items() if name not in left}
         designs = [part.design.to_dict() for part in tally.parts]
-        numbers = self.mean_and_median(confidence)
+        numbers = self._mean_and_median(confidence)
         summaries = {} if numbers is None else {"mean": numbers[0].to_dict(), "quantiles": [numbers[1].to_dict()]}
         return {
             "format": "warner estimate",
             "version": 1,
             **({"design": designs[0]} if len(designs) == 1 else {"designs": designs}),
             "method": self.method,
-            **({"reason": self.reason()} if self.reason() else {}),
+            **({"reason": self._reason()} if self._reason() else {}),
             **({"choices": [chosen._asdict() for chosen in self.choices]} if self.choices else {}),
             "reports": np.asarray(tally.n).sum().item(),
             "missing": int(np.sum(tally.missing)),
             "unknown": int(np.sum(tally.unknown)),
             **{name: getattr(confidence, name) for name in ("level", "target", "simultaneous", "anytime")},
-            "interval": self.limits(confidence).method,
-            "approximate": self.approximate(confidence),
-            **({} if tally.sample is None else {"sample": self.sample_words(confidence)}),
-            **({"sample_notes": self.sample_notes()} if self.sample_notes() else {}),
+            "interval": self._limits(confidence).method,
+            "approximate": self._approximate(confidence),
+            **({} if tally.sample is None else {"sample": self._sample_words(confidence)}),
+            **({"sample_notes": self._sample_notes()} if self._sample_notes() else {}),
             "warnings": self.doubts(),
             **summaries,
             "values": TableRows(group_column(tally.by, tally.groups, tally.k) | values),
@@ -657,11 +659,11 @@ class Estimate(TableResult):
         **options
             Options of `table`.
         """
-        table = self.of_interest(Confidence(**options))
+        table = self._of_interest(Confidence(**options))
         shares = np.nan_to_num(table["share"]).clip(min=0)
         # A single share has no other beside it: its bar is a part of the whole.
         largest = 1.0 if shares.size == 1 else max(float(shares.max()), 1e-9)
-        bars = [bar(share / largest) for share in shares[self.rows_shown(table, rows)].tolist()]
+        bars = [bar(share / largest) for share in shares[self._rows_shown(table, rows)].tolist()]
         shown = self.printed(rows=rows, **options)
         return plain_table(shown._replace(columns=shown.columns | {"": bars}))
 
@@ -768,13 +770,13 @@ class Estimate(TableResult):
 
         save_page(self, path, Confidence(level, target, simultaneous, anytime), title=title, question=question)
 
-    def name(self) -> str:
+    def _name(self) -> str:
         """Name of the estimator; for auto, also of its choice."""
         taken = list(dict.fromkeys(chosen.method for chosen in self.choices))
         return f"{self.method}: {', '.join(taken)}" if taken else self.method
 
     @property
-    def estimator(self) -> Method:
+    def _estimator(self) -> Method:
         """Properties of the estimator; for auto, of the choice for the first group."""
         return described(self.choices[0].method if self.choices else self.method)
 
@@ -783,7 +785,7 @@ class Estimate(TableResult):
         return list(self._doubts)
 
     @cached_property
-    def misfit(self) -> str:
+    def _misfit(self) -> str:
         """Evidence that reports did not go through the design; empty if there is none."""
         return doubt(self.tally)
 
@@ -800,18 +802,18 @@ class Estimate(TableResult):
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
         complete = holds_every_answer(self.tally)
         partly = complete and not described(self.method).valid and (np.abs(rows.sum(axis=-1) - 1) > SUM_ROUNDING).any()
-        told = [*(part.left_out() for part in self.tally.parts), self.misfit]
+        told = [*(part.left_out() for part in self.tally.parts), self._misfit]
         told += [shortfall(self.certificate) if described(self.method).maximises_likelihood else "", self._caution()]
         return [*filter(None, [*told, nothing if silent.any() else "", total if partly else ""])]
 
     def _caution(self) -> str:
         answered = np.flatnonzero(self.tally.answered)
         parts = [(part.design, part.histograms(answered)) for part in self.tally.parts]
-        return self.estimator.caution(np.atleast_2d(self.shares)[answered], parts)
+        return self._estimator.caution(np.atleast_2d(self.shares)[answered], parts)
 
-    def reason(self) -> str:
+    def _reason(self) -> str:
         """Reason for the default method; empty if the method was requested."""
-        return self.estimator.reason(self.tally) if self.by_default else ""
+        return self._estimator.reason(self.tally) if self.by_default else ""
 
 
 def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Generator | None = None) -> Estimate:
@@ -849,8 +851,8 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
     The share of 'no' is 100 % minus that of 'yes'.
     """
     result = estimated(tally, method=method, rng=rng)
-    if result.misfit:
-        warnings.warn(result.misfit, stacklevel=2)
+    if result._misfit:
+        warnings.warn(result._misfit, stacklevel=2)
     return result
 
 

@@ -597,7 +597,7 @@ def test_totals_outside_their_own_intervals_are_marked() -> None:
     outside, found = result.table()["outside"], result.totals(1000)
     assert 0 < outside.sum() < 4
     assert found.marked.tolist() == outside.tolist()
-    assert found.printed().notes[-1] == f"* outside its own interval: {result.estimator.outside}."
+    assert found.printed().notes[-1] == f"* outside its own interval: {result._estimator.outside}."
     assert [text.endswith("*") for text in found.printed().columns["total"]] == outside.tolist()
 
 

@@ -108,7 +108,7 @@ def test_the_table_keeps_the_order_and_tells_mean_and_median() -> None:
     largest = np.argsort(-result.shares, kind="stable")[:10]
     assert shown == sorted(largest.tolist())
     confidence = Confidence()
-    for number in result.mean_and_median(confidence):
+    for number in result._mean_and_median(confidence):
         ((value, ends),) = number.value_texts()
         for place in (text, result.to_markdown(), result._repr_html_()):
             assert f"{number.name.capitalize()} {value}, {ends}, approximate 95 % interval (population)" in place

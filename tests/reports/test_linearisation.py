@@ -495,7 +495,7 @@ def test_a_crosswise_model_needs_no_special_case() -> None:
     reports = np.random.default_rng(2).choice(design.law.columns, 300)
     counted = warner.tally(reports.tolist(), design, clusters=np.arange(300) // 10)
     result = warner.estimate(counted)
-    assert result.limits(CONFIDENCE).methods == ("korn_graubard",)
+    assert result._limits(CONFIDENCE).methods == ("korn_graubard",)
     assert "30 clusters" in result.text()
 
 
@@ -580,7 +580,7 @@ def test_many_clusters_change_shares_that_weigh_noise_by_their_mean_design_effec
     reports = np.repeat(design.randomize(rng.integers(0, 20, 1000).tolist()), 2).tolist()
     counted = warner.tally(reports, design, clusters=np.arange(2000) // 2)
     assert_allclose(counted.steady, 1000, rtol=0.01)
-    assert not any("shrink" in note for note in warner.estimate(counted).sample_notes())
+    assert not any("shrink" in note for note in warner.estimate(counted)._sample_notes())
     numbers = SquareWave(11, epsilon=1)
     scores = numbers.randomize(rng.integers(0, 11, 2000).tolist())
     few = warner.tally(scores, numbers, clusters=np.arange(2000) % 3)

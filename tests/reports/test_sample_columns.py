@@ -254,7 +254,7 @@ def test_sets_of_answers_are_counted_by_cluster_in_batches(tmp_path: Path) -> No
     for engine in ("polars", "duckdb", "dask", "parquet"):
         counted = warner.tally(in_engine(engine, data, tmp_path), design, **asked)
         assert_allclose(errors(counted), errors(expected), rtol=1e-12)
-        assert warner.estimate(counted, method="inv_p").limits(Confidence()).method.startswith("korn_graubard")
+        assert warner.estimate(counted, method="inv_p")._limits(Confidence()).method.startswith("korn_graubard")
 
 
 def test_kept_reports_stay_with_their_groups() -> None:

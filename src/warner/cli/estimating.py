@@ -63,7 +63,11 @@ def estimate(options: commands.Estimate) -> None:
         answers = _answered(questions, result, level, target, anytime=bool(ever))
         text = table.written(
             Delivery(
-                result, confidence, answers, options.rows, tuple(map(sentence, result.foundations())) if answers else ()
+                result,
+                confidence,
+                answers,
+                options.rows,
+                tuple(map(sentence, result._foundations())) if answers else (),
             )
         )
         text += "" if table.as_json or table.as_csv else _together(result)

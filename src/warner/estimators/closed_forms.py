@@ -204,7 +204,7 @@ def _above_threshold(batch: _Batch, *, cut: bool) -> _AboveThreshold:
 
 
 def _undecided(batch: _Batch, kept: _AboveThreshold, *, cut: bool) -> Mask:
-    """Whether a count is within the rounding error of the threshold, or beyond the range of exact doubles."""
+    """Return True if a count is within the rounding error of the threshold, or beyond the range of exact doubles."""
     beyond = np.maximum(batch.n, batch.support) * batch.counts.shape[-1] > LARGEST_TOTAL
     near = np.floor(kept.threshold + 2 * kept.slack) >= kept.threshold
     return np.asarray(beyond | ((batch.rounding > 0) & cut & near))

@@ -273,7 +273,7 @@ class Whole:
 
 
 def unique_among(zeros: Counts, symmetry: Symmetry) -> Mask:
-    """Whether the maximum is unique: unless p < q and several answers were never reported."""
+    """Return True if the maximum is unique: unless p < q and several answers were never reported."""
     return np.asarray((zeros <= 1) | (symmetry.p > symmetry.q))
 
 
@@ -311,7 +311,7 @@ def _evidence_by_count(share: Array, histogram: Histograms, symmetry: Symmetry, 
 
 
 def unique_maximum(matrix: Array, observed: Array, expected: Array, growth: Array) -> bool:
-    """Whether the rows of all answers with g = 1, which may have a share, are linearly independent."""
+    """Return True if the rows of all answers with g = 1, which may have a share, are linearly independent."""
     freedom = np.sqrt((matrix * matrix) @ (observed / expected**2))
     return _independent(matrix[_may_have_a_share(growth, freedom)])
 

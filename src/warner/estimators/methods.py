@@ -163,7 +163,7 @@ class Method(NamedTuple):
         return not (self.symmetric or self.one_collection)
 
     def applies(self, *, to_likelihood: bool, to_symmetric: bool = True, to_complete: bool = True) -> bool:
-        """Whether it applies, with a likelihood or not, to a symmetric design, and to a list of every answer."""
+        """Return True if it applies, with a likelihood or not, to a symmetric design, and to a list of every answer."""
         return (
             (to_likelihood or not self.likelihood)
             and (to_symmetric or not self.symmetric)
@@ -300,7 +300,7 @@ def _counts_once(tally: Collected) -> bool:
 
 
 def has_turned(tally: Collected) -> bool:
-    """Whether p < q under some design of more than two answers."""
+    """Return True if p < q under some design of more than two answers."""
     symmetries = [full_symmetry(part.design.law) for part in tally.parts]
     return tally.k > 2 and any(symmetry.p < symmetry.q for symmetry in symmetries if symmetry is not None)
 
@@ -321,14 +321,14 @@ def _fakes_in_maximum(tally: Collected) -> int | None:
 
 
 def many_answers(tally: Collected) -> bool:
-    """Whether `shrink` pays: one symmetric design with many answers."""
+    """Return True if `shrink` pays: one symmetric design with many answers."""
     designs = [part.design for part in tally.parts]
     symmetric = len(designs) == 1 and full_symmetry(designs[0].law) is not None
     return symmetric and holds_every_answer(tally) and tally.k >= ANSWERS_FOR_SHRINKAGE
 
 
 def _has_order(tally: Collected) -> bool:
-    """Whether `smooth` pays: one design with ordered answers, and not too many groups."""
+    """Return True if `smooth` pays: one design with ordered answers, and not too many groups."""
     designs = [part.design for part in tally.parts]
     ordered = len(designs) == 1 and designs[0].ordered
     return ordered and holds_every_answer(tally) and len(tally.answered) <= GROUPS_SMOOTHED

@@ -220,7 +220,7 @@ class _Survey(NamedTuple):
         return math.sqrt(float(self.symmetry.variance_of_absent) / self.n)
 
     def is_head(self) -> Mask:
-        """Whether counts exceed the noise."""
+        """Return True if counts exceed the noise."""
         threshold = float(ndtri(1 - FALSE_ALARM / self.k)) * self.error_of_none()
         return self.inverted() >= threshold
 

@@ -391,7 +391,7 @@ def _sum_with_heads(k: int, part: Array, of_rest: tuple[Array, Array], of_head: 
 
 
 def _can_sum_to_one(part: Array, k: int, square: Array) -> Mask:
-    """Whether k draws from a distribution with mean part/k and this mean square can sum to one."""
+    """Return True if k draws from a distribution with mean part/k and this mean square can sum to one."""
     return np.asarray((part == 1) | (k * (square - (part / k) ** 2) > (1 - part) ** 2))
 
 

@@ -161,7 +161,7 @@ class CountedHistograms(NamedTuple):
         return (low, high) if self.p > self.q else (high, low)
 
     def allow_a_distribution(self, errors: Array | float) -> Mask:
-        """Whether a distribution lies within the limits, of shape (..., 1)."""
+        """Return True if a distribution lies within the limits, of shape (..., 1)."""
         low, high = (np.vecdot(self.repeats, end)[..., np.newaxis] for end in self.limits(errors))
         return np.asarray((low <= 1) & (high >= 1))
 

@@ -72,7 +72,7 @@ def draw_curve(ax: Axes, estimate: Estimate, shown: Shown, confidence: Confidenc
         labels.append(shown.interval_label)
     else:
         notes.append(f"intervals of single answers reach up to {high.max():.3g} %, and are not drawn")
-    numbers = estimate.mean_and_median(confidence)
+    numbers = estimate._mean_and_median(confidence)
     if numbers is not None:
         mean = numbers[0]
         handles.append(ax.axvspan(float(mean.low), float(mean.high), color=canvas.PALETTE[1], alpha=0.25, linewidth=0))
@@ -107,7 +107,7 @@ def draw_distribution(
         notes.append(f"bands: {shown.interval_label}")
     else:
         handles, labels = [*handles, band], [*labels, shown.interval_label]
-    numbers = None if tally.by else estimate.mean_and_median(confidence)
+    numbers = None if tally.by else estimate._mean_and_median(confidence)
     if numbers is not None:
         median = numbers[1]
         ax.plot([float(median.low), float(median.high)], [50, 50], "|-", color=canvas.PALETTE[1], linewidth=1.4)
@@ -397,7 +397,7 @@ def _check_rows(rows: int) -> None:
 
 
 def _shown(estimate: Estimate, confidence: Confidence) -> Shown:
-    table = estimate.of_interest(confidence)
+    table = estimate._of_interest(confidence)
     groups = max(len(estimate.tally.groups), 1)
     share, low, high = (100 * table[name].reshape(groups, -1) for name in ("share", "low", "high"))
     reported = None
@@ -405,7 +405,7 @@ def _shown(estimate: Estimate, confidence: Confidence) -> Shown:
         n = np.reshape(estimate.tally.n, (groups, 1)).astype(np.float64)
         reports = table["reports"].reshape(groups, -1)
         reported = 100 * np.divide(reports, n, out=np.full(reports.shape, np.nan), where=n > 0)
-    about = estimate.kind_of_interval(confidence)
+    about = estimate._kind_of_interval(confidence)
     supporting = reported is not None and not estimate.tally.parts[0].design.law.exclusive
     # Where rows are groups, nothing else names the answer.
     named = estimate.tally.by and share.shape[1] == 1
@@ -450,7 +450,7 @@ class _Picture(NamedTuple):
         most = "at most " if len(tally.parts) > 1 else "= "
         facts = [reports_counted(tally.n, weighted=tally.weighted), f"ε {most}{tally.shown_epsilon()}"]
         facts += [f"{len(tally.parts)} designs"] * (len(tally.parts) > 1)
-        facts += [f"method {self.estimate.name()}"]
+        facts += [f"method {self.estimate._name()}"]
         facts += [f"by {shortened(printable(', '.join(tally.by)), canvas.LABEL_WIDTH)}"] * bool(tally.by)
         above = canvas.add_legend(ax, legend)
         canvas.add_heading(ax, [*facts, *legend.notes], DEFAULT_TITLE if title is None else title, above)
@@ -471,8 +471,10 @@ class _Picture(NamedTuple):
         if tally.by:
             return (_draw_one_answer if answers == 1 else _draw_groups)(ax, estimate, shown, rows)
         if answers > rows:
-            return draw_curve(ax, estimate, shown, confidence) if estimate.ordered else _draw_ranks(ax, estimate, shown)
-        order = np.arange(answers) if estimate.ordered else _by_share(shown)
+            return (
+                draw_curve(ax, estimate, shown, confidence) if estimate._ordered else _draw_ranks(ax, estimate, shown)
+            )
+        order = np.arange(answers) if estimate._ordered else _by_share(shown)
         return _draw_bars(ax, estimate, shown.part(np.array([0]), order), [tally.domain[i] for i in order])
 
 
@@ -506,7 +508,7 @@ def _draw_groups(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int) -> 
     number = _number_of_answers(tally.k, groups.size, most_rows)
     common = np.argsort(-(n @ np.nan_to_num(shown.share)), kind="stable")
     order = (np.arange(2) if tally.k == 2 else common)[:number]
-    order = np.sort(order) if estimate.ordered else order
+    order = np.sort(order) if estimate._ordered else order
     shown = shown.part(groups, order)
     rows = np.arange(number, dtype=np.float64)
     for row in rows[::2]:
@@ -589,8 +591,8 @@ def _number_of_answers(k: int, groups: int, rows: int) -> int:
 
 def _bias_note(estimate: Estimate, outside: Mask) -> list[str]:
     # Unbiased shares are outside only where they leave 0 to 100 %, which the picture shows well enough.
-    told = outside.any() and not estimate.estimator.unbiased
-    why = f"the bias of {estimate.method}" if estimate.estimator.outside == BIAS else estimate.estimator.outside
+    told = outside.any() and not estimate._estimator.unbiased
+    why = f"the bias of {estimate.method}" if estimate._estimator.outside == BIAS else estimate._estimator.outside
     return [f"some estimates lie outside their interval: {why}"] * bool(told)
 
 

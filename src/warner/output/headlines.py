@@ -65,7 +65,7 @@ def headline(estimate: Estimate, table: dict[str, Counts], confidence: Confidenc
     Of a trend, in the first and in the last group. Of ordered numbers, say mean and median.
     """
     tally = estimate.tally
-    numbers = None if tally.k == 2 else estimate.mean_and_median(confidence)
+    numbers = None if tally.k == 2 else estimate._mean_and_median(confidence)
     if numbers is not None:
         return _of_numbers(tally, numbers)
     answers, shown = answers_shown(tally, table), Shown(table, interval, share_decimals(table["low"], table["high"]))

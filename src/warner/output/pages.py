@@ -162,20 +162,20 @@ def save_page(
 
 
 def _page(estimate: Estimate, confidence: Confidence, title: str | None, question: str | None) -> str:
-    table = estimate.of_interest(confidence)
+    table = estimate._of_interest(confidence)
     one, totals = answers_shown(estimate.tally, table) == 1, totals_of(estimate.tally, table)
-    approximate = estimate.approximate(confidence)
+    approximate = estimate._approximate(confidence)
     read = _reading_section(estimate, table, confidence, approximate=approximate, one=one)
     heading = title or question or DEFAULT_TITLE
     picture_title = _picture_title(estimate.tally, one=one)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     kind = "any-time interval" if confidence.anytime else "interval"
-    interval = f"{estimate.kind_of_interval(confidence)}{_level(confidence.level)} {kind}"
+    interval = f"{estimate._kind_of_interval(confidence)}{_level(confidence.level)} {kind}"
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
         f"<div class='headline'>{warnings(estimate)}{headline(estimate, table, confidence, interval)}</div>",
         _figure(estimate, confidence, picture_title),
-        _figure(estimate, confidence, CUMULATIVE_TITLE, cumulative=True) if estimate.ordered else "",
+        _figure(estimate, confidence, CUMULATIVE_TITLE, cumulative=True) if estimate._ordered else "",
         f"<h2>How answers were randomized</h2>{design_section(estimate.tally)}",
         f"<h2>Table of results</h2>{_table_section(estimate, table, totals, interval)}",
         f"<h2>How to read the table</h2>{read}",
@@ -253,7 +253,7 @@ def design_section(tally: Collected | OpenTally) -> str:
 def _table_section(estimate: Estimate, table: Table, totals: Counts | None, interval: str) -> str:
     by, size = estimate.tally.by, table["value"].size
     order = np.lexsort((-table.get("reports", table["share"]), -table["share"]))[:TABLE_ROWS]  # NaN goes last
-    sorted_by_share = not by and estimate.tally.k > 2 and not estimate.ordered
+    sorted_by_share = not by and estimate.tally.k > 2 and not estimate._ordered
     if not sorted_by_share:
         order = np.sort(order)
     some = {name: column[order] for name, column in table.items()}
@@ -296,7 +296,7 @@ def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *
     if confidence.anytime:
         items.append(ANYTIME_EXPLAINED)
     if tally.sample is not None:
-        sample = "; ".join([estimate.sample_words(confidence), *estimate.sample_notes()])
+        sample = "; ".join([estimate._sample_words(confidence), *estimate._sample_notes()])
         items.append(f"{escape(as_sentence(sample))} {WIDTH_OF_SAMPLES}")
     elif tally.weighted:
         effective = f"{float(np.sum(tally.effective)):,.1f}"
@@ -371,14 +371,14 @@ def _direction(symmetry: Symmetry | None) -> str:
 
 
 def _outside_explained(estimate: Estimate) -> str:
-    if estimate.estimator.unbiased:
+    if estimate._estimator.unbiased:
         return f"That is not a mistake: {estimate.method} can leave the range from 0 to 100 %, and an interval cannot."
-    if estimate.estimator.outside != BIAS:
+    if estimate._estimator.outside != BIAS:
         return (
-            f"That is not a mistake in the numbers: {escape(estimate.estimator.outside)}. Rely on the interval there."
+            f"That is not a mistake in the numbers: {escape(estimate._estimator.outside)}. Rely on the interval there."
         )
     often = ", which is common for frequent answers among many rare ones" * (estimate.tally.k > 2)
-    bias = f"the bias of the estimator ({escape(estimate.name())}){often}"
+    bias = f"the bias of the estimator ({escape(estimate._name())}){often}"
     return f"That is not a mistake in the numbers but {bias}: rely on the interval there."
 
 
@@ -399,11 +399,11 @@ def _computation_section(estimate: Estimate, confidence: Confidence) -> str:
 
 def _method_explained(estimate: Estimate) -> str:
     if not estimate.choices:
-        why = f" (the default here: {estimate.reason()})" if estimate.reason() else ""
+        why = f" (the default here: {estimate._reason()})" if estimate._reason() else ""
         return f"{estimate.method}{why}: {described(estimate.method).sentence_for(estimate.tally)}"
     if not estimate.choices[0].errors:
         name = estimate.choices[0].method
-        return f"auto: {name}, {estimate.estimator.reason(estimate.tally)}: {METHODS[name].sentence}"
+        return f"auto: {name}, {estimate._estimator.reason(estimate.tally)}: {METHODS[name].sentence}"
     compared = " or ".join(estimate.choices[0].errors)
     taken = dict.fromkeys(choice.method for choice in estimate.choices)
     chosen = "; ".join(f"{name}, {METHODS[name].sentence}" for name in taken)
@@ -412,13 +412,13 @@ def _method_explained(estimate: Estimate) -> str:
 
 
 def _intervals_explained(estimate: Estimate, confidence: Confidence) -> str:
-    used = [INTERVAL_METHODS[method] for method in estimate.limits(confidence).methods]
+    used = [INTERVAL_METHODS[method] for method in estimate._limits(confidence).methods]
     where = "answer or group" if estimate.tally.by else "answer"
     how = used[0] if len(used) == 1 else f"depending on the {where}, {', or '.join(used)}"
     level = level_text(confidence.level)
     holds = (
         f"approximate: the level is about {level}"
-        if estimate.approximate(confidence)
+        if estimate._approximate(confidence)
         else f"the level is at least {level}"
     )
     return f"{confidence}: {how} ({holds})"

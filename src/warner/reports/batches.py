@@ -1,7 +1,7 @@
-"""Columns of reports of which nearly all may differ, as sets of answers do: read and counted a batch at a time.
+"""Columns of reports that nearly all differ, such as sets of answers: read and counted in batches.
 
 Grouping by the value would gain nothing, so batches of a few megabytes go through memory, each as soon as its engine
-has it, and leave only sums behind. On Dask and Spark each partition is counted where it is; warner must be installed
+returns it, and only sums remain. On Dask and Spark each partition is counted where it is; warner must be installed
 there.
 """
 
@@ -177,7 +177,7 @@ def no_rows(columns: Roles, form: Form) -> Batch:
 
 
 def on_cluster(frame: Frame) -> bool:
-    """Whether a frame has partitions that are counted where they are."""
+    """Return True if a frame has partitions that are counted where they are."""
     return _is_dask(frame) or hasattr(frame.to_native(), "mapInArrow")
 
 

@@ -1,7 +1,7 @@
-"""Reports to counts: from an array, any data frame, a file or an engine that has them.
+"""Count reports: from an array, any data frame, a file or an engine.
 
-Counting is somebody else's job (`queries`): only counted rows come to Python. What a value means is asked of the
-design's `report_form`; which counts a report adds to, of the design itself.
+Engines count (`queries`), and only counted rows come to Python. The design's `report_form` interprets values; its law
+determines which counts a report adds to.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ def _tally_designs(
 
 
 def is_survey(reports: Any) -> bool:
-    """Whether this is the database of a survey: an SQLite file, or the URL of a PostgreSQL database."""
+    """Return True if this is the database of a survey: an SQLite file, or the URL of a PostgreSQL database."""
     if isinstance(reports, Files):
         return reports.is_sqlite
     if not isinstance(reports, str) or "://" not in reports:
@@ -321,7 +321,7 @@ def is_survey(reports: Any) -> bool:
 
 
 def _answered_openly(reports: Any, columns: Columns) -> bool:
-    """Whether this is a free-text question of a survey."""
+    """Return True if this is a free-text question of a survey."""
     if columns.question is None and not is_survey(reports):
         return False
     from warner.service.exports import is_open_question

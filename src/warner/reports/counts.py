@@ -1,13 +1,11 @@
-"""Counts of reports, checked once, at the public border; everything behind it trusts them.
+"""Counts of reports, checked once at the public entry points, and invalid values.
 
 Counts are whole numbers (int64) or sums of weights (float64), of shape (..., columns): one for each column of the
-design. Among many answers only a few counts are distinct (at most about sqrt(2 N) of N reports), and equal counts have
-equal shares, intervals and p-values: `Histograms.distinct` finds them once, for all who work on them.
+design. Only a few counts of many answers are distinct (at most about sqrt(2 N) of N reports), and equal counts have
+equal shares, intervals and p-values: `Histograms.distinct` computes them once.
 
-Values that no report can have: which, how often, and which label was probably meant.
-
-A label in other case, with another space or with an accent that is written in two characters looks like the label. Left
-out without a word it would be a wrong result, so that it is named wherever unknown values are refused or left out.
+Invalid values are listed with the label that they nearly match: a label in other case, with another space, or with an
+accent in two characters looks like the label.
 """
 
 from __future__ import annotations
@@ -159,12 +157,12 @@ class Histograms:
         return np.minimum(self.counts * (effective / self.n[..., np.newaxis]), effective), self.effective
 
     def has_likelihood(self, law: Law) -> bool:
-        """Whether counts, histogram or stored reports determine the likelihood."""
+        """Return True if counts, histogram or stored reports determine the likelihood."""
         told = {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
         return told is not None or self.kept is not None
 
     def streamed(self, law: Law) -> bool:
-        """Whether the likelihood requires reports that are read again at every pass."""
+        """Return True if the likelihood requires reports that are read again at every pass."""
         return law.sufficient is None and self.kept is not None and self.kept.streamed
 
     def blocks(self, law: Law) -> Iterator[Block]:
@@ -345,7 +343,7 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, law: Law) -> Counts:
 
 
 def agree(first: Counts, second: Counts) -> bool:
-    """Whether two sums of the same amounts are equal; sums of weights up to rounding."""
+    """Return True if two sums of the same amounts are equal; sums of weights up to rounding."""
     if first.shape != second.shape:
         return False
     if first.dtype.kind in "iu" and second.dtype.kind in "iu":

@@ -1,11 +1,7 @@
-"""Complex samples in the files of tallies.
+"""Sampling models of complex samples: standard errors, effective sample sizes, and their JSON documents.
 
-Design-based readouts: how shares show in a complex sample, with their standard errors and effective numbers.
-
-Linear scores: what reports add to the sum that a share is read from, which is all that a variance needs of a design.
-
-Whatever the design, the count of a readout is linear in the counts of reports. So it can be asked for every cell of a
-complex sample, for squared weights in the place of weights, and for one report of each kind.
+The count of a sampling model is linear in the counts of reports, for every design. So `LinearScores` can be evaluated
+for every cell of a complex sample, with squared weights for weights, and for one report of each kind.
 """
 
 from __future__ import annotations
@@ -142,7 +138,7 @@ def steady_effective(tally: Tally) -> Array:
 
 
 def few_clusters(tally: Tally) -> Mask:
-    """Whether the groups with reports lie in too few clusters to show a design effect."""
+    """Return True if the groups with reports lie in too few clusters to show a design effect."""
     found = tally.drawn
     assert found.freedom is not None
     return np.asarray(found.freedom[:, 0] + 1 < LEAST_CLUSTERS)

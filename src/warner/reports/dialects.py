@@ -1,7 +1,7 @@
-"""Files as other programs write them: another encoding, decimal commas, and codes such as -99 that stand for missing.
+"""Formats of other programs: other encodings, decimal commas, and codes such as -99 for missing values.
 
-A file in another encoding is read through a copy in UTF-8 (`files.in_utf8`); everything else is a query on the columns,
-so that it holds for files, data frames and tables alike. `Reading` (in `options`) says how a file was written.
+A file in another encoding is read through a copy in UTF-8 (`files.in_utf8`). Everything else is a query on the columns,
+for files, data frames and tables alike. `Reading` (in `options`) describes the format.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Excel workbooks (.xlsx, .xlsm): the cells of one sheet, a row at a time.
 
-Such a file is a zip of XML [1]_, and what we need of it is little: which sheets there are, the texts that cells share,
-which styles show a number as a date, and the cells. They are read as Excel would save them as CSV, but with all digits,
-and with dates as ISO 8601 writes them. Macros, formulas and links are never run: a formula has the value that was saved
-with it.
+Such a file is a zip of XML [1]_. This reader needs its sheets, shared texts, date formats and cells. Cells are read as
+Excel would save them as CSV, but with all digits, and with dates in ISO 8601. Macros, formulas and links are never run:
+a formula has the value that was saved with it.
 
-No file may take more memory than its texts: sheets are gone through once, and nothing is unpacked. Document types,
-which only a hostile file has, are refused, so that no entity is expanded and nothing else is opened.
+No file may take more memory than its texts: sheets are read once, and nothing is unpacked. Document types, which only
+a hostile file has, raise an error, so that no entity is expanded and nothing else is opened.
 
 Libraries lose the difference between a missing answer and a damaged one: python-calamine returns an empty text for
 error cells, blank cells and formulas that were never calculated alike, openpyxl None for the last two.

@@ -1,19 +1,13 @@
-"""Opening files: CSV, Parquet and JSON lines in DuckDB, gzipped or not; what an engine says of them in plain words.
+"""Files of reports: formats, paths, heads, and opening CSV, Parquet and JSON files in DuckDB.
 
-Of a text file the first line tells which columns there are, and what stands between them; nothing else is guessed. A
-reader that looks for a dialect by itself may take another line for the header, or lines for comments, and leave reports
-out without a word. Files of SPSS, Stata and SAS are opened by way of `labelled`, Excel files by way of `excel`.
+`FORMATS` is the table of file formats; a new format is a row there and a module that reads it. SPSS, Stata and SAS
+files are opened by `labelled`, Excel files by `excel`.
 
-File formats: the one table of endings, kinds, how files of a kind are read, and how they are written.
-
-Everybody who asks what a file is asks here: `paths` for the files of a folder, `files` for the way to read one,
-`randomizing_files` for what can be written, and the command line for the names of formats. A new format is a row here,
-and the module that reads it.
-
-Which files reports are in: a file, a pattern, a folder, or several of these; and what the names of folders tell.
+The header of a text file determines its columns and its delimiter, without detection by the engine. A reader that
+detects a dialect may take another line for the header, or lines for comments, and silently omit reports.
 
 Hive, Spark, DuckDB, Polars and Arrow write large tables in folders such as ``day=1/region=north/``: the name of a
-folder holds the value that a column has in all rows of the files below it, and the files do not have that column.
+folder contains the value of a column that the files below it do not have.
 """
 
 from __future__ import annotations
@@ -145,7 +139,7 @@ Place: TypeAlias = "str | os.PathLike[str]"
 
 
 def are_places(given: object) -> TypeGuard[Place | Sequence[Place]]:
-    """Whether this is the path of a file, or a list of `Path` objects; texts in a list may be reports."""
+    """Return True if this is the path of a file, or a list of `Path` objects; texts in a list may be reports."""
     if isinstance(given, list | tuple):
         return bool(given) and all(isinstance(place, os.PathLike) for place in given)
     return isinstance(given, str | os.PathLike)

@@ -1,10 +1,10 @@
-"""Files of SPSS, Stata and SAS: numbers, and labels that say what the numbers stand for.
+"""Files of SPSS, Stata and SAS: numbers with value labels.
 
-`readstat` reads them, some rows at a time. To DuckDB such files are a data set of Arrow, so that a query reads the
-columns that it uses, and no others. Values that were declared as missing are missing, and so are empty texts.
+`readstat` reads them, some rows at a time. For DuckDB such files are an Arrow data set, so that a query reads only the
+columns that it uses. Values declared as missing are missing, and so are empty texts.
 
-Whether a column with labels is read as labels or as codes depends on what is asked of it (`with_value_labels`): reports
-are read as the design has them, and other columns as their labels if every value has one.
+`with_value_labels` reads a column with labels as labels or as codes: reports as the design has them, and other columns
+as their labels if every value has one.
 """
 
 from __future__ import annotations

@@ -1,54 +1,50 @@
-r"""Complex samples: counts by primary sampling unit, and how sure they make the frequencies of reports.
+r"""Complex samples: counts by primary sampling unit, and the variances that follow from them.
 
-A tally of a complex sample has one more index: beside the counts of each group, which are its sums, it keeps the counts
-of each *cell*, the reports of one group in one cluster and stratum; or, where a survey comes with replicate weights,
-of one group under one set of these. A group is a domain: all clusters of the sample count for it, also those in which
-it has nobody. Cells add up as tallies do, so that a survey can be counted in parts. What a design says of counts is
-linear in them, so it is asked once more for each cell, and nothing here knows what kind of design it is.
+A tally of a complex sample also contains the counts of each *cell*: the reports of one group in one cluster and
+stratum, or of one group under one set of replicate weights. A group is a domain: all clusters of the sample count for
+it, including clusters without respondents of the group. Cells add up as tallies do. Sampling models are linear in the
+counts, so they are evaluated once more for each cell, for any design.
 
-Linearised variances of complex samples (Taylor series): strata, clusters, weights, finite populations; jackknife.
+**Linearized variances** (Taylor series) of strata, clusters, weights and finite populations; jackknife.
 
-Every design gives each report a score a, with :math:`E a = b + g y` given the person, whose y is 1 in a set of answers
-and 0 outside; base b and gain g are the design's (0 and 1 of debiased scores). So a complex sample of y becomes one of
-a, and the ordinary formulas hold: independent devices add variance between people, and the spread of scores
-between clusters contains it. The frequency is Hájek's :math:`f = \sum w_i a_i / \sum w_i`; with :math:`u_i = w_i (a_i -
-f) / \sum w` (0 outside of a domain; :math:`w_i (a_i - b)` for a total), summed by cluster to :math:`U_{hc}`, its
-variance is [1]_
+Every design gives each report a score a, with :math:`E a = b + g y` given the respondent, whose y is 1 in a set of
+answers and 0 outside; base b and gain g belong to the design (0 and 1 for unbiased scores). So a complex sample of y
+becomes one of a: randomization adds variance between respondents, which the spread of scores between clusters contains.
+The frequency is Hájek's :math:`f = \sum w_i a_i / \sum w_i`; with :math:`u_i = w_i (a_i - f) / \sum w` (0 outside of a
+domain; :math:`w_i (a_i - b)` for a total), summed by cluster to :math:`U_{hc}`, its variance is [1]_
 
 .. math:: V = \sum_h (1 - f_h) \frac{m_h}{m_h - 1} \sum_c (U_{hc} - \bar U_h)^2 + \sum_h f_h D_h,
 
-where :math:`f_h` is the part of the :math:`m_h` clusters of stratum h that was sampled, 0 if it is not known or small.
-The sum of a cluster is linear in its counts of reports, so that counts by cluster are all that is needed. Where people
-were drawn alone, each is a cluster, and the sums of squares by stratum need :math:`\sum w_i^2` for each kind of report.
+where :math:`f_h` is the sampled part of the :math:`m_h` clusters of stratum h, 0 if it is not known or small. The sum
+of a cluster is linear in its counts of reports, so counts by cluster are sufficient. Respondents drawn alone are
+clusters of one, and the sums of squares by stratum need :math:`\sum w_i^2` for each kind of report.
 
-**What a finite population does not take away.** Who asks everybody still has the noise of the device, and of the people
-within clusters who were not asked. The textbook's factor :math:`1 - f_h` alone covers half of what it says where nine
-tenths of all people were asked. :math:`D_h` is what remains. Where all people of a sampled cluster were asked, or each
-cluster is one person, it is the device's alone, which needs no knowledge of the device: with :math:`z = (a - b)/g` and
-:math:`z^{(2)}` the same for :math:`y^2`, which is z itself where y is 0 or 1,
+**Finite populations.** A census still has the noise of the randomization, and of respondents within clusters who were
+not sampled. The textbook factor :math:`1 - f_h` alone has about half the nominal coverage at a sampled part of 0.9.
+:math:`D_h` is what remains. If all members of a sampled cluster respond, or each cluster is one respondent, it is the
+variance of the randomization alone: with :math:`z = (a - b)/g` and :math:`z^{(2)}` the same for :math:`y^2`, which is
+z itself if y is 0 or 1,
 
 .. math:: D_h = \sum_{i \in h} \Bigl(\frac{g w_i}{\sum w}\Bigr)^2 \bigl( z_i^2 - z_i^{(2)} \bigr)
 
-is unbiased for it. Where a part of a cluster was asked, people within clusters add to it: :math:`D_h = \sum_c
-\frac{b_c}{b_c - 1} \sum_{i \in c} (u_i - \bar u_c)^2` over its :math:`b_c` people. What small samples make negative is
-taken as 0.
+is unbiased for it. If a part of a cluster responds, respondents within clusters add to it: :math:`D_h = \sum_c
+\frac{b_c}{b_c - 1} \sum_{i \in c} (u_i - \bar u_c)^2` over its :math:`b_c` respondents. Negative values are set to 0.
 
-**Few or unequal clusters.** Where one cluster has much of the weight, its own score is drawn towards zero, V is too
-small, and clusters less strata are too many degrees of freedom. As in regressions, centred scores are then divided by
+**Few or unequal clusters.** If one cluster has much of the weight, its own score shrinks towards zero, V is too small,
+and clusters less strata are too many degrees of freedom. As in regressions, centered scores are then divided by
 :math:`\sqrt{1 - \frac{m}{m-1}(J_c - \bar J_h)}`, with :math:`J_c` the cluster's part of all weight (CR2, the
-bias-reduced linearization [2]_), and Satterthwaite's degrees of freedom are taken: with S the covariances of these
-scores if people were alike and independent, :math:`(\operatorname{tr} S)^2 / \operatorname{tr} S^2`.
+bias-reduced linearization [2]_), with Satterthwaite's degrees of freedom: with S the covariances of these scores for
+independent respondents of equal variance, :math:`(\operatorname{tr} S)^2 / \operatorname{tr} S^2`.
 
 **Intervals.** Korn and Graubard's [3]_: the frequency f of what is counted for an answer has the variance of
 :math:`n^* = \min(n, f (1 - f) / \max(V, D)) \min(1, (t_{n-1} / t_d)^2)` respondents drawn alone, with D the variance of
-the randomization given the true answers. The exact limits of :math:`f n^*` of :math:`n^*` are the interval. It is on
-the frequencies of reports, which under randomization are never near 0 or 1. Where the sample shows no variance,
+the randomization given the true answers. The interval has the exact limits of :math:`f n^*` of :math:`n^*`. It is on
+the frequencies of reports, which under randomization are never near 0 or 1. If the sample shows no variance,
 :math:`\min(n, \cdot)` is n. In a finite population :math:`n^*` may exceed n.
 
 **Small domains.** The degrees of freedom d are clusters less strata, or those of unequal clusters, and at most k - 1
-with k the effective sample size of the domain by its weights. Where respondents were drawn alone, see `Units.shown`. A
-domain in one cluster is *blind*: it shows nothing about the variance between clusters, and its interval is the whole
-range.
+with k the effective sample size of the domain by its weights. For respondents drawn alone, see `Units.shown`. A domain
+in one cluster is *blind*: it shows nothing about the variance between clusters, and its interval is the whole range.
 
 References
 ----------
@@ -83,11 +79,11 @@ if TYPE_CHECKING:
     from warner.reports.tallies import Group, Tally
 
 
-# Linearisation
+# Linearization
 
 
-UNEQUAL_FREEDOM = 0.7  # of clusters less strata: below so many degrees of freedom, clusters count as unequal
-LEAST_WEIGHT_LEFT = 1e-9  # part of the weight without one cluster: with less, this cluster has all of it
+UNEQUAL_FREEDOM = 0.7  # part of clusters less strata: with fewer degrees of freedom, clusters are unequal
+LEAST_WEIGHT_LEFT = 1e-9  # least part of the weight in all clusters but one
 
 
 class Moments(NamedTuple):
@@ -122,21 +118,11 @@ class Deviations(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Primary sampling units: clusters in strata, or respondents drawn alone, by stratum.
+    """Primary sampling units: clusters in strata, or all respondents of a stratum if they are drawn `alone`.
 
-    Attributes
-    ----------
-    stratum : ndarray of shape (units,)
-        The number of the stratum of each unit, counted from 0. Where people were drawn alone, a unit stands for all
-        people of a stratum.
-    people : ndarray of shape (units,)
-        The number of people asked in each unit, in whatever domain.
-    alone : bool
-        Whether people were drawn alone.
-    sampled : ndarray of shape (strata,), or None
-        The part of the clusters (or people) of each stratum that was sampled; None where it is not known.
-    whole : bool
-        Whether all people of every sampled cluster were asked.
+    `stratum` is the stratum of each unit, counted from 0, and `people` its number of respondents in all domains.
+    `sampled` is the part of the units of each stratum that was sampled. With `whole`, all members of a sampled cluster
+    are respondents.
     """
 
     stratum: Integers
@@ -181,7 +167,7 @@ class Units:
     def deviations(self, moments: Moments, frequency: Array) -> tuple[Deviations, float]:
         """Linearize the frequencies of one domain; also return their degrees of freedom."""
         total = moments.weight.sum(axis=0)
-        total = np.where(total > 0, total, 1.0)  # nobody was asked about it: nothing varies
+        total = np.where(total > 0, total, 1.0)  # without respondents nothing varies
         scores = (moments.sums - frequency * moments.weight) / total
         squares, device = (None if part is None else part / total**2 for part in (moments.squares, moments.device))
         if self.alone:
@@ -236,7 +222,7 @@ class Units:
             return between
         assert squares is not None
         assert device is not None
-        # Where counts do not tell the device's noise, the population counts as infinite.
+        # If counts do not determine the noise of the randomization, the population counts as infinite.
         endless = np.full(between.shape, np.nan) if self.alone else self.between(deviations)
         remaining = self._remaining(sums, squares, device)
         return np.where(np.isfinite(remaining), between + np.maximum(remaining, 0), endless)
@@ -285,10 +271,10 @@ def fewer_people(people: Numbers, freedom: Numbers, tail: Numbers) -> Array:
 # Cluster samples
 
 
-STRATUM, CLUSTER, REPLICATE = "(stratum)", "(cluster)", "(replicate)"  # the names of cells, apart from those of groups
+STRATUM, CLUSTER, REPLICATE = "(stratum)", "(cluster)", "(replicate)"  # names in the keys of cells
 METHODS_OF_VARIANCE = ("linearised", "jackknife")
 LEAST_SHOWN = 1e-9  # part of a variance, of a domain of one respondent, who shows none
-RESULT_COLUMN = "sample"  # of a complex sample's estimate, which says what intervals rest on
+RESULT_COLUMN = "sample"  # column on the basis of design-based intervals
 
 
 class Accuracy(NamedTuple):
@@ -306,28 +292,13 @@ class Variances(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """Information of groups on their design-based variances: of one group, or of shape (groups, 1).
+    """Information of groups on their design-based variances: of one group, or of shape (groups, 1)."""
 
-    Attributes
-    ----------
-    freedom : float or array
-        Degrees of freedom of the variance between clusters, or between respondents drawn alone.
-    part : float or array
-        The part of the variance that the sample shows on average.
-    blind : bool or array
-        Whether the group lies in one cluster.
-    certain : bool or array
-        Whether all respondents of the group's strata were asked, so that the sample adds no variance.
-    fixed : float or array
-        Of respondents drawn alone from a finite population: the squared weights that the sampled parts leave to the
-        randomization alone, over the others.
-    """
-
-    freedom: Any
-    part: Any = 1.0
-    blind: Any = False
-    certain: Any = False
-    fixed: Any = 0.0
+    freedom: Any  # degrees of freedom of the variance between clusters, or between respondents drawn alone
+    part: Any = 1.0  # of the variance that the sample shows on average
+    blind: Any = False  # the group lies in one cluster
+    certain: Any = False  # the group's strata are censuses, so that the sample adds no variance
+    fixed: Any = 0.0  # squared weights left to the randomization by a finite population, over the others
 
     @classmethod
     def of_groups(cls, groups: Iterable[Shown]) -> Shown:
@@ -335,34 +306,16 @@ class Shown(NamedTuple):
 
 
 class Together(NamedTuple):
-    """Covariance of the shares of two groups.
+    """Design-based covariance of the shares of two groups, and degrees of freedom of their difference."""
 
-    Attributes
-    ----------
-    covariance : float
-        The design-based covariance of both shares; 0 where counts do not determine it.
-    freedom : float
-        Degrees of freedom of the difference.
-    within : float
-        Variance of the difference that respondents within clusters alone add; 0 where it is not known.
-    """
-
-    covariance: float
+    covariance: float  # 0 if counts do not determine it
     freedom: float
-    within: float = 0.0
+    within: float = 0.0  # variance of the difference from variation within clusters; 0 if it is not known
 
 
 @dataclass(frozen=True, eq=False)
 class ComplexSample(ABC):
-    """Counts by cell; see the module docstring.
-
-    Attributes
-    ----------
-    cells : Tally
-        A tally by the names of groups and then by those of cells.
-    people : ndarray of shape (cells,), or None
-        With weights, the number of reports in each cell whose weight is above 0.
-    """
+    """Tally by the names of groups and then those of cells; with weights, `people` with a weight above 0 by cell."""
 
     cells: Tally
     people: Any = None
@@ -392,7 +345,7 @@ class ComplexSample(ABC):
 
     @property
     def finite(self) -> bool:
-        """Whether the sampled part of the population is known."""
+        """Return True if the sampled part of the population is known."""
         return False
 
     @property
@@ -473,31 +426,15 @@ class ComplexSample(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ClusterSample(ComplexSample):
-    """Respondents drawn in strata, in clusters or alone.
+    """Respondents drawn in strata, in clusters or alone."""
 
-    Attributes
-    ----------
-    squares : ndarray of shape (cells, columns), or None
-        With weights, the sums of their squares for each kind of report.
-    strata, clusters : str or None
-        What strata and clusters are called; None where there are none.
-    sampled : tuple of float, or None
-        The part of the clusters of each stratum that was sampled, in the order of the strata.
-    whole : bool
-        Whether all people of every sampled cluster were asked.
-    method : {"linearised", "jackknife"}
-        How variances are computed.
-    without_weight : ndarray of shape (cells,), or None
-        The number of respondents in each cell whose weight is 0; None where there are none. They were sampled, too.
-    """
-
-    squares: Any = None
-    strata: str | None = None
-    clusters: str | None = None
-    sampled: tuple[float, ...] | None = None
-    whole: bool = False
-    method: str = "linearised"
-    without_weight: Any = None
+    squares: Any = None  # with weights, sums of squares for each kind of report, of shape (cells, columns)
+    strata: str | None = None  # name of the strata
+    clusters: str | None = None  # name of the clusters
+    sampled: tuple[float, ...] | None = None  # sampled part of the clusters of each stratum
+    whole: bool = False  # all members of a sampled cluster are respondents
+    method: str = "linearised"  # of the variance, or "jackknife"
+    without_weight: Any = None  # number of respondents with a weight of 0 in each cell
 
     # Units
 
@@ -576,7 +513,7 @@ class ClusterSample(ComplexSample):
         about = twice - 2 * frequency * once + frequency**2 * asked
         device = twice - 2 * found.base * once + np.square(found.base) * asked
         device = device - np.square(found.gain) * question.squared_shares(squared, total)
-        # Whom the device asks is its chance, too: that of a random part of the people, about their mean.
+        # The device may ask a random part of the respondents: its variance is about their mean.
         part = question.counted_parts(counts, n)
         device = part * device + (1 - part) * about
         return Moments(in_units(sums), in_units(weight), everybody, in_units(about), in_units(device))

@@ -1,20 +1,15 @@
-"""Loading: any data to columns and amounts, for `tally`, `regress`, `associate` and `explain`.
+"""Load columns and amounts of any data, for `tally`, `regress`, `associate` and `explain`.
 
 Data are a mapping of columns in memory, a data frame or a table of any library, or files. `opened` makes a table of
-whatever can be queried where it is, and `load` gives the columns that are wanted, with how much each row stands for:
-rows that are alike are counted by the engine that holds them, and only the distinct ones come back. Where counting
-would gain nothing (`nearly_all_differ`), or would change what values are, all rows come. What a value means is asked
-later, of the forms of reports and of `columns`.
+whatever can be queried, and `load` returns the required columns, with the number or weight of each row: the engine
+counts equal rows, and only distinct ones come back. If counting would gain nothing (`nearly_all_differ`), or would
+change values, all rows are fetched.
 
-Columns of numbers, texts and truth values, from any library: what is known of people besides their reports.
+A column of covariates becomes one array of one of four kinds, whatever its library: whole numbers (int64), numbers
+(float64), truth values (bool) or texts (objects), with a mask of missing values.
 
-Whichever library a column came in, it becomes one array of one of four kinds: whole numbers (int64), numbers (float64),
-truth values (bool) or texts (objects), with a mask of what is missing. So nothing depends on who held the data.
-
-Rows that are meant: those in which columns have given values, such as the version of a questionnaire.
-
-People who got different versions went through different designs. A column names the version of each row; its rows are
-counted under the design of that name, and no row may be left without one.
+Rows can be selected by values of columns, such as the version of a questionnaire. Versions may have different designs:
+a column names the version of each row, and every row must have one.
 """
 
 from __future__ import annotations
@@ -351,28 +346,11 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """Columns by name, with the number or weight of the rows of data behind each row.
+    """Columns by name, with the number of rows of data behind each row, and their sums of weights and of squares.
 
-    Attributes
-    ----------
-    columns : mapping of str to list, array, series or Column
-        Values as their library has them; all as long as each other.
-    number : array, optional
-        For how many rows of the data each row stands; one where None.
-    weight, square : arrays, optional
-        The sums of the weights of these, and of their squares.
-    positive : array, optional
-        How many of these have a weight above zero, where that was asked for.
-    text : bool
-        Whether all columns are texts of a file, of which some are numbers in digits.
-    orders : mapping of str to tuple of str
-        The levels of a column in the order that its source declares.
-    library : str, optional
-        The data-frame library that the data came in, for results to go back to.
-    left_out : pair of int
-        For how many people a value was missing, or unknown, who are not among these rows.
-    kind : array, optional
-        MISSING or OUTSIDE for values of the first column of reports that were replaced, because too many differ.
+    `positive` is the number of rows with a weight above zero, `text` True for files that contain only texts, `orders`
+    the declared orders of levels, and `left_out` the number of respondents left out because a value was missing or
+    invalid. `kind` is MISSING or OUTSIDE for replaced values of the first column of reports.
     """
 
     columns: Mapping[str, Any]
@@ -400,7 +378,7 @@ class Loaded:
     def column(self, name: str, *, as_written: bool = False) -> Column:
         """Return a column of covariates; a column of a text file is numeric if all its values are numbers.
 
-        Names, such as those of clusters and designs, stay `as_written`.
+        With `as_written` it stays text, such as the names of clusters and designs.
         """
         values = self.columns[name]
         if isinstance(values, Column):
@@ -421,9 +399,9 @@ def load(
 ) -> Loaded:
     """Load the required columns of open data, with the number or weight of each distinct row.
 
-    With a form of `few` different reports, many more than these are an error, or with `drop` lumped together. With
-    `codes`, reports are positions in the domain. With `every_row`, rows are not counted; with `positive`, those that
-    weigh anything are counted apart.
+    With a form of `few` different reports, many more values are an error, or with `drop` one invalid value. With
+    `codes`, reports are positions in the domain. With `every_row`, rows are not grouped; with `positive`, those with a
+    weight above 0 are counted separately.
     """
     columns = wanted.columns
     if isinstance(source, Mapping):
@@ -474,10 +452,9 @@ def prepared(source: Table, wanted: Wanted, *, codes: bool = False) -> Table:
 
 
 def _must_be_taken(table: Table, wanted: Wanted, *, counting_gains: bool) -> bool:
-    """Whether rows are fetched one by one, because engines would change values, or because nearly all rows differ.
+    """Return True if rows are fetched one by one, because engines would change values or nearly all rows differ.
 
-    They turn integers among Python objects into floats where some are missing, and not all can group lists. Or because
-    nearly all rows differ.
+    Engines turn integers among Python objects into floats if some are missing, and not all can group lists.
     """
     if any(_holds_objects(table, name) for name in wanted.reports):
         return True
@@ -494,10 +471,9 @@ def _holds_objects(table: Table, name: str) -> bool:
 
 
 def nearly_all_differ(frame: Any, names: Sequence[str]) -> bool:
-    """Whether rows in memory are so different that grouping them would only cost time.
+    """Return True if rows in memory are so different that grouping them would only cost time.
 
-    Of m rows that each are one of D kinds, about m^2 / 2D pairs are alike: with m = 4 sqrt(n), 16 or more if there are
-    at most n/2 kinds. None at all is what one sees of a column of measurements.
+    Of m rows of D kinds, about m^2 / 2D pairs are equal: with m = 4 sqrt(n), 16 or more if there are at most n/2 kinds.
     """
     if len(frame) < 1:
         return False

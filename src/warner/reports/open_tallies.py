@@ -1,7 +1,7 @@
-"""Reports of an open domain, by level: an `OpenTally`.
+"""Reports of an open domain, by level: `OpenTally`.
 
-Nearly all reports differ, so that no smaller numbers say as much: the reports themselves are kept, a few bytes each,
-and without their order. Tallies of the same design add up, are saved and loaded like any other.
+Nearly all reports differ, so no smaller statistic is sufficient: the reports themselves are stored, a few bytes each,
+without their order. Tallies of the same design add up, and are saved and loaded like any other.
 """
 
 from __future__ import annotations

@@ -81,12 +81,12 @@ class Reading:
 
     @property
     def of_files(self) -> bool:
-        """Whether an option applies to files only."""
+        """Return True if an option applies to files only."""
         return (self.encoding, self.decimal, self.sheet) != (None, ".", None)
 
     @property
     def plain(self) -> bool:
-        """Whether files are read as warner writes them."""
+        """Return True if files are read as warner writes them."""
         return not self.missing and not self.of_files
 
     @property
@@ -113,7 +113,7 @@ class Sample:
 
     @property
     def replicated(self) -> bool:
-        """Whether replicate weights are in columns."""
+        """Return True if replicate weights are in columns."""
         return self.replicates is not None and not self.jackknife
 
     @property

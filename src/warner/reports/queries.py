@@ -1,13 +1,11 @@
 """Queries: select, group and count where the data are, in data frames, tables and files.
 
 One query, written with Narwhals, serves pandas, Polars, PyArrow, DuckDB, Ibis, Dask and Spark; `files` opens files in
-DuckDB, which reads them out of core. Group and count first, then look at what the values mean: a filter over the labels
-would be many times slower on every engine, and only counted rows come back.
+DuckDB, which reads them out of core. Values are grouped and counted before they are interpreted: a filter on the labels
+would be many times slower on every engine.
 
-Columns of counts or weights: which of their values are good, and the first of those that are not.
-
-A count is a whole number from 0 to 2^53, however a text file spells it: R writes ``1e+05`` for 100,000, and data frames
-with gaps ``7.0``. A weight is a finite number of at least 0.
+Counts are whole numbers from 0 to 2^53 in any spelling: R writes ``1e+05`` for 100,000, and data frames with gaps
+``7.0``. Weights are finite numbers of at least 0.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ SPELLED = r"^[0-9]*\.?[0-9]*([eE][+]?[0-9]+)?$"  # a number without a sign, unde
 
 
 def is_wide(dtype: Any) -> bool:
-    """Whether sums of counts may exceed 64 bits with a sign: 128-bit integers, doubles or decimals."""
+    """Return True if sums of counts may exceed 64 bits with a sign: 128-bit integers, doubles or decimals."""
     return bool(dtype in {nw.UInt64, nw.Int128, nw.UInt128} or dtype.is_float() or dtype.is_decimal())
 
 
@@ -392,7 +390,7 @@ def _listed(names: list[str]) -> str:
 
 
 def is_text(dtype: Any) -> bool:
-    """Whether a column contains texts, also as categories."""
+    """Return True if a column contains texts, also as categories."""
     return bool(dtype in {nw.String, nw.Categorical} or dtype == nw.Enum)
 
 

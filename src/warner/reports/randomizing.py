@@ -1,8 +1,7 @@
-"""Answers to reports, exactly, from the operating system's randomness.
+"""Randomize answers into reports, exactly, from the operating system's randomness.
 
-The design draws (`warner.designs.contract.Design.draw`), in whole numbers: no float is involved. Here answers are
-looked up, and reports are given back in the form in which the answers came. There is no seed to give, on purpose:
-whoever knew it could undo the randomization.
+The design draws (`warner.designs.contract.Design.draw`), in whole numbers: no float is involved. This module looks up
+answers, and returns reports in the form of the answers. There is deliberately no seed: it would undo the randomization.
 """
 
 from __future__ import annotations

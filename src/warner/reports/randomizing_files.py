@@ -1,7 +1,7 @@
-"""Files of answers to files of reports, a piece at a time.
+"""Randomize files of answers into files of reports, a piece at a time.
 
-True answers pass through memory in pieces of bounded size and are written nowhere: what reaches the output is the
-randomized column, and only those other columns that are asked for by name.
+True answers pass through memory in pieces of bounded size and are never written. The output contains the randomized
+column, and only the other columns that are requested by name.
 """
 
 from __future__ import annotations

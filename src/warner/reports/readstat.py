@@ -1,11 +1,11 @@
-"""What `pyreadstat` reads, in a child process: its C library may crash on a damaged file, and must not end ours.
+"""Files read by `pyreadstat` in a child process, because its C library may crash on a damaged file.
 
 Both sides are here. The parent starts Python with `write_streams` and sends it a request, a JSON document. For each
 file the child writes to its standard output one byte when it begins to read the file, and then a stream of Arrow: the
-metadata of the schema describe the columns, and the rows that were asked for follow. A child that came to its end exits
-with `ANSWERED`; one that rejected a file exits with `REFUSED` and the reason as the last line of standard error; any
-other exit is a crash. A child takes about a fifth of a second, nearly all of it for the import of two libraries: one
-child reads all descriptions and the rows of small files, and one more every query of large files.
+metadata of the schema describe the columns, followed by the requested rows. The child exits with `ANSWERED`; with
+`REFUSED` if it rejects a file, and the reason as the last line of standard error; any other exit is a crash. A child
+takes about a fifth of a second, nearly all of it for the import of two libraries: one child reads all descriptions and
+the rows of small files, and one more every query of large files.
 """
 
 from __future__ import annotations

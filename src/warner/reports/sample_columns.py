@@ -1,7 +1,4 @@
-"""Cells of a complex sample: which columns tell strata, clusters, parts sampled and replicate weights, for `tally`.
-
-Reports are counted by group and cell as they are counted by group; here is what cells are, and what becomes of them.
-"""
+"""Columns of strata, clusters, sampled parts and replicate weights, for `tally`: to cells and complex samples."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
     from warner.reports.subtotals import Subtotal
 
 
-PART_SAMPLED = "(sampled)"  # the name of a column of parts sampled, apart from those of groups
+PART_SAMPLED = "(sampled)"  # name of a column of sampled parts
 
 
 def cells_of(sample: Sample) -> dict[str, Any]:

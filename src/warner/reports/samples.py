@@ -1,10 +1,10 @@
-r"""How people were sampled: weights, clusters, strata, and the degrees of freedom that follow.
+r"""Sampling designs: weights, clusters, strata, and their degrees of freedom.
 
-A sample is simple if every person was drawn alike and alone. Else people have sampling weights :math:`w_n`, were drawn
-together in clusters such as schools, or apart in strata such as regions. People of one cluster may be alike, so that
-clusters, not people, vary independently, and only within their stratum: what varies is seen from at least two clusters
-in each stratum, or two people where there are no clusters, and there are as many degrees of freedom as clusters less
-strata. Weights make a sample say as much as :math:`(\sum w_n)^2 / \sum w_n^2` equally weighted people would [1]_.
+Respondents of a simple random sample are drawn alone with equal probabilities. Others have sampling weights
+:math:`w_n`, or are drawn in clusters such as schools, or in strata such as regions. Respondents of one cluster may be
+alike, so that clusters, not respondents, vary independently, and only within their stratum. Estimating their variance
+requires two clusters in each stratum, or two respondents without clusters; the degrees of freedom are clusters less
+strata. The effective sample size with weights is :math:`(\sum w_n)^2 / \sum w_n^2` [1]_.
 
 References
 ----------
@@ -74,12 +74,12 @@ class Sampling:
 
     @property
     def features(self) -> tuple[bool, bool, bool, bool]:
-        """Whether respondents are weighted, clustered, stratified, and from a finite population."""
+        """Return True if respondents are weighted, clustered, stratified, and from a finite population."""
         return self.weighted, self.cluster is not None, self.stratum is not None, self.sampled is not None
 
     @property
     def simple(self) -> bool:
-        """Whether respondents are neither weighted nor clustered nor stratified."""
+        """Return True if respondents are neither weighted nor clustered nor stratified."""
         return not any(self.features)
 
     @property

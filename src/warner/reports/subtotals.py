@@ -1,11 +1,9 @@
-"""What some reports add to a tally: counts, and what was left out, group by group.
+"""Contributions of rows to a tally, and reports stored for the likelihood of sets of answers.
 
-A column is counted at once, or a batch at a time, here or on the machines of a cluster: each part gives a `Subtotal`,
-and subtotals add up, in any order. Where nothing is grouped by, all rows are in one group, which has no values.
+A column is counted at once or in batches, here or on the machines of a cluster. Each part returns a `Subtotal`, and
+subtotals add up in any order. Without grouping, all rows are in one group, which has no values.
 
-The reports themselves, kept to be gone through again: what the likelihood of sets of answers needs.
-
-They are in memory, or stay in the file that they are in, and are read block by block at every pass.
+Stored reports are in memory, or stay in their file and are read in blocks at every pass.
 """
 
 from __future__ import annotations
@@ -126,7 +124,7 @@ def _by_group(block: ReportBlock) -> list[ReportBlock]:
 
 
 def _short(block: ReportBlock) -> bool:
-    """Whether reports are sets that fit into 64 bits."""
+    """Return True if reports are sets that fit into 64 bits."""
     return block.reports.dtype == np.uint8 and block.reports.shape[1] <= 8
 
 

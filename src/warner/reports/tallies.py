@@ -1,15 +1,9 @@
-"""Counted reports with the design that they went through: a `Tally`.
+"""Counted reports with their design: `Tally`, and `Pool` for several designs.
 
-A tally carries its design, so that nothing after it can be run with the wrong epsilon; it adds up, so that shards can
-be counted anywhere and merged exactly. Reports collected under several designs are several tallies, a `Pool`.
+Tallies of one design add up, so that shards can be counted anywhere and merged exactly. Reports collected under several
+designs, such as a pilot and a study, are several tallies: a `Pool`. A pool has ``parts``; a tally has one, itself.
 
-Inside, arrays always have an axis for the groups (`Tally.rows`, `Tally.scaled`); `Tally.squeezed` takes it off where
-there are none.
-
-Reports collected under several designs: epsilon changed over the years, two devices, a pilot and a study.
-
-They are several tallies, not a strange design: a `Pool` has ``parts``, and a `Tally` has one, itself. Both answer the
-same questions, so that whoever works with either need not ask which it is.
+Arrays of internal methods always have an axis for the groups; `Tally.squeezed` drops it if there are no groups.
 """
 
 from __future__ import annotations
@@ -72,9 +66,9 @@ FORMAT = "warner tally"
 VERSION = 1
 DAMAGED_TALLY = "this tally is damaged: "
 RESULTS = {"value", "reports", "share", "people", "se", "low", "high", "outside"}  # columns of Estimate.table
-COUNTS_IN_REPR = 4  # counts in a repr
+COUNTS_IN_REPR = 4
 NUMERIC = re.compile(r"[-+]?\d{1,15}(\.\d+)?")  # a text that is a number
-SUMMED = ("counts", "n", "histogram", "missing", "unknown", "squares")  # what adds up, of those that a tally has
+SUMMED = ("counts", "n", "histogram", "missing", "unknown", "squares")  # fields that add up
 
 Group: TypeAlias = tuple[Any, ...]  # one value for each name in `by`
 
@@ -83,39 +77,37 @@ Group: TypeAlias = tuple[Any, ...]  # one value for each name in `by`
 class Tally:
     """Number of reports that gave each answer, with the design that randomized them.
 
-    Made by `tally`, or directly from counts that somebody else made. Tallies of the same design add up with ``+`` and
-    ``sum``, so that shards can be counted anywhere and merged exactly.
+    Made by `tally`, or directly from counts. Tallies of the same design add up with ``+`` and ``sum``, so that shards
+    can be counted anywhere and merged exactly.
 
     Attributes
     ----------
     design : Design
-        What every report went through. Nothing after this can be run with the wrong epsilon.
+        Design of every report; all that follows uses its epsilon.
     counts : ndarray of shape (k,), or (groups, k)
         Number of reports of each answer, in the domain's order (for a `Channel`, of each output; for reports that are
-        sets, how many hold the answer); sums of weights if there are weights.
+        sets, the number that contain the answer); sums of weights if there are weights.
     n : int or float, or ndarray of shape (groups,)
-        Number of reports, or the sum of their weights. It is the sum of the counts, and need not be given, where each
-        report is counted once.
+        Number of reports, or the sum of their weights. Optional if each report is counted once.
     histogram : ndarray of shape (types,), or (groups, types), or None
-        Number of reports of each type (``design.law.types``), where a design has types: of each value of a report
-        that is a whole number, or of each size of a set. Counts and n need not be given where they follow from it.
+        Number of reports of each type (``design.law.types``), if a design has types: of each value of a report that is
+        a whole number, or of each size of a set. Counts and n are optional if they follow from it.
     missing, unknown : int, or ndarray of shape (groups,)
         Number of rows left out because the value was missing, or was not in the domain.
     by : tuple of str
-        Names of what the reports are grouped by; empty without groups.
+        Names of the columns that define the groups; empty without groups.
     groups : tuple of tuple
-        The groups, each with one value for each name in `by`; a missing value, None, is a group of its own.
+        The groups, each with one value for each name in `by`; a missing value, None, is a group.
     squares : float or ndarray of shape (groups,), or None
         With weights, the sum of their squares.
     sample : ComplexSample or None
-        The counts by cluster and stratum, or by replicate weights, where people were not drawn alike and alone.
+        Counts by cluster and stratum, or by replicate weights, of a complex sample.
     backend : str or None
-        The data-frame library that the reports came from, for results to go back to.
+        Data-frame library of the reports, which results use.
     kept : StoredReports or None
-        The reports themselves, where they were kept for the likelihood; they are not written to files.
+        The reports themselves, if they were kept for the likelihood; not written to files.
     dropped : mapping of str to int
-        Of the unknown values, those that are known, as they are shown, and how often each was left out; they are not
-        written to files.
+        Number of reports left out for each invalid value, as far as values are known; not written to files.
 
     Examples
     --------
@@ -166,7 +158,7 @@ class Tally:
             if value.dtype.kind not in "iuf" or not (value >= 0).all() or value.shape not in {(), shape[:-1]}:
                 raise ValueError(f"{name} must be a number of at least 0, for each group if there are groups")
         refuse_impossible(histograms.counts, self.design.law)
-        array = np.array(histograms.counts)  # a copy: nobody else can change it
+        array = np.array(histograms.counts)  # a private copy
         array.flags.writeable = False
         object.__setattr__(self, "counts", array)
         n = (
@@ -242,19 +234,19 @@ class Tally:
 
     @property
     def weighted(self) -> bool:
-        """Whether counts are sums of weights."""
+        """Return True if counts are sums of weights."""
         return self.squares is not None
 
     @property
     def simple(self) -> bool:
-        """Whether this is a simple random sample: no weights, strata or clusters."""
+        """Return True if this is a simple random sample: no weights, strata or clusters."""
         return self.squares is None and self.sample is None
 
     @cached_property
     def effective(self) -> PerGroup:
         """Effective number of reports: the size of a simple random sample with the same precision.
 
-        With weights, Kish's (sum of w)^2 / (sum of w^2); of a complex sample, the smallest of all answers.
+        With weights, Kish's (sum of w)^2 / (sum of w^2); for a complex sample, the smallest of all answers.
         """
         if self.sample is not None:
             return self.squeezed(smallest_effective(self))
@@ -264,8 +256,8 @@ class Tally:
     def steady(self) -> PerGroup:
         """Effective number of reports under one design effect common to all answers.
 
-        In a complex sample it is Kish's number over the mean design effect (Rao and Scott), or Kish's alone where fewer
-        than six clusters show no such effect.
+        For a complex sample, Kish's number over the mean design effect (Rao and Scott), or Kish's alone with fewer than
+        six clusters.
         """
         return self.effective if self.sample is None else self.squeezed(steady_effective(self))
 
@@ -276,17 +268,17 @@ class Tally:
 
     @cached_property
     def answered(self) -> Mask:
-        """Which groups have reports, of shape (groups,)."""
+        """Return True for groups with reports, of shape (groups,)."""
         return np.atleast_1d(self.n) > 0
 
     @property
     def one_long_row(self) -> bool:
-        """Whether this is one histogram so long that work is done on its distinct counts."""
+        """Return True if this is one histogram so long that work is done on its distinct counts."""
         return bool(self.counts.dtype == np.int64 and self.counts.shape[-1] == self.counts.size > LONG_ROW)
 
     @property
     def counts_answers(self) -> bool:
-        """Whether there is one count for each answer."""
+        """Return True if there is one count for each answer."""
         return self.design.law.columns == self.domain
 
     def rows(self) -> tuple[Counts, Counts]:
@@ -295,7 +287,7 @@ class Tally:
 
     @property
     def has_likelihood(self) -> bool:
-        """Whether counts, histogram or stored reports determine the likelihood."""
+        """Return True if counts, histogram or stored reports determine the likelihood."""
         return self._histograms.has_likelihood(self.design.law)
 
     def blocks(self, group: int = 0) -> Iterator[Block]:
@@ -337,7 +329,7 @@ class Tally:
     def scaled(self) -> tuple[Counts, Array]:
         """Return counts and totals, scaled to the effective number of reports, with a row for each group.
 
-        Without weights these are the counts themselves; a group without reports has a total of 0.
+        Without weights these are the counts; a group without reports has a total of 0.
         """
         counts, number = self.rows()
         if self.simple:
@@ -390,7 +382,7 @@ class Tally:
             raise ValueError("tallies must both have strata, clusters or replicate weights to add up, or neither")
         groups = tuple(sorted({*self.groups, *other.groups}, key=group_order))
         mine, theirs = self.with_groups(groups), other.with_groups(groups)
-        # What one of them lacks, their sum lacks as well.
+        # A field that one of them lacks is missing in the sum.
         sums = {
             name: getattr(mine, name) + getattr(theirs, name)
             for name in (*SUMMED, "kept", "sample")
@@ -466,7 +458,7 @@ class Tally:
             read = cls(design_from_dict(fields["design"]), **grouping_from_json(fields), **numbers, sample=sample)
             return read if sample is None else refuse_other_sums(sample, read)
         except (TypeError, ValueError) as error:
-            reason = str(error).removeprefix(DAMAGED_TALLY)  # that of the cells of a sample says so already
+            reason = str(error).removeprefix(DAMAGED_TALLY)  # of the cells of a sample
             raise ValueError(f"{DAMAGED_TALLY}{reason}") from None
 
     @classmethod
@@ -540,19 +532,19 @@ def _json_numbers(name: str, given: object) -> PerGroup:
     return np.array(given)[()]
 
 
-def refuse_design(given: object, usage: str) -> None:
-    if isinstance(given, Device):
-        listed_design(given)  # which says what to do with one that has no list of answers
-    elif not isinstance(given, Design):
+def refuse_design(design: object, usage: str) -> None:
+    if isinstance(design, Device):
+        listed_design(design)  # whose error has a remedy for a device without a list of answers
+    elif not isinstance(design, Design):
         raise TypeError(
-            f"design must be a design, such as a RandomizedResponse, but got {type(given).__name__}: {usage}"
+            f"design must be a design, such as a RandomizedResponse, but got {type(design).__name__}: {usage}"
         )
 
 
 def group_order(group: Group) -> tuple[tuple[bool, bool, object], ...]:
     """Sort key of a group: numbers, then texts, then missing values, for every engine.
 
-    Among strings those that are numbers come first, by size: the weeks of a text file are 1, 2, 10, not 1, 10, 2.
+    Texts that are numbers come first, by size: the weeks of a text file are 1, 2, 10, not 1, 10, 2.
     """
 
     def key(value: object) -> object:
@@ -574,9 +566,9 @@ POOL_FORMAT = "warner pool"
 class Pool:
     """Reports on the same answers collected under several designs; each respondent answers under one.
 
-    Made by `pool`. `warner.estimate` gives the shares that make all reports together the most likely, with intervals
-    from the efficient combination of the collections. It assumes that all collections come from the same population,
-    which `warner.check` tests.
+    Made by `pool`. `warner.estimate` maximizes the likelihood of all reports, with intervals from the efficient
+    combination of the collections. It assumes that all collections come from the same population, which `warner.check`
+    tests.
 
     Attributes
     ----------
@@ -585,6 +577,8 @@ class Pool:
     """
 
     parts: tuple[Tally, ...]
+    sample = None  # complex samples are not pooled
+    counts_answers = False  # counts under several designs cannot be shown next to the answers
 
     @property
     def domain(self) -> Labels:
@@ -623,18 +617,13 @@ class Pool:
 
     @property
     def weighted(self) -> bool:
-        """Whether the counts of a collection are sums of weights."""
+        """Return True if the counts of a collection are sums of weights."""
         return any(part.weighted for part in self.parts)
 
     @property
     def simple(self) -> bool:
-        """Whether this is a simple random sample, without weights; complex samples are not pooled."""
+        """Return True if this is a simple random sample, without weights; complex samples are not pooled."""
         return not self.weighted
-
-    @property
-    def sample(self) -> None:
-        """None: pools have no complex samples."""
-        return
 
     @property
     def effective(self) -> PerGroup:
@@ -643,13 +632,8 @@ class Pool:
 
     @property
     def answered(self) -> Mask:
-        """Which groups have reports, of shape (groups,)."""
+        """Return True for groups with reports, of shape (groups,)."""
         return np.atleast_1d(self.n) > 0
-
-    @property
-    def counts_answers(self) -> bool:
-        """False: counts under several designs cannot be shown next to the answers."""
-        return False
 
     @property
     def backend(self) -> str | None:
@@ -711,40 +695,38 @@ Collected: TypeAlias = Tally | Pool
 
 
 def holds_every_answer(tally: Collected) -> bool:
-    """Whether the domain contains every answer, so that shares sum to one."""
+    """Return True if the domain contains every answer, so that shares sum to one."""
     return all(part.design.law.exhaustive for part in tally.parts)
 
 
-def refuse_uncounted(given: object, usage: str) -> None:
-    if not isinstance(given, Tally | Pool):
+def refuse_uncounted(tally: object, usage: str) -> None:
+    if not isinstance(tally, Tally | Pool):
         from warner.reports.open_tallies import OpenTally  # which loads all of open domains
 
-        if isinstance(given, OpenTally):
+        if isinstance(tally, OpenTally):
             raise TypeError(
                 "tally must be of a design with a list of answers, but got reports of an open domain; warner.discover "
                 "finds their frequent values, and tally.closed([...]) looks up a list"
             )
-        raise TypeError(f"tally must be a Tally or a Pool, but got {type(given).__name__}: {usage}")
+        raise TypeError(f"tally must be a Tally or a Pool, but got {type(tally).__name__}: {usage}")
 
 
 def pool(tallies: Iterable[Tally]) -> Tally | Pool:
     """Combine tallies with the same answers that were collected under different designs.
 
-    `warner.estimate` gives the shares that make all reports together the most likely, with a certificate, and intervals
-    from the efficient combination of the collections. It assumes that all collections come from the same population,
-    which `warner.check` tests. Tallies of one design are added up; if there is only one design, the result is a
-    `Tally`.
+    `warner.estimate` maximizes the likelihood of all reports, with a certificate, and intervals from the efficient
+    combination of the collections. It assumes that all collections come from the same population, which `warner.check`
+    tests. Tallies of one design are added up; if there is only one design, the result is a `Tally`.
 
     Parameters
     ----------
     tallies : iterable of Tally
-        At least one; with the same groups, if there are groups (a group that is missing in one has no reports there),
-        and all with weights or all without. Weights count as they are, so that those of all tallies must be on one
-        scale, such as people of the population per report.
+        At least one; with the same names of groups, and all with weights or all without. A group that is missing in one
+        has no reports there. Weights of all tallies must have one scale, such as members of the population per report.
 
     Examples
     --------
-    With epsilon ln 3, 40 of 100 say yes; with ln 9, 34 of 100. Each alone would give 0.30.
+    With epsilon ln 3, 40 of 100 reports are "yes"; with ln 9, 34 of 100. Each alone gives 0.30.
 
     >>> from warner import RandomizedResponse, estimate
     >>> first = Tally(RandomizedResponse(["yes", "no"], odds=(3, 1)), [40, 60])
@@ -752,30 +734,31 @@ def pool(tallies: Iterable[Tally]) -> Tally | Pool:
     >>> estimate(pool([first, second])).shares.round(3)
     array([0.3, 0.7])
     """
-    given = list(tallies) if isinstance(tallies, Iterable) else []
-    strange = [type(part).__name__ for part in given if not isinstance(part, Tally)]
-    if not given or strange:
-        got = strange[0] if strange else type(tallies).__name__ if not isinstance(tallies, Iterable) else "none"
+    parts = list(tallies) if isinstance(tallies, Iterable) else []
+    wrong = [type(part).__name__ for part in parts if not isinstance(part, Tally)]
+    if not parts or wrong:
+        got = wrong[0] if wrong else type(tallies).__name__ if not isinstance(tallies, Iterable) else "none"
         remedy = "; reports of one open domain add up, tally + tally" if got == "OpenTally" else ""
         raise TypeError(f"tallies must be a list of at least one Tally, but got {got}{remedy}")
-    for part in given:
-        if part.domain != given[0].domain:
-            mine, other = (f"{len(labels)} answers from {labels[0]!r}" for labels in (given[0].domain, part.domain))
+    first = parts[0]
+    for part in parts:
+        if part.domain != first.domain:
+            mine, other = (f"{len(labels)} answers from {labels[0]!r}" for labels in (first.domain, part.domain))
             raise ValueError(
                 f"tallies must be about the same answers, in the same order, to be pooled, but got {mine} and {other}"
             )
-        if part.by != given[0].by:
-            raise ValueError(f"tallies must have the same groups to be pooled, but got {given[0].by} and {part.by}")
-        if part.weighted != given[0].weighted:
+        if part.by != first.by:
+            raise ValueError(f"tallies must have the same groups to be pooled, but got {first.by} and {part.by}")
+        if part.weighted != first.weighted:
             raise ValueError("tallies must be all with weights or all without to be pooled")
-        if part.design != given[0].design and (part.sample or given[0].sample) is not None:
+        if part.design != first.design and (part.sample or first.sample) is not None:
             raise ValueError(
                 "tallies with strata, clusters or replicate weights must be of one design to be put together"
             )
-    groups = tuple(sorted({group for part in given for group in part.groups}, key=group_order))
+    groups = tuple(sorted({group for part in parts for group in part.groups}, key=group_order))
     merged: dict[Design, Tally] = {}
-    for part in given:
+    for part in parts:
         aligned = part.with_groups(groups)
         merged[part.design] = merged[part.design] + aligned if part.design in merged else aligned
-    parts = tuple(merged.values())
-    return parts[0] if len(parts) == 1 else Pool(parts)
+    collections = tuple(merged.values())
+    return collections[0] if len(collections) == 1 else Pool(collections)

@@ -427,7 +427,7 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
     """Return the estimates of a question that has reports."""
     closed, wanted = collected.state == "closed", confidence(collected)
     result = estimated(tally)
-    numbers = result.mean_and_median(wanted) or ()
+    numbers = result._mean_and_median(wanted) or ()
     ranges = _ranges(question, tally.k) if numbers else []
     table = _table(result, ranges, wanted)
     one = not ranges and rows_mirrored(table, tally.k)
@@ -469,7 +469,7 @@ def _ranges(question: Question, k: int) -> list[range]:
 def _table(result: Estimate, ranges: list[range], wanted: Confidence) -> dict[str, Counts]:
     """Return shares with intervals for all answers, or for ranges of answers, in each group."""
     if not ranges:
-        return result.arrays(wanted)
+        return result._arrays(wanted)
     domain = result.tally.domain
     ends = limits(result.tally, wanted, sets=[list(places) for places in ranges])
     shares = np.stack([result.shares[..., places.start : places.stop].sum(axis=-1) for places in ranges], axis=-1)
@@ -515,13 +515,13 @@ def _interval(collected: Collected, result: Estimate, wanted: Confidence) -> Doc
             f"the true share is at most {miss}. {_why_anytime(collected)}"
         )
     else:
-        about = "about" if result.approximate(wanted) else "at most"
+        about = "about" if result._approximate(wanted) else "at most"
         promise = (
             f"The survey file fixed the number of responses, {collected.responses:,}, before the first of them: at "
             f"that number, it misses the true share with a probability of {about} {miss}."
         )
-    kind = "" if wanted.anytime else "approximate " if result.approximate(wanted) else "exact "
-    how = "; ".join(INTERVAL_METHODS[method] for method in result.limits(wanted).methods if method in INTERVAL_METHODS)
+    kind = "" if wanted.anytime else "approximate " if result._approximate(wanted) else "exact "
+    how = "; ".join(INTERVAL_METHODS[method] for method in result._limits(wanted).methods if method in INTERVAL_METHODS)
     return {"name": f"{kind}{wanted}", "promise": promise, "how": how}
 
 
@@ -552,7 +552,7 @@ def _group(collected: Collected, question: Question, group: Group, wanted: Confi
     """Return the shares in each value of a group."""
     tally = collected.tally(question.id, by=(group.id,))
     result = estimated(tally)
-    numbers = result.mean_and_median(wanted) or ()
+    numbers = result._mean_and_median(wanted) or ()
     table = _table(result, _ranges(question, tally.k) if numbers else [], wanted)
     width = len(table["value"]) // len(group.values)
     values = []

@@ -112,7 +112,7 @@ def _listed_tallies(collected: Collected, question: str, by: list[str]) -> Docum
 def _numbers(collected: Collected, question: str) -> Document:
     """Return the mean and median of a numeric question, with the intervals that the dashboard shows."""
     tally = collected.tally(question)
-    numbers = estimated(tally).mean_and_median(confidence(collected)) if tally.n else None
+    numbers = estimated(tally)._mean_and_median(confidence(collected)) if tally.n else None
     return {result.name: result.to_dict() for result in numbers or ()}
 
 
