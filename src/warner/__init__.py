@@ -1,8 +1,8 @@
-"""Estimate what people would have answered, from answers that were randomized on their side."""
+"""Recover accurate statistics from answers that respondents randomized to protect their privacy."""
 
-# Each public name, in the order of a survey, and the module that has it. That module is imported when the name is first
-# used: the command `warner` runs after this file, and answers Ctrl-C even while its libraries load. Type checkers read
-# `__init__.pyi`; a test compares the two.
+# Public names in the order of a survey, with their modules. A module is imported when its name is first used: the
+# command `warner` runs after this file, and handles Ctrl-C while libraries load. Type checkers read `__init__.pyi`; a
+# test compares the two.
 _MODULE_OF = {
     "RandomizedResponse": "warner.designs",
     "Channel": "warner.designs",

@@ -1,4 +1,4 @@
-"""The command `warner`: one clear line for every failure, and never a traceback for a mistake of the user's."""
+"""Entry point of the command `warner`: one line for each error, and a traceback only for internal errors."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 TERMINATED = 143
-GARBAGE = 100_000  # new objects before those that nobody uses are looked for: an eighth of the time of loading modules
-MISTAKE = 70  # of ours: EX_SOFTWARE of sysexits.h. Python's own 1 would be the verdict of `warner check`
-STOPPED = "interrupted; no file is half-written"
-COMPLETE = "_WARNER_COMPLETE"  # set by the shell: how to complete, or which script to print
-ENDED = "terminated; no file is half-written"
-OUR_MISTAKE = "this is a mistake in warner, and says nothing about your data; please report it with the lines above"
+NEW_OBJECTS = 100_000  # before the garbage collector runs; the default costs an eighth of the time of loading modules
+INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h; Python's 1 is the verdict of `warner check`
+INTERRUPTED_MESSAGE = "interrupted; no file is half-written"
+COMPLETE = "_WARNER_COMPLETE"  # set by the shell: the kind of completion, or the script to print
+TERMINATED_MESSAGE = "terminated; no file is half-written"
+BUG_MESSAGE = "this is a mistake in warner, and says nothing about your data; please report it with the lines above"
 ASCII_SUBSTITUTES = {
     "█": "#",
     "ε": "epsilon",
@@ -36,16 +36,16 @@ ASCII_SUBSTITUTES = {
     "→": "->",
     "…": "...",
 }
-INTERRUPTED_QUERY = "Query interrupted"  # what DuckDB makes of Ctrl-C, as a RuntimeError
+INTERRUPTED_QUERY = "Query interrupted"  # DuckDB turns Ctrl-C into a RuntimeError with this text
 
 
 class TerminatedError(BaseException):
-    """The process was asked to end: by a scheduler, a container, a time limit."""
+    """SIGTERM from a scheduler, a container or a time limit."""
 
 
 def main() -> None:
     """Run the command line."""
-    _ready()
+    _prepare_process()
     try:
         try:
             from warner.cli import app
@@ -54,46 +54,46 @@ def main() -> None:
 
             _fail(not_installed(f"the command line needs {error.name}", "cli"))
         _complete(app)
-        with app.make_context("warner", sys.argv[1:], obj=_listen) as context:
+        with app.make_context("warner", sys.argv[1:], obj=_handle_signals) as context:
             app.invoke(context)
         sys.exit(0)
     except KeyboardInterrupt:
-        _fail(STOPPED, INTERRUPTED)
+        _fail(INTERRUPTED_MESSAGE, INTERRUPTED)
     except TerminatedError:
-        _fail(ENDED, TERMINATED)
+        _fail(TERMINATED_MESSAGE, TERMINATED)
     except MemoryError:
         _fail("there is not enough memory for this; use fewer answers or groups, or a larger machine")
     except BrokenPipeError:
-        # Whoever read our output has seen enough (| head). Let the interpreter's last flush go nowhere.
+        # The reader of the output has closed it (| head); the interpreter's last flush must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        named = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-        _fail(str(named if error.strerror else error))
+        reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        _fail(str(reason if error.strerror else error))
     except (ValueError, TypeError, ImportError) as error:
         _fail(str(error))
-    except Exception as error:  # noqa: BLE001 - a mistake of ours, which is told as one
+    except Exception as error:  # noqa: BLE001 - an internal error, reported as one
         if str(error) == INTERRUPTED_QUERY:
-            _fail(STOPPED, INTERRUPTED)
+            _fail(INTERRUPTED_MESSAGE, INTERRUPTED)
         if type(error).__module__.startswith("click"):
-            _end(error)
+            _end_by_click(error)
         import traceback
 
         traceback.print_exc()
-        _fail(OUR_MISTAKE, MISTAKE)
+        _fail(BUG_MESSAGE, INTERNAL_ERROR)
 
 
 def run() -> None:
-    """Run the command line, and end the process without taking the interpreter apart.
+    """Run the command line, and end the process without the interpreter's finalization.
 
-    That takes as long as reading a small file, and DuckDB complains on standard error about each of its objects that is
-    still alive then, in an order that nobody controls. Files are closed and streams flushed by now.
+    Finalization takes as long as reading a small file, and DuckDB prints errors about objects that are alive then.
+    Files are closed and streams flushed at this point.
     """
     try:
         main()
     except SystemExit as stopped:
         threading = sys.modules.get("threading")
-        if threading is not None and threading.active_count() > 1:  # Python waits for those that are at work
+        if threading is not None and threading.active_count() > 1:  # Python waits for other threads
             raise
         try:
             atexit._run_exitfuncs()
@@ -105,40 +105,40 @@ def run() -> None:
         os._exit(stopped.code if isinstance(stopped.code, int) else 0)
 
 
-def _ready() -> None:
-    """Prepare the process: what cannot be written is written plainer, and to be terminated is to be interrupted."""
-    if sys.stdout is None:  # Python has no stream then, and a file might be opened in its place
+def _prepare_process() -> None:
+    """Set the garbage collector, encoding errors and early signal handlers."""
+    if sys.stdout is None:  # a file that is opened later could get its descriptor
         _fail("standard output is closed; send it to a file or to /dev/null")
-    gc.set_threshold(GARBAGE)
-    codecs.register_error("plainer", _plainer)
+    gc.set_threshold(NEW_OBJECTS)
+    codecs.register_error("ascii-substitutes", _substitute)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="plainer")
-    _handle(_leave, _leave)
+            stream.reconfigure(errors="ascii-substitutes")
+    _set_handlers(_exit_at_once, _exit_at_once)
 
 
-def _listen() -> None:
-    """Let signals interrupt the command, now that it is loaded, but not the last moments of the process after it."""
-    _handle(signal.default_int_handler, _terminated)
-    atexit.register(_handle, signal.SIG_IGN, signal.SIG_IGN)
+def _handle_signals() -> None:
+    """Turn signals into exceptions while the command runs, and ignore them at the exit of the process."""
+    _set_handlers(signal.default_int_handler, _raise_terminated)
+    atexit.register(_set_handlers, signal.SIG_IGN, signal.SIG_IGN)
 
 
-def _handle(interrupted: Handler, terminated: Handler) -> None:
-    """Say what Ctrl-C and SIGTERM do; ignored signals stay ignored, as whoever started the process wants it."""
+def _set_handlers(interrupted: Handler, terminated: Handler) -> None:
+    """Set the handlers of Ctrl-C and SIGTERM, except for signals that the parent process ignores."""
     for number, handler in ((signal.SIGINT, interrupted), (signal.SIGTERM, terminated)):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, handler)
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
-    """End at once, since nothing is open yet: an exception would be printed, or lost, by libraries that are loading."""
+def _exit_at_once(number: int, frame: FrameType | None) -> None:
+    """Exit while libraries load: nothing is open yet, and a library could print or lose an exception."""
     if sys.stderr is not None:
-        os.write(2, f"warner: {STOPPED if number == signal.SIGINT else ENDED}\n".encode())
+        os.write(2, f"warner: {INTERRUPTED_MESSAGE if number == signal.SIGINT else TERMINATED_MESSAGE}\n".encode())
     os._exit(128 + number)
 
 
-def _plainer(error: UnicodeError) -> tuple[str, int]:
-    """Write what a terminal's encoding lacks in other characters, instead of giving up half-way."""
+def _substitute(error: UnicodeError) -> tuple[str, int]:
+    """Replace characters that the terminal's encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
@@ -147,25 +147,25 @@ def _plainer(error: UnicodeError) -> tuple[str, int]:
     ), error.end
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
+def _raise_terminated(number: int, frame: FrameType | None) -> None:
     raise TerminatedError
 
 
 def _complete(app: Any) -> None:
-    """Complete a command line, or print the script that lets a shell ask for it, if that is what is wanted."""
-    if wanted := os.environ.get(COMPLETE):
+    """Complete a command line, or print the completion script, if the shell asks for it."""
+    if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete
 
-        sys.exit(shell_complete(app, {}, "warner", COMPLETE, wanted))
+        sys.exit(shell_complete(app, {}, "warner", COMPLETE, instruction))
 
 
-def _end(error: Any) -> None:
-    """End as Click asks for: with an exit code, with help, or with a line about a wrong option or value."""
+def _end_by_click(error: Any) -> None:
+    """Exit as an exception of Click demands: with an exit code, help, or a line about an option or value."""
     kind = type(error).__name__
     if kind == "Exit":
         sys.exit(error.exit_code)
     if kind == "Abort":
-        _fail(STOPPED, INTERRUPTED)
+        _fail(INTERRUPTED_MESSAGE, INTERRUPTED)
     if kind == "NoArgsIsHelpError":
         sys.stdout.write(f"{error.format_message()}\n")
         sys.exit(0)
@@ -176,8 +176,7 @@ def _fail(message: str, code: int = 2) -> None:
     if sys.stderr is not None:
         from warner.text import bounded, printable
 
-        said = bounded(printable(message, keep="\n"))
-        sys.stderr.write(f"warner: {said}\n")
+        sys.stderr.write(f"warner: {bounded(printable(message, keep=chr(10)))}\n")
     sys.exit(code)
 
 

@@ -24,8 +24,7 @@ from warner import SubsetSelection, estimate, load_design, plan, tally
 from warner.__main__ import main
 from warner.cli import COMMANDS, command_named, commands, designing, options, texts
 from warner.cli.options import DesignGiven, in_shell_words
-from warner.designs import MECHANISMS, REPEATED_DESIGNS
-from warner.designs.survey_designs import SURVEYS
+from warner.designs import MECHANISMS
 from warner.estimators import METHODS
 from warner.reports.files import PIPED
 from warner.reports.options import Columns, Reading, Sample
@@ -183,8 +182,7 @@ def test_lists_of_names_in_the_help_are_those_of_the_registries() -> None:
         name.replace(" ", "-") for name, mechanism in MECHANISMS.items() if mechanism.parameters
     ]
     assert texts.CHOICES["input_format"].split("|") == [*PIPED]
-    names = [*MECHANISMS, *REPEATED_DESIGNS, *SURVEYS]
-    made = {name.replace(" ", "-"): designing.maker(name).usage() for name in names if designing._has_parameters(name)}
+    made = {name: designing.maker(designing.name_of(name)).usage() for name in designing.listed().split(", ")}
     listed = commands.DESIGN_HELP.partition("may be left out):\n\n\b\n")[2].partition("\n\n")[0]
     shown = dict(re.findall(r"^  (\S+) +(.*(?:\n {10}.*)?)$", listed, re.MULTILINE))
     assert {name: " ".join(text.split()) for name, text in shown.items()} == {

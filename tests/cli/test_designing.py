@@ -227,7 +227,7 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
         ("subset-selecton --size 5 --epsilon 1", "(did you mean subset-selection?)"),
         ("memoized --size 4", "a memoized has no parameters, so it cannot be made on the command line"),
         ("channel", "a channel has no parameters, so it cannot be made on the command line"),
-        ("channel p=1/4", "or take one of randomized-response, subset-selection, unary-encoding"),
+        ("channel p=1/4", "or use one of randomized-response, subset-selection, unary-encoding"),
         # the answers
         ("--epsilon 1", "a randomized response needs the possible answers: name them after --answers"),
         ("subset-selection --epsilon 1", "a subset selection needs the possible answers"),
@@ -243,8 +243,8 @@ def test_every_name_without_its_parameters_says_what_it_takes(prompt: Prompt, na
         ("--domain-file nowhere.txt --epsilon 1", "nowhere.txt"),
         # the best for an epsilon
         ("--best --size 9", "--best needs --epsilon, the most that one report may reveal"),
-        ("--best --size 9 --epsilon 1 --truth 1/2", "and nothing else, but got epsilon and truth"),
-        ("--best crosswise p=1/4", "and nothing else, but got crosswise and p"),
+        ("--best --size 9 --epsilon 1 --truth 1/2", "and takes only --quantity and --share, but got epsilon and truth"),
+        ("--best crosswise p=1/4", "and takes only --quantity and --share, but got crosswise and p"),
         ("--best --epsilon 1", "--best needs the possible answers"),
         ("--best --size 9 --epsilon 0", "epsilon must be positive"),
         ("--best --size 9 --epsilon 1 --share 1.5", "--share must be from 0 to 1, but got 1.5"),
@@ -271,7 +271,7 @@ def test_a_mistake_is_exit_code_2_in_a_process_of_its_own(folder: Path) -> None:
 def test_every_design_file_can_be_shown(prompt: Prompt, name: str) -> None:
     prompt.prints("design", *name.split(), "-o", "design.json")
     made = load_design("design.json")
-    fingerprint = f"Fingerprint, the same on both sides if the design is: {made.fingerprint()}"
+    fingerprint = f"Fingerprint, which identifies the design: {made.fingerprint()}"
     assert prompt.prints("show", "design.json") == f"{made.in_words()}\n{fingerprint}\n"
     assert f"epsilon {made.shown_epsilon()}" in made.in_words()
 

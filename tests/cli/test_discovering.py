@@ -127,7 +127,7 @@ def test_what_cannot_be_is_one_clear_line(collected: Path) -> None:
     assert "an open domain has no list of answers; leave them out" in fails(collected, *listed)
     number = ("design", "open-domain", "--bits", "8", "--epsilon", "1")
     for surplus in (["--odds", "3:1"], ["--size", "3"], ["--from", "1"], ["--best"], ["--domain-file", "answers.csv"]):
-        assert "and nothing else" in fails(collected, *number, *surplus)
+        assert "an open domain takes only" in fails(collected, *number, *surplus)
     answers = ("randomize", "answers.csv", "-c", "word", "--design", "words.json", "--nearest", "-o", "new.csv")
     assert "--nearest must be left out for an open domain" in fails(collected, *answers)
     (collected / "latin.txt").write_bytes("größe\n".encode("latin-1"))
@@ -168,7 +168,7 @@ def test_a_list_that_is_known_is_looked_up_in_reports_and_in_saved_tallies(colle
 
 def test_lists_for_open_domains_that_cannot_be_are_one_clear_line(collected: Path) -> None:
     assert "needs the answers of the list" in fails(collected, "design", "--open", "words.json")
-    assert "nothing else" in fails(collected, "design", "a", "b", "--open", "words.json", "--epsilon", "1")
+    assert "takes only" in fails(collected, "design", "a", "b", "--open", "words.json", "--epsilon", "1")
     assert "but got 'far too long'" in fails(collected, "design", "a", "far too long", "--open", "words.json")
     succeeds(collected, "design", "yes", "no", "--epsilon", "1", "-o", "coin.json")
     assert "--open must be the file of an open domain" in fails(collected, "design", "a", "b", "--open", "coin.json")

@@ -54,7 +54,7 @@ def test_long_work_shows_on_a_terminal(
     pytest.importorskip("rich")
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
-    monkeypatch.setattr(telling, "PATIENCE_SECONDS", seconds)
+    monkeypatch.setattr(telling, "PROGRESS_DELAY_SECONDS", seconds)
     telling.set_quiet(quiet)
     try:
         with telling.working("counting reports"):
@@ -70,7 +70,7 @@ def test_the_line_on_a_terminal_says_how_far_work_is_and_goes_away(monkeypatch: 
     pytest.importorskip("rich")
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
-    monkeypatch.setattr(telling, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(telling, "PROGRESS_DELAY_SECONDS", 0.0)
     monkeypatch.setattr(runtime, "SECONDS_BETWEEN", 0.0)
     logger = logging.getLogger(runtime.LOGGER)
     with telling.working("computing intervals"):
@@ -87,7 +87,7 @@ def test_the_line_on_a_terminal_says_how_far_work_is_and_goes_away(monkeypatch: 
 def test_nothing_is_shown_where_nobody_watches(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(telling, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(telling, "PROGRESS_DELAY_SECONDS", 0.0)
     with telling.working("counting reports"):
         time.sleep(0.05)
     assert capsys.readouterr() == ("", "")

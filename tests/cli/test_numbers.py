@@ -140,7 +140,7 @@ def test_the_distribution_function_is_drawn(prompt: Prompt, reports: Path) -> No
     words = ("estimate", str(reports), "--column", "income", "-d", "wave.json")
     prompt.prints(*words, "--plot", "f.svg", "--cumulative")
     assert "share of people up to each answer (%)" in (prompt.folder / "f.svg").read_text()
-    assert "--cumulative says what --plot draws" in prompt.complains(*words, "--cumulative")
+    assert "--cumulative is for --plot" in prompt.complains(*words, "--cumulative")
 
 
 def test_quantiles_by_smooth_say_that_they_are_approximate(prompt: Prompt, reports: Path) -> None:
@@ -174,9 +174,9 @@ def test_a_deck_of_cards_says_its_epsilon_before_the_survey_begins(prompt: Promp
     _, told = prompt.notes("design", "cards", "truth=1/2", "say 0=1/2", "--from", "0", "--to", "4", "-o", "open.json")
     assert "tell somebody's number for certain" in told
     assert "epsilon inf" in told
-    assert "a card needs what it says" in prompt.complains("design", "cards", "truth", "--size", "3")
+    assert "a card needs its instruction" in prompt.complains("design", "cards", "truth", "--size", "3")
     assert "give --from and --to" in prompt.complains("design", "cards", "truth=1")
-    assert "nothing else" in prompt.complains("design", "cards", "truth=1", "--size", "3", "--epsilon", "1")
+    assert "cards take only" in prompt.complains("design", "cards", "truth=1", "--size", "3", "--epsilon", "1")
     assert "must sum to 1" in prompt.complains("design", "cards", "truth=1/2", "--size", "3")
 
 

@@ -68,7 +68,7 @@ def test_the_mechanisms_are_compared_and_drawn(folder: Path) -> None:
     assert "What each mechanism needs" in (folder / "mechanisms.svg").read_text(encoding="utf-8")
     surveys.kuk("4/5", "3/10", 2).save(folder / "kuk.json")
     assert "Mechanisms" not in succeeds(folder, "plan", "--design", "kuk.json", "--people", "1000")
-    assert "--mechanism-plot needs a design whose answers are alike" in fails(
+    assert "--mechanism-plot needs a symmetric design" in fails(
         folder, "plan", "--design", "kuk.json", "--people", "1000", "--mechanism-plot", "mechanisms.png"
     )
 

@@ -153,7 +153,7 @@ FORMULA = ("regress", "people.csv", "answer ~ age", "--design", "dice.json")
     [
         (("regress", "people.csv", "answer", "--design", "dice.json"), "or with --on, as --on age,region"),
         ((*FORMULA, "--on", "age"), "give the terms in the formula or with --on, not both"),
-        (("regress", "people.csv", "answer", "--on", "age"), "give --design: the file of the design"),
+        (("regress", "people.csv", "answer", "--on", "age"), "give --design: the design file"),
         ((*ON_AGE, "--design", "direct.json"), "several designs need --by"),
         ((*ON_AGE, "--by", "how"), "with --by, --design must be NAME=FILE, NAME as in the column 'how'"),
         (
@@ -167,7 +167,7 @@ FORMULA = ("regress", "people.csv", "answer ~ age", "--design", "dice.json")
         ),
         ((*ON_AGE, "-o", "people.csv"), "--output must not be people.csv, which is the reports"),
         ((*ON_AGE, "--plot", "dice.json"), "--plot must not be dice.json, which is the design"),
-        ((*ON_AGE, "--against", "age"), "--against says what --plot draws"),
+        ((*ON_AGE, "--against", "age"), "--against is for --plot"),
         ((*ON_AGE[:-1], "nothing.json"), "there is no file nothing.json"),
         (("regress", "nothing.csv", *ON_AGE[2:]), "there is no file nothing.csv"),
     ],
@@ -266,7 +266,7 @@ def test_random_intercepts_in_every_form(prompt: Prompt) -> None:
     expected_share = fit.predict({"age": [20]}, effects="median").shares[0, 0]
     assert median["predictions"]["shares"][0]["share"] == pytest.approx(expected_share, rel=1e-9)
     assert "Spread between the 8 groups of 'school'" in prompt.prints(*named)
-    assert "--effects says whose shares --predict gives" in fails(prompt.folder, *formula, "--effects", "median")
+    assert "--effects is for --predict" in fails(prompt.folder, *formula, "--effects", "median")
     assert "--intercepts school" in fails(prompt.folder, *ON_AGE, "--group-effects")
     assert "name 'school' as clusters" in fails(prompt.folder, *named, "--weights", "age")
 

@@ -335,8 +335,8 @@ def prompt(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 NOTE = (
-    "warner: note: the number of responses to this survey was not fixed beforehand, so the intervals are those that "
-    "hold however often one looks\n"
+    "warner: note: the number of responses to this survey was not fixed beforehand, so the intervals have "
+    "coverage at all looks\n"
 )
 
 
@@ -347,7 +347,7 @@ def test_the_commands_tell_what_the_library_does(file: str, prompt: Prompt, tmp_
     assert prompt.prints(*asked, "--anytime") == found.text(anytime=True) + "\n"
     one_look, note = prompt.notes(*asked, "--one-look")
     assert one_look == found.text() + "\n"
-    assert "what is for one look need not hold for it; the intervals of --anytime do" in note
+    assert "may not have their coverage; those of --anytime do" in note
     assert prompt.notes(*asked, "--target", "realised") == (found.text(target="realised") + "\n", note)
     assert prompt.notes(*asked, "--compare", "never,once")[1] == note  # comparisons are for one look
     assert json.loads(prompt.notes(*asked, "--json")[0]) == json.loads(found.to_json(anytime=True))

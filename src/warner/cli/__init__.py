@@ -1,24 +1,23 @@
-"""The command line: declared as values, with options made of their fields. Commands call one function and print.
+"""Command line: each command is declared as a dataclass, calls one function of the library and prints the result.
 
-No arithmetic lives here. The help, and completion in the shell, need nothing of the library; the module of a command is
-imported when that command is run.
+Help and completion load nothing of the library; the module of a command is imported when the command runs.
 
 Its files::
 
-    commands     the commands as they are declared: a class each, with its help
-    texts        the words of the help, for each option
+    commands     declarations of the commands: one class each, with its help
+    texts        help text of each option
     options      options from the fields of dataclasses; errors about arguments as errors about options
-    estimating   estimate, with the questions besides the shares, and groups
+    estimating   estimate, with further quantities, and groups
     tallying     tally, discover, compare and check
     relating     regress and associate
     designing    design
     planning     plan
     randomizing  show, randomize and audit
     collecting   collect, invite, close, backup
-    sources      where reports come from: files, pipes, tables of databases, surveys, saved tallies; and their design
-    values       words as values: labels of a file, grids of numbers, numbers of answers
-    delivering   results printed as text, JSON or CSV, or written to a file
-    messages     messages besides the result: progress, warnings, files
+    sources      sources of reports: files, pipes, tables of databases, surveys, saved tallies; and their design
+    values       values from words: labels of a file, grids of numbers, numbers of answers
+    delivering   output of results: text, JSON, CSV, files
+    messages     messages other than results: progress, warnings, files
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from warner.cli.texts import TEXTS
 
 
 class Listed(NamedTuple):
-    """A command in the list: the module that it stands in, its first sentence, and an example."""
+    """Module, summary and example of a command."""
 
     module: str
     summary: str
@@ -43,12 +42,12 @@ class Listed(NamedTuple):
 COMMANDS: dict[str, Listed] = {
     "plan": Listed(
         "planning",
-        "Plan a survey: find the number of people, epsilon or the half-width.",
+        "Plan a survey: find the sample size, epsilon or the half-width.",
         "warner plan --size 10 --epsilon 1 --half-width 0.02",
     ),
     "design": Listed(
         "designing",
-        "Write a design file, which says how every answer is randomized.",
+        "Write a design file, which specifies how every answer is randomized.",
         "warner design never once often --epsilon 1 -o design.json",
     ),
     "show": Listed("randomizing", "Explain a design in plain words.", "warner show design.json"),
@@ -64,7 +63,7 @@ COMMANDS: dict[str, Listed] = {
     ),
     "invite": Listed(
         "collecting",
-        "Make links that are good for one response each, revoke them, or tell how many are left.",
+        "Make links that are good for one response each, revoke them, or count them.",
         "warner invite drinking.json 500 --url https://survey.example.org -o links.csv",
     ),
     "close": Listed(
@@ -84,7 +83,7 @@ COMMANDS: dict[str, Listed] = {
     ),
     "estimate": Listed(
         "estimating",
-        "Estimate what people would have answered.",
+        "Estimate the shares of the true answers.",
         "warner estimate reports.csv --column answer --design design.json --by region",
     ),
     "discover": Listed(
@@ -99,12 +98,12 @@ COMMANDS: dict[str, Listed] = {
     ),
     "compare": Listed(
         "tallying",
-        "Compare the share of an answer between two samples of different people, each under its own design.",
+        "Compare the share of an answer between two independent samples, each under its own design.",
         "warner compare direct.json dice.json --answer yes",
     ),
     "regress": Listed(
         "relating",
-        "Estimate how the answers depend on what else is known about people.",
+        "Estimate how the answers depend on other variables.",
         'warner regress reports.csv "answer ~ age + C(region)" --design design.json',
     ),
     "associate": Listed(
@@ -119,26 +118,26 @@ COMMANDS: dict[str, Listed] = {
     ),
     "audit": Listed(
         "randomizing",
-        "Audit a client: find a lower bound on the epsilon that it really spends.",
+        "Audit a client: find a lower bound on its actual epsilon.",
         'warner audit "python client.py" --design design.json --answers never often',
     ),
 }
 
 
 class Commands(click.Group):
-    """The list of commands; a command is declared when it is called, or its options are completed."""
+    """The list of commands; the options of a command are declared when it is called or completed."""
 
     def __init__(self, **options: Any) -> None:
         listed = {name: click.Command(name, help=command.summary) for name, command in COMMANDS.items()}
         super().__init__(commands=listed, **options)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Return the command itself in the place of the one in the list."""
+        """Return the command with its options, instead of the entry of the list."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and command_named(str(name)), rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with their whole summaries."""
+        """List the commands with their complete summaries."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
 
@@ -152,26 +151,22 @@ def command_named(name: str) -> click.Command:
     return Command(name, declared(name), listed.module, listed.example)
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
+def _print_version(ctx: click.Context, _: click.Parameter, show: bool) -> None:
+    if show and not ctx.resilient_parsing:
         from warner import __version__
 
         click.echo(f"warner {__version__}")
         ctx.exit()
 
 
-def _begin(*, version: bool, quiet: bool) -> None:
-    set_quiet(quiet)
-
-
-def _flag(name: str, *spelled: str, **options: Any) -> click.Option:
-    return click.Option([name, f"--{name}", *spelled], is_flag=True, help=TEXTS["", name].help, **options)
+def _flag(name: str, *spellings: str, **options: Any) -> click.Option:
+    return click.Option([name, f"--{name}", *spellings], is_flag=True, help=TEXTS["", name].help, **options)
 
 
 app = Commands(
     name="warner",
-    help="Estimate what people would have answered, from answers that were randomized on their side.",
-    callback=_begin,
+    help="Recover accurate statistics from answers that respondents randomized to protect their privacy.",
+    callback=lambda version, quiet: set_quiet(quiet),
     params=[_flag("version", callback=_print_version, is_eager=True), _flag("quiet", "-q")],
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},

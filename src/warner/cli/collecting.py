@@ -1,4 +1,4 @@
-"""`warner collect` serves a survey; `invite`, `close` and `backup` look after its database."""
+"""Web surveys: collect serves a survey; invite, close and backup manage its database."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The commands as they are declared: a class each, whose docstring is the help and whose fields are the options.
+"""Declarations of the commands: one class each, whose docstring is the help and whose fields are the options.
 
-`options` makes options of the fields, with the words of `texts`. The function of the same name, in the module that
-`COMMANDS` in the package names, takes the value. No module of the library is loaded here that needs NumPy. `declared`
-makes a frozen dataclass of the one class that is needed: to make all of them takes as long as the rest of the help.
+`options` turns fields into options with the words of `texts`. The function of the same name, in the module that
+`COMMANDS` names, takes the value. Nothing that needs NumPy is imported here. `declared` turns only the class of the
+current command into a dataclass: doing it for all of them takes as long as the rest of the help.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from warner.reports.options import (
     Sample,
 )
 
-DESIGN_HELP = """Write a design file, which says how every answer is randomized.
+DESIGN_HELP = """Write a design file, which specifies how every answer is randomized.
 
-The file is for those who collect answers and for those who analyze reports. For randomized response, give the
-possible
-answers and one of --epsilon, --truth, --redraw and --odds:
+The same file is used to collect answers and to analyze reports. For randomized response, give the possible answers and
+one of --epsilon, --truth, --redraw and --odds:
 
 \b
   warner design never once often --epsilon 1 -o design.json
@@ -41,20 +40,21 @@ Or give the name of a mechanism or of a survey design, with its parameters:
   warner design square-wave --from 0 --to 200000 --step 1000 \\
     --epsilon 1
 
-A deck of cards for a number, with what each card says ("truth", "say 3", "+5", "-5" or "*2") and its probability:
+A deck of cards for a number, with the instruction of each card ("truth", "say 3", "+5", "-5" or "*2") and its
+probability:
 
 \b
   warner design cards truth=1/2 "say 0=1/4" "say 1=1/4" \\
     --from 0 --to 1
 
-For answers that no list holds, such as words, give what they are made of:
+For free-text answers, such as words, give their letters and length, their bytes or their bits:
 
 \b
   warner design open-domain --letters a-z --length 12 --epsilon 1 \\
     -o words.json
   warner design open-domain --bits 48 --epsilon 1
 
-and to look up answers that are known in reports of such a design, name them:
+and to look up known answers in reports of such a design, name them:
 
 \b
   warner design the of and --open words.json -o list.json
@@ -97,9 +97,8 @@ These are the names and their parameters (those in brackets may be left out):
   kuk                           r1= r2= [draws=]
   direct                        no parameters
 
-Numbers are taken exactly as written: 1/6 is one sixth. Survey designs ask for yes or no; two other answers can be
-named
-after --answers, the one of people with the trait first, and the two reports after --reports:
+Numbers are taken exactly as written: 1/6 is one sixth. Survey designs ask for yes or no; you can name two other
+answers after --answers, the sensitive one first, and the two reports after --reports:
 
 \b
   warner design crosswise p=1/4 --answers "1 = yes" "2 = no" --reports A B
@@ -115,7 +114,7 @@ def declared(name: str) -> type:
 
 @dataclass(frozen=True)
 class Questions:
-    """Questions to `warner estimate` besides the shares."""
+    """Quantities of `warner estimate` besides the shares."""
 
     compare: tuple[str, ...] = ()
     between: tuple[str, ...] = ()
@@ -135,21 +134,21 @@ class Questions:
     values: str | None = None
 
     @property
-    def asked(self) -> bool:
-        """Whether there is anything to answer."""
+    def is_given(self) -> bool:
+        """True if there is any quantity."""
         return bool(self.about_answers) or self.about_numbers or self.totals
 
     @property
     def about_numbers(self) -> bool:
-        """Whether there is anything to answer about the numbers that answers are or stand for."""
+        """True if there is a quantity of numeric answers."""
         beyond = bool(self.above or self.below or self.within)
         return self.mean or self.standard_deviation or self.median or bool(self.quantile) or beyond
 
     @property
     def about_answers(self) -> list[str]:
-        """The options that ask about answers, which no table of quantities has rows for."""
-        given = {"--compare": self.compare, "--commonest": self.count is not None, "--present": self.present}
-        return [option for option, asked in given.items() if asked]
+        """The options about answers, which have no row in tables of quantities."""
+        options = {"--compare": self.compare, "--commonest": self.count is not None, "--present": self.present}
+        return [option for option, value in options.items() if value]
 
     def refuse_contradictions(self) -> None:
         """Raise an error if an option needs another one."""
@@ -158,7 +157,7 @@ class Questions:
         if self.quantile_method is not None and not (self.median or self.quantile):
             raise ValueError("--quantile-method needs --median or --quantile")
         if self.population and not self.totals:
-            raise ValueError("--population needs --totals, which it is the number of people of")
+            raise ValueError("--population is for --totals; give --totals as well")
         if self.values is not None and not (self.about_numbers or self.totals):
             raise ValueError(
                 "--values needs --mean, --standard-deviation, --median, --quantile, --above, --below, --within or "
@@ -167,17 +166,17 @@ class Questions:
 
 
 class Plan:
-    """Plan a survey: find the number of people, epsilon or the half-width.
+    """Plan a survey: find the sample size, epsilon or the half-width.
 
-    Give two of --people, --epsilon and --half-width (or --error) to get the third. With a pilot, its own epsilon counts
-    as given unless people and a half-width (or error) are given. All mechanisms are compared at that epsilon. The plan
-    is for the recommended one unless you name another; `warner design --best` writes its design.
+    Give two of --people, --epsilon and --half-width (or --error) to get the third. With a pilot, the epsilon of the
+    pilot is the default unless people and a half-width (or error) are given. All mechanisms are compared at that
+    epsilon. The plan is for the recommended mechanism unless you name another; `warner design --best` writes its
+    design.
 
     For the mean of a number: --from 18 --to 99 --mechanism square-wave --epsilon 1 --quantity mean --half-width 2.
 
-    For answers that no list holds, give --letters and --length, --bytes or --bits, or the --design of an open domain,
-    with --people to get the smallest share that will be found, or with --share to get the number of people that
-    it takes.
+    For an open domain, give --letters and --length, --bytes or --bits, or its --design; with --people for the smallest
+    share that will be found, or with --share for the necessary sample size.
     """
 
     size: int | None = None
@@ -216,7 +215,7 @@ class Plan:
 
 
 class Design:
-    """Write a design file, which says how every answer is randomized."""
+    """Write a design file, which specifies how every answer is randomized."""
 
     words: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
@@ -274,9 +273,8 @@ class Collect:
     """Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.
 
     Prints the address of the survey, and a link to its dashboard that works once. Ctrl-C stops it with exit code 0; if
-    you start it again, it continues. The addresses of respondents are neither stored nor logged. What a proxy says
-    about them is ignored, so everybody who comes through a proxy shares its address: set a limit there, and --rate 0
-    here.
+    you start it again, it continues. The addresses of respondents are neither stored nor logged. The headers of a proxy
+    are ignored, so all respondents behind a proxy share its address: set a limit there, and --rate 0 here.
     """
 
     survey: Path
@@ -296,7 +294,7 @@ class Collect:
 
 
 class Invite:
-    """Make links that are good for one response each, revoke them, or tell how many are left.
+    """Make links that are good for one response each, revoke them, or count them.
 
     Only the file has the links, readable by its owner alone: the database keeps hashes. If the survey runs with an
     SQLite file, stop it first and start it again afterwards. With neither a number nor --revoke, the command tells how
@@ -316,8 +314,8 @@ class Close:
     """Close a survey for good, and publish the responses that are still waiting.
 
     If the survey is running with an SQLite file, close it on its dashboard instead. Unless the survey file fixes the
-    number of responses, and it is reached, the intervals remain those that hold however often one looks: whoever closes
-    a survey has seen what it shows.
+    number of responses, and it is reached, the intervals remain those for all looks, because the survey may have been
+    closed for its results.
     """
 
     database: str
@@ -336,10 +334,10 @@ class Backup:
 class Tally:
     """Count reports and save the tally, or add up tallies that were saved.
 
-    A tally holds the counts and the design, and no report: `warner estimate`, `check` and `regress` take it
+    A tally contains the counts and the design, but no report: `warner estimate`, `check` and `regress` take it
     instead of reports. Tallies of one design add up exactly, as if all reports had been counted at once; those of
     several designs make a pool, which assumes that all reports come from one population; `warner check` tests that. A
-    tally of an open domain holds the reports themselves, without their order, for `warner discover`.
+    tally of an open domain contains the reports without their order, for `warner discover`.
     """
 
     files: tuple[str, ...]
@@ -352,11 +350,11 @@ class Tally:
 
 
 class Estimate:
-    """Estimate what people would have answered.
+    """Estimate the shares of the true answers.
 
     Prints a table of the estimated shares with confidence intervals, the largest first, or the same as JSON or CSV.
-    With two answers, the table shows the first, because the other one is the rest; JSON and CSV have both. If means,
-    quantiles, shares beyond a number or totals are asked for, CSV and all other tables have a row for each of these.
+    With two answers, the table shows only the first; JSON and CSV have both. With means, quantiles, shares beyond a
+    number or totals, CSV and all other tables have a row for each of these.
     """
 
     files: tuple[str, ...]
@@ -381,8 +379,8 @@ class Estimate:
 class Discover:
     """Find the frequent values of an open domain.
 
-    The probability of naming any value that nobody holds is at most 1 - level, for one look at the reports. Each value
-    comes with its share, and an interval that holds given that the value was found.
+    The family-wise false-positive rate is at most 1 - level, for one look at the reports. Each value comes with its
+    share, and an interval that is corrected for the selection of the value.
     """
 
     files: tuple[str, ...]
@@ -406,9 +404,9 @@ class Discover:
 class Groups:
     """Estimate the shares of many groups together.
 
-    Each share is shrunk towards those of the other groups; the noisier the group's own reports, the more. On average
-    over the groups, this is closer to the truth. Intervals hold on average, too; for a claim about one group, use
-    --kind each, or `warner estimate`.
+    Each share is shrunk toward the other groups; groups with noisier reports are shrunk more. The total error of the
+    groups is smaller. Intervals have average coverage over the groups; for a claim about one group, use --kind each, or
+    `warner estimate`.
     """
 
     files: tuple[str, ...]
@@ -431,7 +429,7 @@ class Groups:
 
 
 class Compare:
-    """Compare the share of an answer between two samples of different people, each under its own design.
+    """Compare the share of an answer between two independent samples, each under its own design.
 
     Use it to compare a direct question with a randomized one, or two years. Prints the difference and the ratio with
     their confidence intervals, and a test of equality that agrees with them.
@@ -445,7 +443,7 @@ class Compare:
 
 
 class Regress:
-    """Estimate how the answers depend on what else is known about people.
+    """Estimate how the answers depend on other variables.
 
     Prints a table of coefficients with their intervals and the assumptions behind them, or the same as JSON or CSV.
     """
@@ -486,8 +484,8 @@ class Regress:
 class Associate:
     """Test whether the answers to several questions are associated.
 
-    The file has a row for each person, with a column of reports for each question; each answer was randomized
-    independently. Prints a test of independence, the joint shares, and measures of how strong the association is. One
+    The file has a row for each respondent, with a column of reports for each question; each answer was randomized
+    independently. Prints a test of independence, the joint shares, and measures of association. One
     question is correlated with the numbers of --numeric.
     """
 
@@ -528,11 +526,10 @@ class Check:
 
 
 class Audit:
-    """Audit a client: find a lower bound on the epsilon that it really spends.
+    """Audit a client: find a lower bound on its actual epsilon.
 
-    The command is started three times for each answer, without a shell. The exit code is 0 if nothing was found
-    against the client, 1 if it spends more than it claims, does not follow the design or repeats itself, and 2 for bad
-    input.
+    The command is started three times for each answer, without a shell. The exit code is 0 if the client passes, 1 if
+    it spends more than it claims, does not follow the design or repeats itself, and 2 for bad input.
     """
 
     command: str

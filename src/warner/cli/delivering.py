@@ -1,7 +1,7 @@
-"""Delivering a result: printed as text, JSON or CSV, or written in the form that the ending of a file asks for.
+"""Output of results: text, JSON or CSV on standard output, or a file in the format of its ending.
 
-A command has one of the groups of options below, refuses what cannot be done before anything is read, and hands
-its result over. No output replaces what is read, and a file is there whole or not at all.
+Each command has one of the groups of options below and validates it before anything is read. No output replaces an
+input, and files are written atomically.
 """
 
 from __future__ import annotations
@@ -24,64 +24,65 @@ if TYPE_CHECKING:
 
 
 class Delivery(NamedTuple):
-    """A result with the options of its table, such as the level, and what was asked besides.
+    """A result with the options of its table, such as the level, and further quantities.
 
-    Answers to what was asked besides stand below the text, and under their names in JSON; a table is then one of these
-    quantities, with `notes` in a paper. `rows` are those of the text.
+    Further quantities are printed below the text and under their names in JSON; tables show only them, with `notes` in
+    a paper. `rows` limits the rows of the text.
     """
 
     result: Result
     options: Mapping[str, Any] = MappingProxyType({})
-    besides: Mapping[str, Result | list[Result]] = MappingProxyType({})
+    further: Mapping[str, Result | list[Result]] = MappingProxyType({})
     rows: int | None = None
     notes: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Return the result as text, and the further answers that are not in it already."""
-        shown = {} if self.rows is None else {"rows": self.rows}
-        known = [one.to_dict() for one in self.result.summaries(**self.options)] if self.besides else []
-        further = [answer.text() for answer in self._answers if answer.to_dict() not in known]
-        return "\n\n".join([self.result.text(**shown, **self.options), *further])
+        """Return the text of the result, and of the further quantities that it does not contain."""
+        limit = {} if self.rows is None else {"rows": self.rows}
+        known = [one.to_dict() for one in self.result.summaries(**self.options)] if self.further else []
+        further = [quantity.text() for quantity in self._quantities if quantity.to_dict() not in known]
+        return "\n\n".join([self.result.text(**limit, **self.options), *further])
 
     @property
-    def _answers(self) -> list[Result]:
-        return [one for given in self.besides.values() for one in (given if isinstance(given, list) else [given])]
+    def _quantities(self) -> list[Result]:
+        return [one for value in self.further.values() for one in (value if isinstance(value, list) else [value])]
 
     @property
-    def _tabled(self) -> tuple[Result, Mapping[str, Any]]:
-        """What a table shows, and its options: the quantities that were asked for besides, or the result."""
-        if not self.besides:
+    def _table(self) -> tuple[Result, Mapping[str, Any]]:
+        """The result that a table shows, and its options: the further quantities, if there are any."""
+        if not self.further:
             return self.result, self.options
         from warner.inference.quantities import Quantities
 
-        return Quantities(tuple(self._answers), self.notes), {}
+        return Quantities(tuple(self._quantities), self.notes), {}
 
     def json(self) -> str:
-        """Write it as JSON, with what was asked besides."""
+        """Return the JSON document of the result and the further quantities."""
         from warner.results import as_json
 
-        answers = {
-            name: [one.to_dict() for one in given] if isinstance(given, list) else given.to_dict()
-            for name, given in self.besides.items()
+        quantities = {
+            name: [one.to_dict() for one in value] if isinstance(value, list) else value.to_dict()
+            for name, value in self.further.items()
         }
-        return as_json(self.result.json_fields(**self.options) | answers)
+        return as_json(self.result.json_fields(**self.options) | quantities)
 
     def csv(self) -> str:
-        """Write its table as CSV."""
+        """Return the table as CSV."""
         from warner.results import as_csv
 
-        result, options = self._tabled
+        result, options = self._table
         return as_csv(result.table(**options))
 
-    def written(self, output: Path) -> None:
-        """Write it to a file, in the form that its ending asks for."""
+    def write(self, output: Path) -> None:
+        """Write a file in the format of its ending."""
         from warner.typesetting import FORMS
 
         ending = output.suffix.lower()
         if ending in {".json", ".csv", ".txt"}:
-            save_text(output, {".json": self.json, ".csv": self._csv_lines, ".txt": self.text}[ending]())
+            text = {".json": self.json, ".csv": self.csv, ".txt": self.text}[ending]()
+            save_text(output, text.removesuffix("\n") if ending == ".csv" else text)
             return
-        result, options = self._tabled
+        result, options = self._table
         if ending == ".parquet":
             import pyarrow.parquet as pq
 
@@ -90,36 +91,32 @@ class Delivery(NamedTuple):
         else:
             save_text(output, FORMS[ending](result.printed(**options)))
 
-    def _csv_lines(self) -> str:
-        return self.csv().removesuffix("\n")
-
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a test, a comparison or another finding is delivered."""
+    """Output options of tests and comparisons."""
 
     as_json: bool = False
     output: Path | None = None
 
     def refuse_other_ending(self) -> None:
-        """Refuse a file that is neither JSON nor text nor a table for a paper."""
         _refuse_other_ending(self.output, (".json", ".txt"))
 
-    def written(self, result: Result) -> str:
-        """Write the finding to the file, if one is given, and give what is printed."""
-        outcome = Delivery(result)
+    def write(self, result: Result) -> str:
+        """Write the result to the output file, if there is one; return the text to print."""
+        delivery = Delivery(result)
         if self.output is not None:
-            outcome.written(self.output)
-        return outcome.json() if self.as_json else outcome.text()
+            delivery.write(self.output)
+        return delivery.json() if self.as_json else delivery.text()
 
-    def delivered(self, result: Result) -> None:
-        """Write and print the finding."""
-        click.echo(self.written(result))
+    def deliver(self, result: Result) -> None:
+        """Write and print the result."""
+        click.echo(self.write(result))
 
 
 @dataclass(frozen=True)
 class TableForms:
-    """How a table of estimates is delivered."""
+    """Output options of tables of estimates."""
 
     as_json: bool = False
     as_csv: bool = False
@@ -127,35 +124,35 @@ class TableForms:
 
     @property
     def forms(self) -> set[str]:
-        """The forms that are asked for besides the printed text, by their endings."""
+        """The formats of the output other than printed text, as endings of files."""
         printed = {".json": self.as_json, ".csv": self.as_csv}
-        written = set() if self.output is None else {self.output.suffix.lower()}
-        return written | {form for form, asked in printed.items() if asked}
+        files = set() if self.output is None else {self.output.suffix.lower()}
+        return files | {form for form, is_printed in printed.items() if is_printed}
 
-    def refuse_contradictions(self, besides: str) -> None:
-        """Refuse two forms on one screen, a file of another kind, and tables for what was asked `besides`, if any."""
+    def refuse_contradictions(self, untabulated: str = "") -> None:
+        """Raise an error for --json with --csv, another ending, or a table with `untabulated` options."""
         if self.as_json and self.as_csv:
             raise ValueError("give --json or --csv, not both")
         _refuse_other_ending(self.output, (".csv", ".json", ".parquet"))
-        if besides and self.forms - {".json"}:
-            raise ValueError(f"{besides} answered in the printed table and in JSON only")
+        if untabulated and self.forms - {".json"}:
+            raise ValueError(f"{untabulated} answered in the printed table and in JSON only")
 
-    def written(self, outcome: Delivery) -> str:
-        """Write the outcome to the file, if one is given, and give what is printed."""
+    def write(self, delivery: Delivery) -> str:
+        """Write the result to the output file, if there is one; return the text to print."""
         if self.output is not None:
-            outcome.written(self.output)
+            delivery.write(self.output)
         if self.as_csv:
-            return outcome.csv()
-        return (outcome.json() if self.as_json else outcome.text()) + "\n"
+            return delivery.csv()
+        return (delivery.json() if self.as_json else delivery.text()) + "\n"
 
-    def printed(self, text: str) -> None:
-        """Print what `written` gave; CSV as it is, so that no name loses a character."""
+    def echo(self, text: str) -> None:
+        """Print the text of `write`; CSV keeps all characters of names."""
         click.echo(text, nl=False, color=True if self.as_csv else None)
 
 
 @dataclass(frozen=True)
 class PictureForms:
-    """How a result is drawn, and written as an HTML report."""
+    """Plot and HTML report of a result."""
 
     plot: Path | None = None
     report: Path | None = None
@@ -164,29 +161,29 @@ class PictureForms:
 
     @property
     def files(self) -> dict[str, Path | None]:
-        """The files that are written, by their options."""
+        """The output files by option."""
         return {"--plot": self.plot, "--report": self.report}
 
-    def written(self, result: Any, options: Mapping[str, Any] = MappingProxyType({}), **drawing: Any) -> None:
-        """Draw the result and write its report, as far as files are given; `drawing` is for the plot alone."""
+    def write(self, result: Any, options: Mapping[str, Any] = MappingProxyType({}), **plot_options: Any) -> None:
+        """Write the plot and the report, if their files are given."""
         if self.plot is not None:
-            result.save_plot(self.plot, title=self.title, **drawing, **options)
+            result.save_plot(self.plot, title=self.title, **plot_options, **options)
         if self.report is not None:
             result.save_page(self.report, title=self.title, question=self.wording, **options)
 
 
 class Saved(Protocol):
-    """What is a file of its own: a design, a tally."""
+    """A design or a tally."""
 
     def to_json(self) -> str:
-        """Write it as JSON."""
+        """Return the JSON document."""
 
     def save(self, path: Path) -> None:
-        """Write it to a file, whole or not at all."""
+        """Write the JSON document to a file."""
 
 
 def deliver_document(document: Saved, output: Path | None) -> None:
-    """Print a design or a tally as JSON; or save it, and say what it is."""
+    """Print a design or a tally as JSON, or save and describe it."""
     if output is None:
         click.echo(document.to_json())
     else:
@@ -195,7 +192,6 @@ def deliver_document(document: Saved, output: Path | None) -> None:
 
 
 def deliver_text(text: str, output: Path | None) -> None:
-    """Print a text, or write it to a file."""
     if output is None:
         click.echo(text)
     else:
@@ -203,7 +199,6 @@ def deliver_text(text: str, output: Path | None) -> None:
 
 
 def _refuse_other_ending(output: Path | None, endings: Sequence[str]) -> None:
-    """Refuse a file with none of these endings, nor that of a table for a paper."""
     from warner.typesetting import FORMS
 
     known = (*endings, *FORMS)
@@ -214,13 +209,13 @@ def _refuse_other_ending(output: Path | None, endings: Sequence[str]) -> None:
 def refuse_overwriting(
     inputs: Mapping[str, Path | str | Sequence[str] | None], outputs: Mapping[str, Path | str | None]
 ) -> None:
-    """Refuse outputs that would replace what the command reads, each other, or what a survey is made of."""
-    read = [(name, Path(file)) for name, given in inputs.items() for file in _listed(given)]
+    """Raise an error for outputs that would replace an input, each other, a survey file or its database."""
+    sources = [(name, Path(file)) for name, argument in inputs.items() for file in _files_in(argument)]
     written: dict[str, Path] = {}
     for option, file in outputs.items():
         if file is None or file == "-":
             continue
-        for name, other in read:
+        for name, other in sources:
             if same_file(Path(file), other):
                 raise ValueError(f"{option} must not be {file}, which is {name} and would be lost; give another file")
         for earlier, other in written.items():
@@ -231,33 +226,34 @@ def refuse_overwriting(
 
 
 def _refuse_replacing_a_survey(option: str, file: Path) -> None:
-    """Refuse to write over a survey file or its database, by any command: neither can be made again."""
     if not file.is_file():
         return
     from warner.service.stores.sqlite import is_database
 
-    held = "a survey" if format_of(file) == "warner survey" else "responses to a survey" if is_database(file) else None
-    if held is not None:
-        raise ValueError(f"{option} must not be {file}, which holds {held} and would be lost; give another file")
+    content = (
+        "a survey" if format_of(file) == "warner survey" else "responses to a survey" if is_database(file) else None
+    )
+    if content is not None:
+        raise ValueError(f"{option} must not be {file}, which holds {content} and would be lost; give another file")
 
 
-def _listed(given: Path | str | Sequence[str] | None) -> Sequence[Path | str]:
-    """Give the files that an argument names: those of patterns and folders as well."""
-    if given is None:
+def _files_in(argument: Path | str | Sequence[str] | None) -> Sequence[Path | str]:
+    """Return the files that an argument names, including the files of patterns and folders."""
+    if argument is None:
         return ()
-    if isinstance(given, str | Path):
-        return (given,)
+    if isinstance(argument, str | Path):
+        return (argument,)
     from warner.reports.files import files_of
 
     try:
         with working("looking for files"):
-            return (*given, *files_of(given))
-    except (OSError, ValueError):  # whoever opens them will say why
-        return given
+            return (*argument, *files_of(argument))
+    except (OSError, ValueError):  # opening the files raises the same error
+        return argument
 
 
 def same_file(first: Path, second: Path) -> bool:
-    """Tell whether two paths lead to one file, which need not be there yet."""
+    """Return True if two paths are of the same file, which need not exist."""
     if first.exists() and second.exists():
         return first.samefile(second)
     return resolved(first) == resolved(second)

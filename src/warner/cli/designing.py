@@ -1,8 +1,8 @@
-"""Designs from the words of a shell: the command design.
+"""The command design: designs from words of the command line.
 
-A design is named, with ``key=value`` for its parameters; `MECHANISMS`, `REPEATED_DESIGNS` and `SURVEYS` are the only
-lists of names. The parameters of a mechanism are its ``parameters``, those of a design for repeated questions, or of a
-survey design, stand in the signature of its function.
+A design has a name and ``key=value`` for its parameters; `MECHANISMS`, `REPEATED_DESIGNS` and `SURVEYS` are the only
+lists of names. The parameters are the ``parameters`` of a mechanism, or the signature of the function of a design for
+repeated questions or a survey design.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ if TYPE_CHECKING:
     from warner.documents import Document
 
 CARDS = "cards"  # the name of decks of cards for quantities
-BEST_FOR = ("shares", "mean", "distribution")  # what --best compares mechanisms for
+BEST_FOR = ("shares", "mean", "distribution")  # quantities for which --best compares mechanisms
 
 
 def design(options: commands.Design) -> None:
-    """Write a design file, which says how every answer is randomized."""
     domain_file, output, force = options.domain_file, options.output, options.force
     refuse_overwriting({"the list of answers": domain_file, "the open domain": options.opened_by}, {"--output": output})
     words, best, integers = options.words, options.best, options.integers
@@ -46,7 +45,7 @@ def design(options: commands.Design) -> None:
         listed = _domain(words, answers, domain_file, options.size, number_grid(*grid), integers=integers)
         others = (options.letters, options.length, options.text_bytes, options.bits, reports, *parameters.values())
         if best or any(option is not None for option in others):
-            raise ValueError("--open takes the answers of the list, and nothing else: all the rest is in its file")
+            raise ValueError("--open takes only the answers of the list: all other parameters are in its file")
         _deliver(closed_list(options.opened_by, listed), output, force=force)
         return
     opened = open_domain(options)
@@ -55,13 +54,13 @@ def design(options: commands.Design) -> None:
         surplus += tuple(value for name, value in parameters.items() if name != "epsilon")
         if best or integers or any(option is not None for option in surplus):
             raise ValueError(
-                "an open domain takes --letters and --length, --bytes or --bits, --step, --epsilon, and nothing else"
+                "an open domain takes only --letters and --length, --bytes or --bits, --step and --epsilon"
             )
         _write_open(words, opened, output, force=force)
         return
     if words and words[0].lower() == CARDS:
         if best or any(option is not None for option in (*parameters.values(), reports)):
-            raise ValueError("cards take what each card says with its probability, and the numbers, and nothing else")
+            raise ValueError("cards take only the instruction of each card with its probability, and the numbers")
         listed = _domain((), answers, domain_file, options.size, number_grid(*grid), integers=integers)
         _deliver(_deck(words[1:], listed), output, force=force)
         return
@@ -78,66 +77,65 @@ def design(options: commands.Design) -> None:
     if integers and domain is None and reports is None:
         raise ValueError("--integers is for answers or reports that are named; the answers yes and no are texts")
     reported = _whole(reports, "reports") if integers and reports is not None else reports
-    made = (
+    result = (
         _best(name, given, domain, options.share, output)
         if best
         else designed(name or RandomizedResponse.mechanism, given, domain, reported)
     )
-    _deliver(made, output, force=force)
+    _deliver(result, output, force=force)
 
 
 def _deck(words: Sequence[str], numbers: Domain | None) -> Design:
-    """Make the design of a deck of cards, and say its epsilon at once: it may be infinite."""
+    """Construct the design of a deck of cards, and print its epsilon, which may be infinite."""
     from warner.surveys import cards
 
     device: dict[str, str] = {}
     for word in words:
         card, sign, chance = word.rpartition("=")
         if not sign or not card or not chance:
-            raise ValueError(f'a card needs what it says and its probability, as "say 0=1/10", but got {word!r}')
+            raise ValueError(f'a card needs its instruction and its probability, as "say 0=1/10", but got {word!r}')
         put(device, card, chance)
     if not device:
-        raise ValueError('cards need what each card says with its probability, as truth=1/2 "say 0=1/4" "say 1=1/4"')
+        raise ValueError('cards need instructions with their probabilities, as truth=1/2 "say 0=1/4" "say 1=1/4"')
     if numbers is None:
-        raise ValueError("cards need all numbers that somebody may have: give --from and --to, or --size")
+        raise ValueError("cards need all possible numbers: give --from and --to, or --size")
     with warnings_in_one_line():
-        made = cards(device, numbers)
-    tell(f"A report of this deck reveals epsilon {made.shown_epsilon()}.", err=True)
-    return made
+        deck = cards(device, numbers)
+    tell(f"A report of this deck reveals epsilon {deck.shown_epsilon()}.", err=True)
+    return deck
 
 
-def _write_open(words: Sequence[str], made: OpenDomain | None, output: Path | None, *, force: bool) -> None:
-    """Write the design of an open domain."""
-    if made is None:
+def _write_open(words: Sequence[str], domain: OpenDomain | None, output: Path | None, *, force: bool) -> None:
+    if domain is None:
         raise ValueError("an open domain needs --letters with --length, --bytes or --bits, and --epsilon")
     if not named_open(words) or len(words) > 1:
         first = "an open domain has no list of answers; leave them out: " if named_open(words) else ""
         raise ValueError(
             f"{first}--letters, --bytes and --bits are for an open domain: warner design open-domain --letters a-z"
         )
-    _deliver(made, output, force=force)
+    _deliver(domain, output, force=force)
 
 
-def _deliver(made: Device, output: Path | None, *, force: bool) -> None:
-    """Print or save a design, which replaces no other one unless that is meant."""
+def _deliver(design: Device, output: Path | None, *, force: bool) -> None:
+    """Print or save a design; another design is replaced only with --force."""
     if output is not None and not force:
-        _refuse_replacing(output, made)
-    deliver_document(made, output)
+        _refuse_replacing(output, design)
+    deliver_document(design, output)
 
 
-def _refuse_replacing(output: Path, made: Device) -> None:
-    """Refuse to replace another design: whatever was reported under it could not be analysed any more."""
+def _refuse_replacing(output: Path, design: Device) -> None:
+    """Raise an error if the file contains another design, whose reports could no longer be analyzed."""
     if not output.is_file():
         return
     try:
         earlier = load_design(output)
     except ValueError:
         kind = (format_of(output) or "").removeprefix("warner ")
-        held = f"holds another document, a {kind}" if kind else "already exists, and is not a design"
-        raise ValueError(f"{output} {held}; give another file, or --force") from None
-    if earlier != made:
+        content = f"holds another document, a {kind}" if kind else "already exists, and is not a design"
+        raise ValueError(f"{output} {content}; give another file, or --force") from None
+    if earlier != design:
         raise ValueError(
-            f"{output} holds another design, {earlier!r}, and reports under it could not be analysed without it; give "
+            f"{output} holds another design, {earlier!r}, and reports under it could not be analyzed without it; give "
             "another file, or --force"
         )
 
@@ -151,8 +149,7 @@ def _best(
     if name is not None or given.keys() - {"quantity"} != {"epsilon"}:
         got = " and ".join([*([] if name is None else [name]), *given]) or "nothing"
         raise ValueError(
-            "--best needs --epsilon and the possible answers, takes --quantity and --share, and nothing else, but got "
-            f"{got}"
+            f"--best needs --epsilon and the possible answers, and takes only --quantity and --share, but got {got}"
         )
     if domain is None:
         raise ValueError(
@@ -179,7 +176,7 @@ def _domain(
     *,
     integers: bool,
 ) -> Domain | None:
-    """Give the possible answers, which must be given in one way at most."""
+    """Return the possible answers; raise an error if they are given twice."""
     ways = {
         "words": words or None,
         "--answers": answers,
@@ -198,10 +195,8 @@ def _domain(
     return None if given is None else _whole(given, "answers") if integers else list(given)
 
 
-def _whole(labels: Sequence[str], what: str) -> list[int]:
-    """Read labels as whole numbers."""
-    wrong = f"--integers needs {what} that are whole numbers, but got {', '.join(labels[:5])}"
-    return whole_numbers(labels, wrong)
+def _whole(labels: Sequence[str], kind: str) -> list[int]:
+    return whole_numbers(labels, f"--integers needs {kind} that are whole numbers, but got {', '.join(labels[:5])}")
 
 
 # Mechanisms and survey designs
@@ -212,10 +207,10 @@ PAIR = re.compile(r"\w+=.+")
 
 
 class Maker(NamedTuple):
-    """How a design of this name is made.
+    """Function and parameters of the designs of one name.
 
     With a probability for each answer, as forced response may have, `each_answer` is the parameter that takes all keys
-    except those that are `always` needed.
+    except the `always` required ones.
     """
 
     name: str
@@ -226,7 +221,7 @@ class Maker(NamedTuple):
     each_answer: str | None = None
 
     def usage(self) -> str:
-        """Say which keys are accepted; those in brackets may be left out."""
+        """Return the accepted keys, optional ones in brackets."""
         keys = " ".join(f"{key}=..." if key in self.needed else f"[{key}=...]" for key in self.keys)
         if not self.keys:
             return "no parameters"
@@ -237,7 +232,7 @@ class Maker(NamedTuple):
         return f"{keys}, or {' '.join(f'{key}=...' for key in self.always)} and ANSWER=... for each answer"
 
     def arguments(self, given: dict[str, str]) -> Document:
-        """Sort what was given into the parameters, or say what is wrong with it."""
+        """Assign the given values to parameters; raise an error for an unknown or missing key."""
         strange = [key for key in given if key not in self.keys]
         rest = {key: value for key, value in given.items() if key not in self.always}
         arguments: Document = {}
@@ -256,26 +251,26 @@ class Maker(NamedTuple):
 
 
 def name_of(word: str) -> str:
-    """Spell a name as the registries do: hyphens and underscores are spaces, and small letters may be capitals."""
+    """Return the spelling of the registries: spaces instead of hyphens and underscores, and their capitals."""
     spaced = word.replace("-", " ").replace("_", " ")
     survey = next((name for name in SURVEYS if name.lower() == spaced.lower()), None)
     return survey or (spaced if spaced in REPEATED_DESIGNS else MECHANISMS.named(spaced))
 
 
 def known(word: str) -> bool:
-    """Tell whether this is the name of a mechanism or of a survey design."""
+    """Return True for the name of a mechanism or of a survey design."""
     name = name_of(word)
     return name in REPEATED_DESIGNS or name in SURVEYS or name in MECHANISMS
 
 
 def maker(name: str) -> Maker:
-    """Read off what a mechanism, or a survey design, takes."""
+    """Return the function and parameters of a mechanism or survey design."""
     if name not in REPEATED_DESIGNS and name not in SURVEYS:
         mechanism = MECHANISMS[name]
         if not mechanism.parameters:
             raise ValueError(
                 f"a {name} has no parameters, so it cannot be made on the command line; make it in Python and save it "
-                f"to a file, or take one of {listed()}"
+                f"to a file, or use one of {listed()}"
             )
         return Maker(name, mechanism, mechanism.parameters)
     make = REPEATED_DESIGNS[name] if name in REPEATED_DESIGNS else SURVEYS[name]
@@ -283,7 +278,7 @@ def maker(name: str) -> Maker:
     each_answer = next((key for key, value in taken.items() if "Mapping" in str(value.annotation)), None)
     always = tuple(key for key, value in taken.items() if value.default is Parameter.empty)
     keys = tuple(key for key in taken if key != each_answer)
-    # Of a survey design, what is None by default is given in another way, an answer at a time.
+    # A parameter of a survey design that is None by default is given for each answer instead.
     needed = tuple(key for key in keys if key in always or (name in SURVEYS and taken[key].default is None))
     return Maker(name, make, keys, needed, always, each_answer)
 
@@ -291,24 +286,24 @@ def maker(name: str) -> Maker:
 def designed(
     name: str, given: dict[str, str], domain: Domain | None, reports: Sequence[str] | Sequence[int] | None = None
 ) -> Design:
-    """Make a design from its parameters as text; without a domain a survey design has the answers yes and no."""
-    chosen = maker(name)
-    arguments = chosen.arguments(given)
+    """Construct a design from its parameters as text; the default answers of survey designs are yes and no."""
+    design_maker = maker(name)
+    arguments = design_maker.arguments(given)
     if reports is not None:
-        if name not in SURVEYS or "reports" not in signature(chosen.make).parameters:
+        if name not in SURVEYS or "reports" not in signature(design_maker.make).parameters:
             raise ValueError(f"--reports must be left out for a {name}, whose reports follow from the answers")
         arguments["reports"] = reports
     if name in SURVEYS:
-        return chosen.make(**arguments) if domain is None else chosen.make(**arguments, answers=domain)
+        return design_maker.make(**arguments, **({} if domain is None else {"answers": domain}))
     if domain is None:
         raise ValueError(
             f"a {name} needs the possible answers: name them after --answers, or give --domain-file or --size"
         )
-    return chosen.make(domain, **arguments)
+    return design_maker.make(domain, **arguments)
 
 
 def pairs(words: Sequence[str], name: str) -> dict[str, str]:
-    """Read ``key=value`` words, each key once; a label in the place of a key may itself hold an equals sign."""
+    """Parse ``key=value`` words, each key once; a label as the key may contain an equals sign."""
     given: dict[str, str] = {}
     for word in words:
         key, _, value = word.rpartition("=")
@@ -321,14 +316,14 @@ def pairs(words: Sequence[str], name: str) -> dict[str, str]:
 
 
 def put(given: dict[str, str], key: str, value: str) -> None:
-    """Add a parameter that was not given before."""
+    """Add a parameter; raise an error if it is there."""
     if key in given:
         raise ValueError(f"{key} must be given once, but got {given[key]} and {value}")
     given[key] = value
 
 
 def refuse_misspelled(words: Sequence[str]) -> None:
-    """Refuse a first word that can only be meant as a name: nothing but ``key=value`` follows it."""
+    """Raise an error for an unknown name: a first word that only ``key=value`` words follow."""
     if words and not PAIR.fullmatch(words[0]) and all(PAIR.fullmatch(word) for word in words[1:]):
         close = get_close_matches(name_of(words[0]), [*MECHANISMS, *REPEATED_DESIGNS, *SURVEYS], 1)
         guess = f" (did you mean {close[0].replace(' ', '-')}?)" if close else ""
@@ -339,21 +334,16 @@ def refuse_misspelled(words: Sequence[str]) -> None:
 
 
 def listed() -> str:
-    """Name what can be made on a command line."""
-    return ", ".join(
-        name.replace(" ", "-") for name in (*MECHANISMS, *REPEATED_DESIGNS, *SURVEYS) if _has_parameters(name)
-    )
-
-
-def _has_parameters(name: str) -> bool:
-    return name not in MECHANISMS or bool(MECHANISMS[name].parameters)
+    """List the designs that can be made on the command line."""
+    names = [name for name in MECHANISMS if MECHANISMS[name].parameters]
+    return ", ".join(name.replace(" ", "-") for name in (*names, *REPEATED_DESIGNS, *SURVEYS))
 
 
 # Open domains
 
 
 def open_domain(options: commands.Design | commands.Plan) -> OpenDomain | None:
-    """Make the open domain that the options name; None where none of them is given."""
+    """Construct the open domain of the options; None without any of them."""
     if not is_open(options):
         if options.length is not None:
             raise ValueError("--length is for an open domain; give --letters, --bytes or --bits")
@@ -371,23 +361,22 @@ def open_domain(options: commands.Design | commands.Plan) -> OpenDomain | None:
 
 
 def is_open(options: commands.Design | commands.Plan) -> bool:
-    """Return whether options say what the answers of an open domain are made of."""
+    """Return True if the options describe the answers of an open domain."""
     return any(part is not None for part in (options.letters, options.text_bytes, options.bits))
 
 
 def named_open(words: Sequence[str]) -> bool:
-    """Tell whether the words begin with the name of open domains."""
     return bool(words) and words[0].lower().replace("-", " ") == OpenDomain.mechanism
 
 
 def closed_list(file: Path, answers: Any) -> Design:
-    """Make the design of a list of answers, for reports of the open domain in this file."""
-    made = load_design(file)
-    if not isinstance(made, OpenDomain):
-        raise ValueError(f"--open must be the file of an open domain, but {file} is a {made.mechanism}")
+    """Construct the design of a list of answers for reports of the open domain in a file."""
+    domain = load_design(file)
+    if not isinstance(domain, OpenDomain):
+        raise ValueError(f"--open must be the file of an open domain, but {file} is a {domain.mechanism}")
     if answers is None:
         raise ValueError("--open needs the answers of the list: name them, or give --domain-file")
-    listed = range(answers) if isinstance(answers, int) else answers
-    if made.answer_form.holds == "integers" and isinstance(listed, list):
-        listed = whole_numbers(listed, f"the answers must be {made.values.described()}, as {file} has them")
-    return made.closed(listed)
+    labels = range(answers) if isinstance(answers, int) else answers
+    if domain.answer_form.holds == "integers" and isinstance(labels, list):
+        labels = whole_numbers(labels, f"the answers must be {domain.values.described()}, as {file} has them")
+    return domain.closed(labels)

@@ -1,4 +1,4 @@
-"""Estimates: estimate, with the questions besides the shares, and groups."""
+"""Estimates: estimate, with quantities besides the shares, and groups."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ from warner.text import conjoined, sentence
 
 if TYPE_CHECKING:
     from warner.cli import commands
+    from warner.cli.delivering import TableForms
     from warner.designs.labels import Labels
     from warner.documents import Document
     from warner.estimation import Estimate
     from warner.groups.group_estimates import GroupEstimates
     from warner.results import Result
 
-ANYTIME_TAKEN = f"{NOT_FIXED}, so the intervals are those that hold however often one looks"
-ONE_LOOK = f"{NOT_FIXED}, and what is for one look need not hold for it; the intervals of --anytime do"
+ANYTIME_BY_DEFAULT = f"{NOT_FIXED}, so the intervals have coverage at all looks"
+ONE_LOOK = f"{NOT_FIXED}, so intervals and tests for one look may not have their coverage; those of --anytime do"
 
 
 # Estimates
 
 
 def estimate(options: commands.Estimate) -> None:
-    """Estimate what people would have answered."""
     given, questions, table, pictures = options.given, options.questions, options.table, options.pictures
-    asked = questions.about_answers
-    table.refuse_contradictions(f"{conjoined(asked)} {'are' if len(asked) > 1 else 'is'}" if asked else "")
+    untabulated = questions.about_answers
+    verb = "are" if len(untabulated) > 1 else "is"
+    table.refuse_contradictions(f"{conjoined(untabulated)} {verb}" if untabulated else "")
     questions.refuse_contradictions()
     if options.cumulative and pictures.plot is None:
-        raise ValueError("--cumulative says what --plot draws; give --plot with a file as well")
+        raise ValueError("--cumulative is for --plot; give --plot with a file as well")
     refuse_overwriting(
         {"the reports": options.files, "the design": given.files},
         {"--output": table.output, **pictures.files},
@@ -50,101 +51,98 @@ def estimate(options: commands.Estimate) -> None:
     source = Source(options.files, options.columns, options.reading, options.sample, options.origin)
     method, anytime, level, target = options.method, options.anytime, options.level, options.target
     keep = method in METHODS and METHODS[method].likelihood
-    chosen = source.optional_stopping
-    ever = anytime if anytime is not None else chosen and target == "population"
-    confidence: Document = {"level": level, "target": target, "simultaneous": options.simultaneous, "anytime": ever}
+    optional_stopping = source.optional_stopping
+    all_looks = anytime if anytime is not None else optional_stopping and target == "population"
+    confidence: Document = {"level": level, "target": target}
+    confidence |= {"simultaneous": options.simultaneous, "anytime": all_looks}
     with working("counting reports"):
-        tally = click.get_current_context().with_resource(source.tallied(given, keep=keep))  # until all is written
+        tally = click.get_current_context().with_resource(source.tallied(given, keep=keep))  # open until the output
     with working("estimating"):
         result = estimated(tally, method=method, rng=generator(options.seed))
         if ".json" in table.forms:
             cells = result.shares.size
             refuse_beyond_memory(cells, JSON_BYTES, f"{cells:,} shares in JSON", "write .csv or .parquet")
-        answers = _answered(questions, result, level, target, anytime=bool(ever))
-        text = table.written(
-            Delivery(
-                result,
-                confidence,
-                answers,
-                options.rows,
-                tuple(map(sentence, result._foundations())) if answers else (),
-            )
-        )
-        text += "" if table.as_json or table.as_csv else _together(result)
-        pictures.written(result, confidence, cumulative=options.cumulative)
-        doubts = result.doubts() if table.as_json or table.as_csv else []  # the printed table says it itself
-        if ".csv" in table.forms:
-            from warner.inference.ranking import answer_columns
+        further = _quantities(questions, result, level, target, anytime=bool(all_looks))
+        notes = tuple(map(sentence, result._foundations())) if further else ()
+        text = table.write(Delivery(result, confidence, further, options.rows, notes))
+        if result.tally.by and not (table.as_json or table.as_csv):
+            from warner.groups.group_estimates import advice
 
-            doubts += filter(None, [formulas_in(answer_columns(result.tally))])
-    if chosen and (questions.asked or not ever):
+            reason = advice(result.tally)
+            text += f"`warner groups` is probably closer: {reason}\n" if reason else ""
+        pictures.write(result, confidence, cumulative=options.cumulative)
+    if optional_stopping and (questions.is_given or not all_looks):
         tell(f"warner: note: {ONE_LOOK}", err=True)
-    elif chosen and anytime is None:
-        tell(f"warner: note: {ANYTIME_TAKEN}", err=True)
-    for doubt in doubts:
-        warn(doubt)
-    table.printed(text)
+    elif optional_stopping and anytime is None:
+        tell(f"warner: note: {ANYTIME_BY_DEFAULT}", err=True)
+    _warn(result, table)
+    table.echo(text)
 
 
-def _together(result: Estimate) -> str:
-    """Point to `warner groups` in a line, where groups would be estimated more closely together."""
-    if not result.tally.by:
-        return ""
-    from warner.groups.group_estimates import advice
+def _warn(result: Estimate | GroupEstimates, table: TableForms) -> None:
+    """Print the warnings of a result that its output does not contain."""
+    for warning in result.doubts() if table.as_json or table.as_csv else []:
+        warn(warning)
+    if ".csv" in table.forms:
+        from warner.inference.ranking import answer_columns
 
-    said = advice(result.tally)
-    return f"`warner groups` is probably closer: {said}\n" if said else ""
+        if formulas := formulas_in(answer_columns(result.tally)):
+            warn(formulas)
 
 
-def _answered(
-    questions: commands.Questions, estimate: Estimate, level: float, target: str, *, anytime: bool = False
+def _quantities(
+    questions: commands.Questions, estimate: Estimate, level: float, target: str, *, anytime: bool
 ) -> dict[str, Result | list[Result]]:
-    """Return the answers to what was asked besides the shares, by their names in JSON."""
+    """Return the quantities besides the shares by their keys in JSON."""
     groups = _groups(questions.between, estimate.tally.group_names()) if questions.between else None
     pairs = [_pair(text, estimate.tally.domain, groups) for text in questions.compare]
-    answers: dict[str, Result | list[Result]] = {}
+    result: dict[str, Result | list[Result]] = {}
     if pairs:
-        answers["comparisons"] = [
+        result["comparisons"] = [
             estimate.compare(*labels, between=groups, level=level, target=target, test=questions.test)
             for labels, groups in pairs
         ]
     if questions.count is not None:
-        answers["top"] = estimate.commonest(questions.count, level=level, target=target)
+        result["top"] = estimate.commonest(questions.count, level=level, target=target)
     if questions.present:
-        answers["present"] = estimate.present(level=level)
-    return answers | _about_numbers(questions, estimate, {"level": level, "target": target}, groups, anytime=anytime)
+        result["present"] = estimate.present(level=level)
+    return result | _about_numbers(questions, estimate, {"level": level, "target": target}, groups, anytime=anytime)
 
 
 def _about_numbers(
-    questions: commands.Questions, estimate: Estimate, asked: Document, groups: tuple[str, str] | None, *, anytime: bool
+    questions: commands.Questions,
+    estimate: Estimate,
+    confidence: Document,
+    groups: tuple[str, str] | None,
+    *,
+    anytime: bool,
 ) -> dict[str, Result | list[Result]]:
     values = None if questions.values is None else values_from_text(questions.values, estimate.tally.domain)
-    answers: dict[str, Result | list[Result]] = {}
+    result: dict[str, Result | list[Result]] = {}
     if questions.mean:
-        answers["mean"] = estimate.mean(values, anytime=anytime, **asked)
+        result["mean"] = estimate.mean(values, anytime=anytime, **confidence)
     if questions.standard_deviation:
-        answers["standard_deviation"] = estimate.standard_deviation(values, **asked)
+        result["standard_deviation"] = estimate.standard_deviation(values, **confidence)
     if questions.mean and groups is not None:
-        answers["difference"] = estimate.compare_means(groups, values, **asked)
+        result["difference"] = estimate.compare_means(groups, values, **confidence)
     if taus := [0.5] * questions.median + (list(questions.quantile)):
-        how = {"anytime": anytime, "method": questions.quantile_method, **asked}
+        settings = {"anytime": anytime, "method": questions.quantile_method, **confidence}
         try:
-            answers["quantiles"] = [estimate.quantile(tau, values, **how) for tau in taus]
-        except ValueError as error:  # --method is that of the shares
+            result["quantiles"] = [estimate.quantile(tau, values, **settings) for tau in taus]
+        except ValueError as error:  # --method is the estimator of the shares
             raise ValueError(re.sub(r"^method\b", "quantile_method", str(error))) from None
     beyond: list[dict[str, Any]] = [{"above": number} for number in questions.above]
     beyond += [{"below": number} for number in questions.below]
     beyond += [{"within": _two_numbers(text)} for text in questions.within]
     if beyond:
-        answers["shares"] = [estimate.interval(values=values, anytime=anytime, **one, **asked) for one in beyond]
+        result["shares"] = [estimate.interval(values=values, anytime=anytime, **one, **confidence) for one in beyond]
     if questions.totals:
         people = questions.population[0] if len(questions.population) == 1 else list(questions.population) or None
-        answers["totals"] = estimate.totals(people, values, level=asked["level"])
-    return answers
+        result["totals"] = estimate.totals(people, values, level=confidence["level"])
+    return result
 
 
 def _two_numbers(text: str) -> tuple[float, float]:
-    """Read `18,25` as two numbers."""
     try:
         least, most = map(float, text.split(","))
     except ValueError:
@@ -153,7 +151,7 @@ def _two_numbers(text: str) -> tuple[float, float]:
 
 
 def _groups(between: tuple[str, ...], names: list[str]) -> tuple[str, str]:
-    """Read two groups: given one by one, exactly; or as `a,b`, where either may itself hold commas and spaces."""
+    """Parse two groups: two words, or `a,b`, where names may contain commas and spaces."""
     if len(between) == 2:
         return between[0], between[1]
     parts = between[0].split(",")
@@ -168,25 +166,24 @@ def _groups(between: tuple[str, ...], names: list[str]) -> tuple[str, str]:
 
 
 def _pair(text: str, domain: Labels, between: tuple[str, str] | None) -> tuple[tuple[Any, ...], Any]:
-    """Read `a,b` as two answers, which may hold commas themselves; or one answer, and two groups."""
+    """Parse `a,b` as two answers, which may contain commas; or one answer, to be compared between two groups."""
     if between is not None:
         return tuple(from_text([text], domain)), between
     parts = text.split(",")
     cuts = [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
-    read = [tuple(from_text(list(cut), domain)) for cut in cuts]
-    known = [pair for pair in read if all(label in domain for label in pair)]
+    pairs = [tuple(from_text(list(cut), domain)) for cut in cuts]
+    known = [pair for pair in pairs if all(label in domain for label in pair)]
     if len(cuts) != 1 and len(known) != 1:
         raise ValueError(f"--compare must name two answers, as a,b, but got {text!r}")
-    return (known or read)[0], None
+    return (known or pairs)[0], None
 
 
 # Groups
 
 
 def groups(options: commands.Groups) -> None:
-    """Estimate the shares of many groups together."""
     given, table, pictures = options.given, options.table, options.pictures
-    table.refuse_contradictions("")
+    table.refuse_contradictions()
     if options.values is not None and not options.mean:
         raise ValueError("--values needs --mean")
     covariates, names = _file_and_columns(options.on)
@@ -204,36 +201,25 @@ def groups(options: commands.Groups) -> None:
         result = warner.estimate_groups(tally, on=known, along=options.along, different_people=options.different_people)
         confidence: Document = {"level": options.level, "kind": options.kind}
         domain = result.tally.domain
-        drawn = None if pictures.plot is None else domain[result.place_of(_label(options.answer, domain))]
-        means = _means(result, options.values, confidence) if options.mean else {}
-        text = table.written(Delivery(result, confidence, means, options.rows))
-        pictures.written(result, confidence, answer=drawn)
+        plotted = None if pictures.plot is None else domain[result.place_of(_label(options.answer, domain))]
+        numbers = None if options.values is None else values_from_text(options.values, domain)
+        means = {"mean": result.mean(numbers, **confidence)} if options.mean else {}
+        text = table.write(Delivery(result, confidence, means, options.rows))
+        pictures.write(result, confidence, answer=plotted)
     if source.optional_stopping:
-        tell(f"warner: note: {NOT_FIXED}, and these intervals, which are for one look, need not hold for it", err=True)
-    doubts = result.doubts() if table.as_json or table.as_csv else []  # the printed table says it itself
-    if ".csv" in table.forms:
-        from warner.inference.ranking import answer_columns
-
-        doubts += filter(None, [formulas_in(answer_columns(result.tally))])
-    for doubt in doubts:
-        warn(doubt)
-    table.printed(text)
-
-
-def _means(result: GroupEstimates, values: str | None, options: Document) -> dict[str, Result | list[Result]]:
-    """Give the means of all groups, under their name in JSON."""
-    numbers = None if values is None else values_from_text(values, result.tally.domain)
-    return {"mean": result.mean(numbers, **options)}
+        tell(f"warner: note: {NOT_FIXED}, so these intervals, for one look, may not have their coverage", err=True)
+    _warn(result, table)
+    table.echo(text)
 
 
 def _label(answer: str | None, domain: Any) -> Any:
-    """Give an answer as the domain has it: as a number where that holds numbers."""
+    """Return an answer as an integer if the domain has integers."""
     whole = answer is not None and answer.lstrip("-").isdecimal() and answer not in domain
     return int(answer) if whole and answer is not None else answer
 
 
 def _file_and_columns(on: str | None) -> tuple[str | None, list[str]]:
-    """Read FILE:COLUMN,... ; a file may itself have a colon in its name."""
+    """Parse FILE:COLUMN,...; the name of the file may contain a colon."""
     if on is None or Path(on).exists():
         return on, []
     file, colon, names = on.rpartition(":")
@@ -248,16 +234,16 @@ def _columns(file: str, names: list[str], by: tuple[str, ...]) -> dict[str, Any]
     from warner.reports.queries import refuse_absent
 
     with opened(file) as source:
-        held = column_names(source)
+        present = column_names(source)
         for name in (*by, *names):
-            refuse_absent(name, held)
-        covariates = names or [name for name in held if name not in by]
+            refuse_absent(name, present)
+        covariates = names or [name for name in present if name not in by]
         loaded = load(source, Wanted({by[0]: ()}, (*by[1:], *covariates)), every_row=True)
 
     def values(name: str) -> list[Any]:
-        """Give a column, names of groups as they are written; what is missing as None."""
-        read = loaded.column(name, as_written=name in by)
-        rows = zip(read.values.tolist(), read.missing.tolist(), strict=True)
-        return [None if gone else value for value, gone in rows]
+        """Return a column, with the written names of groups, and None for missing values."""
+        column = loaded.column(name, as_written=name in by)
+        rows = zip(column.values.tolist(), column.missing.tolist(), strict=True)
+        return [None if is_missing else value for value, is_missing in rows]
 
     return {name: values(name) for name in (*by, *covariates)}

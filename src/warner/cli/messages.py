@@ -1,4 +1,4 @@
-"""Messages besides the result: files that were written, warnings, progress of long work; with --quiet none of them."""
+"""Messages other than results: written files, warnings and progress; --quiet suppresses all of them."""
 
 from __future__ import annotations
 
@@ -17,35 +17,33 @@ from warner.text import bounded, printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PATIENCE_SECONDS = 2.0  # before long work says that it goes on
+PROGRESS_DELAY_SECONDS = 2.0  # before the progress of long work is shown
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
-def set_quiet(wanted: bool) -> None:
-    """Tell nothing from now on but results and errors; or everything."""
-    _quiet.set(wanted)
+def set_quiet(quiet: bool) -> None:
+    """Set whether only results and errors are printed."""
+    _quiet.set(quiet)
 
 
 def is_quiet() -> bool:
-    """Tell whether nothing but results and errors is wanted."""
     return _quiet.get()
 
 
 def tell(line: str, *, err: bool = False) -> None:
-    """Say what was done; names of files may hold control characters, which a terminal would obey."""
+    """Print a message without control characters: file names can contain them, and a terminal would obey."""
     if not is_quiet():
         click.echo("\n".join(bounded(printable(part)) for part in line.split("\n")), err=err)
 
 
 def warn(warning: str) -> None:
-    """Say what speaks against the result."""
     tell(f"warner: warning: {warning}", err=True)
 
 
 @contextmanager
 def warnings_in_one_line(python: str = "", shell: str = "") -> Iterator[None]:
-    """Print each warning once, in one line, with words of the shell in the place of words of Python."""
+    """Print each warning once, in one line, with a phrase about Python replaced by one about the shell."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
@@ -54,12 +52,12 @@ def warnings_in_one_line(python: str = "", shell: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show on standard error that long work goes on and how far it is, if that is a terminal and work is long."""
+def working(activity: str) -> Iterator[None]:
+    """Show the progress of long work on standard error, if it is a terminal."""
     if is_quiet() or sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    shown: list[Any] = []
+    endings: list[Any] = []
 
     def show() -> None:
         from rich.console import Console
@@ -67,11 +65,12 @@ def working(what: str) -> Iterator[None]:
 
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
         bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(activity, total=None)
         bar.start()
-        shown.extend([bar.stop, _following(lambda message: bar.update(task, description=f"{what}; {message}"))])
+        stop_following = _follow(lambda message: bar.update(task, description=f"{activity}; {message}"))
+        endings.extend([bar.stop, stop_following])
 
-    timer = Timer(PATIENCE_SECONDS, show)
+    timer = Timer(PROGRESS_DELAY_SECONDS, show)
     timer.daemon = True
     timer.start()
     try:
@@ -79,12 +78,12 @@ def working(what: str) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        for end in shown:
+        for end in endings:
             end()
 
 
-def _following(show: Callable[[str], None]) -> Callable[[], None]:
-    """Show the messages of long computations from now on; return what ends it."""
+def _follow(show: Callable[[str], None]) -> Callable[[], None]:
+    """Show the log messages of long computations; return the function that ends this."""
     import logging
 
     class Follower(logging.Handler):

@@ -1,9 +1,9 @@
-"""Options from fields: a command is a frozen dataclass, whose fields are options, or dataclasses of several options.
+"""Options from fields: a command is a frozen dataclass whose fields are options, or dataclasses of several options.
 
-A field ``str | None`` is an option with a word, ``bool`` a flag, ``tuple[...]`` an option that may be repeated; the
-default is that of the field. `texts` has what a type cannot say. Fields with texts under "Arguments" are arguments;
-fields without a text are for Python alone. Options are named as the arguments of Python that they are for, so that an
-error that begins with the name of an argument becomes one about an option.
+A field ``str | None`` is an option with a word, ``bool`` a flag, ``tuple[...]`` a repeatable option; the default is the
+default of the field. `texts` has the names, values and help. Fields with texts under "Arguments" are arguments; fields
+without a text have no option. Options have the names of the Python arguments, so that an error about an argument
+becomes an error about an option.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 # unknown="drop", odds=(1, 0), different_people=True, by=
-KEYWORD = re.compile(r'\b([a-z_]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|True\b|(?=[;,]|$))')
-REMEDY = re.compile(r"; give ([a-z_]+)\b")
-ABOUT = ("must ", "needs ", "is for ")  # what follows the name of an argument that a message is about
+KEYWORD_ARGUMENT = re.compile(r'\b([a-z_]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|True\b|(?=[;,]|$))')
+REMEDY_ARGUMENT = re.compile(r"; give ([a-z_]+)\b")
+RULES = ("must ", "needs ", "is for ")  # verbs after the argument that a message begins with
 UNDERSCORED = re.compile(r"\b[a-z]+_[a-z_]+\b")
 LISTS = {"--answers", "--reports"}  # options that take all words up to the next option
 TERM_COLUMNS = 30  # of an option and its value in the help
@@ -48,24 +48,24 @@ class DesignGiven:
 
     @property
     def parts(self) -> tuple[str | None, ...]:
-        """The answers and the parameters, without files."""
+        """The answers and the parameters."""
         return self.epsilon, self.truth, self.redraw, self.odds, self.domain
 
     @property
     def is_given(self) -> bool:
-        """Whether there is any design."""
+        """True if there is a design."""
         return bool(self.design) or any(part is not None for part in self.parts)
 
     @property
     def named(self) -> dict[str, str]:
-        """The files by the names of their designs; a single one may have none."""
+        """The files by the names of their designs; a single file may have an empty name."""
         if len(self.design) == 1 and ("=" not in self.design[0] or Path(self.design[0]).exists()):
             return {"": self.design[0]}
         return named_files(self.design)
 
     @property
     def files(self) -> list[str]:
-        """The files themselves."""
+        """The design files."""
         return list(self.named.values())
 
 
@@ -78,14 +78,14 @@ class Origin:
 
 
 def named_files(given: Iterable[str], by: str | None = None) -> dict[str, str]:
-    """Read NAME=FILE for each design; NAME as in the column `by`, or in the first that --by names."""
-    where = "with several designs" if by is None else "with --by"
+    """Parse NAME=FILE for each design; NAME is a value of the column `by`, or of the first column of --by."""
+    condition = "with several designs" if by is None else "with --by"
     column = "first column of --by" if by is None else f"column {by!r}"
     files: dict[str, str] = {}
     for text in given:
         name, equals, path = text.partition("=")
         if not equals or not name or not path:
-            raise ValueError(f"{where}, --design must be NAME=FILE, NAME as in the {column}, but got {text!r}")
+            raise ValueError(f"{condition}, --design must be NAME=FILE, NAME as in the {column}, but got {text!r}")
         if name in files:
             raise ValueError(f"--design must name each design once, but {name!r} is there twice")
         files[name] = path
@@ -96,7 +96,7 @@ def named_files(given: Iterable[str], by: str | None = None) -> dict[str, str]:
 
 
 def number_or_column(text: str) -> float | str:
-    """Read a number; anything else is the name of a column."""
+    """Return the number, or the text as the name of a column."""
     try:
         return float(text)
     except ValueError:
@@ -104,7 +104,7 @@ def number_or_column(text: str) -> float | str:
 
 
 def conditions(words: tuple[str, ...]) -> dict[str, str] | None:
-    """Read COLUMN=VALUE words as the values of columns."""
+    """Parse COLUMN=VALUE words."""
     pairs: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -117,34 +117,34 @@ def conditions(words: tuple[str, ...]) -> dict[str, str] | None:
 
 
 def codes(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Read codes that are separated by commas."""
+    """Split codes at commas."""
     return tuple(code.strip() for word in words for code in word.split(","))
 
 
 class Number(click.types.FloatParamType):
-    """A number, by a name that is not a type of Python."""
+    """A number, without the name of a Python type in messages."""
 
     name = "number"
 
 
 class WholeNumber(click.types.IntParamType):
-    """A whole number."""
+    """A whole number, without the name of a Python type in messages."""
 
     name = "whole number"
 
 
 class WholeNumberInRange(click.IntRange):
-    """A whole number that is neither too small nor too large."""
+    """A whole number with limits."""
 
     name = "whole number"
 
 
 class Kind(NamedTuple):
-    """The type of a word, whether the option may be repeated, and how a value is made of all words."""
+    """Type of a word, True for a repeatable option, and the function from words to the value."""
 
     word: Any
-    several: bool = False
-    value: Callable[[Any], Any] | None = None
+    repeatable: bool = False
+    convert: Callable[[Any], Any] | None = None
 
 
 PATH = click.Path(path_type=Path)
@@ -153,13 +153,13 @@ WORD_KINDS = {
     "int": Kind(WholeNumber()),
     "float": Kind(Number()),
     "Path": Kind(PATH),
-    "tuple[str, ...]": Kind(str, several=True),
-    "tuple[float, ...]": Kind(Number(), several=True),
+    "tuple[str, ...]": Kind(str, repeatable=True),
+    "tuple[float, ...]": Kind(Number(), repeatable=True),
     "Columnar": Kind(str),
-    "Columnars": Kind(str, several=True, value=lambda words: words or None),
+    "Columnars": Kind(str, repeatable=True, convert=lambda words: words or None),
     "NumberOrColumn": Kind(number_or_column),
-    "Codes": Kind(str, several=True, value=codes),
-    "Conditions": Kind(str, several=True, value=conditions),
+    "Codes": Kind(str, repeatable=True, convert=codes),
+    "Conditions": Kind(str, repeatable=True, convert=conditions),
 }
 
 
@@ -167,12 +167,12 @@ WORD_KINDS = {
 
 
 def text_of(command: str, name: str) -> Text | None:
-    """Return the words of an option of a command; None if there are none."""
+    """Return the text of an option of a command, or None."""
     return TEXTS.get((command, name)) or TEXTS.get(("", name))
 
 
 def parameter(field: Field[Any], text: Text) -> click.Parameter:
-    """Return the option, or the argument, of one field of a dataclass."""
+    """Return the option or argument of a field."""
     annotation = str(field.type).removesuffix(" | None")
     required, default = field.default is MISSING, None if field.default is MISSING else field.default
     if annotation == "bool":
@@ -181,30 +181,30 @@ def parameter(field: Field[Any], text: Text) -> click.Parameter:
     word = kind.word
     if text.least is not None:
         word = WholeNumberInRange(text.least, text.most)
-    made: dict[str, Any] = {"type": word, "metavar": text.value or None, "help": text.help, "required": required}
-    made["shell_complete"] = _completion(text)
-    if kind.value is not None:
-        made["callback"] = lambda _, __, words, value=kind.value: value(words)
+    settings: dict[str, Any] = {"type": word, "metavar": text.value or None, "help": text.help, "required": required}
+    settings["shell_complete"] = _completion(text)
+    if kind.convert is not None:
+        settings["callback"] = lambda _, __, words, convert=kind.convert: convert(words)
     if text.heading == ARGUMENTS:
-        return click.Argument([field.name], nargs=-1 if kind.several else 1, **made)
-    if kind.several:
-        made["multiple"] = True
+        return click.Argument([field.name], nargs=-1 if kind.repeatable else 1, **settings)
+    if kind.repeatable:
+        settings["multiple"] = True
     elif not required:  # an option with a default, even None, is never missing
-        made |= {"default": default, "show_default": default is not None}
-    return click.Option([field.name, *text.names], **made)
+        settings |= {"default": default, "show_default": default is not None}
+    return click.Option([field.name, *text.names], **settings)
 
 
 def _completion(text: Text) -> Callable[[Any, Any, str], list[CompletionItem]] | None:
-    """Complete choices, or the names of files."""
+    """Return the completion of choices or file names."""
     if text.choices:
-        return lambda _, __, begun: [CompletionItem(name) for name in text.choices if name.startswith(begun)]
+        return lambda _, __, start: [CompletionItem(name) for name in text.choices if name.startswith(start)]
     if "FILE" in text.value:
-        return lambda _, __, begun: [CompletionItem(begun, type="file")]
+        return lambda _, __, start: [CompletionItem(start, type="file")]
     return None
 
 
 class Command(click.Command):
-    """A command that is declared by a dataclass, and run by the function of its name in a module."""
+    """A command declared by a dataclass and run by the function of its name in a module."""
 
     def __init__(self, name: str, declared: type, module: str, example: str) -> None:
         self.declared, self.module = declared, module
@@ -220,21 +220,21 @@ class Command(click.Command):
         super().__init__(name, params=parameters, help=declared.__doc__, epilog=f"Example: {example}")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat the options that take all words up to the next option before each of these, as the parser wants it."""
+        """Repeat --answers and --reports before each of their words, as the parser of click expects."""
         spelled: list[str] = []
-        taking = ""
+        current = ""
         lists = LISTS.intersection(*[[name for option in self.params for name in option.opts]])
         for word in args:
             if word in lists:
-                taking = word
+                current = word
                 continue
             if word.startswith("-") and not word[1:].isdecimal():  # -3 is an answer
-                taking = ""
-            spelled += [taking, word] if taking else [word]
+                current = ""
+            spelled += [current, word] if current else [word]
         return super().parse_args(ctx, spelled)
 
     def invoke(self, ctx: click.Context) -> None:
-        """Load the module of the command, make its values of the options and call it."""
+        """Load the module of the command and call its function with the values of the options."""
         from warner.runtime import postpone_parts_of_numpy
 
         postpone_parts_of_numpy()
@@ -250,10 +250,10 @@ class Command(click.Command):
                 values[name] = group(**{member: values.pop(member) for member in members})
             function(self.declared(**values))
         except (ValueError, TypeError, ImportError) as error:
-            raise click.ClickException(in_shell_words(str(error), *self._spelled(ctx))) from error
+            raise click.ClickException(in_shell_words(str(error), *self._spellings(ctx))) from error
 
-    def _spelled(self, ctx: click.Context) -> tuple[dict[str, str], set[str]]:
-        """Return the longest spelling of each option, and the names of the options that were given."""
+    def _spellings(self, ctx: click.Context) -> tuple[dict[str, str], set[str]]:
+        """Return the longest spelling of each option, and the names of the options on the command line."""
         spelled = {str(one.name): max(one.opts, key=len) for one in self.params if isinstance(one, click.Option)}
         default = click.core.ParameterSource.DEFAULT
         return spelled, {name for name in spelled if ctx.get_parameter_source(name) is not default}
@@ -272,7 +272,7 @@ class Command(click.Command):
 
 
 def _options_of(declared: type, groups: dict[str, type]) -> Iterator[Field[Any]]:
-    """Iterate over the fields of a command, with those of a group in its place; note the groups."""
+    """Yield the fields of a command and of its groups of options; add the groups to `groups`."""
     for field in fields(declared):
         kind = getattr(import_module(declared.__module__), str(field.type), None)
         if isinstance(kind, type) and hasattr(kind, "__dataclass_fields__"):
@@ -283,22 +283,23 @@ def _options_of(declared: type, groups: dict[str, type]) -> Iterator[Field[Any]]
 
 
 def in_shell_words(message: str, options: Mapping[str, str], given: Collection[str] = ()) -> str:
-    """Write arguments and keywords of the library as options of a command: the library is written for Python.
+    """Replace arguments and keywords of Python in a message by options of the command.
 
-    A message begins with the name of an argument; that is an option where the option was given, or must be.
+    A message begins with the name of an argument, which is replaced if its option was given or is required.
 
     >>> options = {"level": "--level", "unknown": "--unknown"}
     >>> in_shell_words('level must be below 1; leave them out with unknown="drop"', options, ["level"])
     '--level must be below 1; leave them out with --unknown drop'
     """
 
-    def keyword(found: re.Match[str]) -> str:
-        name, text, first, second = found.groups()
+    def keyword(match: re.Match[str]) -> str:
+        name, text, first, second = match.groups()
         value = f"{first}:{second}" if first else text or ""
-        return f"{options[name]} {value}".rstrip() if name in options else found[0]
+        return f"{options[name]} {value}".rstrip() if name in options else match[0]
 
     name, _, rest = message.partition(" ")
-    if rest.startswith(ABOUT) and (name in given or rest.startswith("must be given")):
+    if rest.startswith(RULES) and (name in given or rest.startswith("must be given")):
         message = f"{options.get(name, name)} {rest}"
-    message = REMEDY.sub(lambda found: f"; give {options.get(found[1], found[1])}", KEYWORD.sub(keyword, message))
-    return UNDERSCORED.sub(lambda found: options.get(found[0], found[0]), message)
+    message = KEYWORD_ARGUMENT.sub(keyword, message)
+    message = REMEDY_ARGUMENT.sub(lambda match: f"; give {options.get(match[1], match[1])}", message)
+    return UNDERSCORED.sub(lambda match: options.get(match[0], match[0]), message)

@@ -27,7 +27,6 @@ NOT_OF_OPEN_DOMAINS = (
 
 
 def plan(options: commands.Plan) -> None:
-    """Plan a survey: find the number of people, epsilon or the half-width."""
     refuse_overwriting(
         {
             "the list of answers": options.domain_file,
@@ -37,27 +36,29 @@ def plan(options: commands.Plan) -> None:
         },
         {"--output": options.output, "--plot": options.plot, "--mechanism-plot": options.mechanism_plot},
     )
-    made_of = is_open(options)
-    about = _about(options, open_domain(options))
-    if isinstance(about, OpenDomain):
+    has_open_answers = is_open(options)
+    answers = _answers(options, open_domain(options))
+    if isinstance(answers, OpenDomain):
         defaults = {"quantity": "shares", "simultaneous": False}
         for name in ("epsilon", *NOT_OF_OPEN_DOMAINS):
-            if getattr(options, name) != defaults.get(name) and not (made_of and name == "epsilon"):
+            if getattr(options, name) != defaults.get(name) and not (has_open_answers and name == "epsilon"):
                 option = {"lower": "from", "upper": "to"}.get(name, name).replace("_", "-")
                 raise ValueError(f"--{option} is not for an open domain; give --people or --share, --level and --power")
-        found = planned(about, people=options.people, share=options.share, level=options.level, power=options.power)
-        _deliver(found, options)
+        open_plan = planned(
+            answers, people=options.people, share=options.share, level=options.level, power=options.power
+        )
+        _deliver(open_plan, options)
         return
     reports = _pilot(options)
     values = options.values
-    made = planned(
-        None if reports else about,
+    result = planned(
+        None if reports else answers,
         mechanism=None if options.mechanism is None else name_of(options.mechanism),
         epsilon=options.epsilon,
         people=options.people,
         half_width=options.half_width,
         error=options.error,
-        answer=None if options.answer is None else _label(options.answer, about),
+        answer=None if options.answer is None else _label(options.answer, answers),
         share=options.share,
         level=options.level,
         simultaneous=options.simultaneous,
@@ -68,45 +69,46 @@ def plan(options: commands.Plan) -> None:
         delta=options.delta,
         rng=generator(options.seed),
         quantity=number_or_column(options.quantity),
-        values=None if values is None else values_from_text(values, getattr(about, "domain", None) or canonical(about)),
+        values=None
+        if values is None
+        else values_from_text(values, getattr(answers, "domain", None) or canonical(answers)),
     )
-    compared = made.mechanisms
+    compared = result.mechanisms
     if options.plot is not None:
-        made.save_plot(options.plot)
+        result.save_plot(options.plot)
     if options.mechanism_plot is not None:
         if compared is None:
             raise ValueError(
-                "--mechanism-plot needs a design whose answers are alike, such as randomized response, and a finite "
-                "epsilon"
+                "--mechanism-plot needs a symmetric design, such as randomized response, and a finite epsilon"
             )
         compared.save_plot(options.mechanism_plot)
-    _deliver(made, options, () if compared is None else (compared.text(),))
+    _deliver(result, options, () if compared is None else (compared.text(),))
 
 
-def _deliver(made: Any, options: commands.Plan, tables: Sequence[str] = ()) -> None:
+def _deliver(result: Any, options: commands.Plan, tables: Sequence[str] = ()) -> None:
     """Print a plan, or write it to a file."""
-    shown = [made.text(), *tables, *([made.grid_text()] if options.grid else [])]
-    deliver_text(made.to_json() if options.as_json else "\n\n".join(shown), options.output)
+    texts = [result.text(), *tables, *([result.grid_text()] if options.grid else [])]
+    deliver_text(result.to_json() if options.as_json else "\n\n".join(texts), options.output)
 
 
-def _about(options: commands.Plan, opened: OpenDomain | None) -> Any:
-    """Return the possible answers, their number or the whole options.design, which must be given in one way."""
-    numbers = None if opened is not None else number_grid(options.lower, options.upper, options.step)
+def _answers(options: commands.Plan, domain: OpenDomain | None) -> Any:
+    """Return the possible answers, their number or the design; raise an error unless exactly one is given."""
+    numbers = None if domain is not None else number_grid(options.lower, options.upper, options.step)
     ways: dict[str, Any] = {
         "--size": options.size,
         "--from and --to": numbers,
         "--domain-file": options.domain_file,
         "--design": options.design,
     }
-    ways["--letters, --bytes or --bits"] = opened
+    ways["--letters, --bytes or --bits"] = domain
     named = [way for way, value in ways.items() if value is not None]
     if len(named) != 1:
         got = " and ".join(named) or "none"
         raise ValueError(
             f"give the possible answers in one way (--size, --from and --to, --domain-file or --design), but got {got}"
         )
-    if opened is not None or numbers is not None:
-        return opened or numbers
+    if domain is not None or numbers is not None:
+        return domain or numbers
     if options.design is not None:
         return load_design(options.design)
     return options.size if options.domain_file is None else labels_in(options.domain_file)
@@ -116,13 +118,13 @@ def _pilot(options: commands.Plan) -> Tally | Pool | None:
     if options.pilot is None:
         return None
     if options.design is None:
-        raise ValueError("--pilot needs --design, the design that its reports went through")
+        raise ValueError("--pilot needs --design, the design of its reports")
     given = DesignGiven((str(options.design),))
     with Source([options.pilot], Columns(column=options.column)).tallied(given) as pilot:
         return pilot
 
 
-def _label(answer: str, about: Any) -> Any:
-    """Read an answer as an integer where answers are integers."""
-    (label,) = from_text([answer], getattr(about, "domain", None) or canonical(about))
+def _label(answer: str, answers: Any) -> Any:
+    """Return an answer as an integer if the domain has integers."""
+    (label,) = from_text([answer], getattr(answers, "domain", None) or canonical(answers))
     return label

@@ -1,4 +1,4 @@
-"""Designs at work: show, randomize and audit."""
+"""Use of designs: show, randomize and audit."""
 
 from __future__ import annotations
 
@@ -23,14 +23,12 @@ if TYPE_CHECKING:
 
 
 def show(options: commands.Show) -> None:
-    """Explain a design in plain words."""
-    loaded = load_design(options.design)
-    click.echo(loaded.in_words())
-    click.echo(f"Fingerprint, the same on both sides if the design is: {loaded.fingerprint()}")
+    design = load_design(options.design)
+    click.echo(design.in_words())
+    click.echo(f"Fingerprint, which identifies the design: {design.fingerprint()}")
 
 
 def randomize(options: commands.Randomize) -> None:
-    """Randomize true answers into reports."""
     from warner.reports.randomizing_files import randomize_file, randomize_lines
 
     file, design, memo, output = options.file, options.design, options.memo, options.output
@@ -44,7 +42,7 @@ def randomize(options: commands.Randomize) -> None:
         raise ValueError("--nearest is for columns of a file; round the numbers before they are given as lines")
     refuse_overwriting({"the file of answers": file, "the design": design, "the memo": memo}, {"--output": output})
     survey = load_design(design)
-    kept = None if memo is None else _kept(memo, survey, output)
+    permanent = None if memo is None else _open_memo(memo, survey, output)
     with _progress() as progress:
         rows = (
             randomize_lines(file, survey, output, progress=progress)
@@ -55,7 +53,7 @@ def randomize(options: commands.Randomize) -> None:
                 output,
                 column=options.column,
                 keep=options.keep,
-                memo=kept,
+                memo=permanent,
                 nearest=options.nearest,
                 encoding=options.encoding,
                 sheet=options.sheet,
@@ -63,27 +61,27 @@ def randomize(options: commands.Randomize) -> None:
             )
         )
     aside = output == "-"  # then the reports are what is printed
-    if kept is not None:
-        tell(f"{memo}: {kept.spent()}", err=aside)
+    if permanent is not None:
+        tell(f"{memo}: {permanent.spent()}", err=aside)
     if not aside:
-        spent = f"epsilon {survey.shown_epsilon()} each" if kept is None else "all of one person"
+        spent = f"epsilon {survey.shown_epsilon()} each" if permanent is None else "all of one person"
         tell(f"{output}: {counted(rows, 'report', 'reports')}, {spent}")
 
 
-def _kept(memo: Path, survey: Design, output: str) -> Memo:
-    """Open a memo, or make one and print it: whoever has mistyped its name would spend epsilon again."""
+def _open_memo(memo: Path, survey: Design, output: str) -> Memo:
+    """Open a memo, or create and announce it, since a mistyped name would spend epsilon again."""
     from warner.designs import Memo
 
     if memo.exists():
         return Memo.load(memo, survey)
-    made = Memo.create(memo, survey)
+    created = Memo.create(memo, survey)
     click.echo(f"{memo}: a new memo; keep it for all later answers of this person", err=output == "-")
-    return made
+    return created
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int], None]]:
-    """Show the rows done on long work, if somebody is watching."""
+    """Show the number of finished rows, if standard error is a terminal."""
     if is_quiet() or not sys.stderr.isatty():
         yield lambda rows: None
         return
@@ -97,7 +95,6 @@ def _progress() -> Iterator[Callable[[int], None]]:
 
 
 def audit(options: commands.Audit) -> None:
-    """Audit a client: find a lower bound on the epsilon that it really spends."""
     from warner.designs import OpenDomain
     from warner.designs.labels import from_text
 
@@ -121,6 +118,6 @@ def audit(options: commands.Audit) -> None:
         raw=options.raw,
         timeout=options.timeout,
     )
-    verdict.delivered(result)
+    verdict.deliver(result)
     if not result.passed:
         raise click.exceptions.Exit(1)

@@ -1,4 +1,4 @@
-"""Relations between answers and other variables: regress and associate."""
+"""Relations of answers to other variables: regress and associate."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 def regress(options: commands.Regress) -> None:
-    """Estimate how the answers depend on what else is known about people."""
     table, reading = options.table, options.reading
-    asked = {"--predict": bool(options.predict), "--group-effects": options.group_effects}
-    named_besides = conjoined([name for name, given in asked.items() if given])
-    table.refuse_contradictions(f"{named_besides} {'are' if all(asked.values()) else 'is'}" if named_besides else "")
+    tables = {"--predict": bool(options.predict), "--group-effects": options.group_effects}
+    untabulated = conjoined([option for option, is_given in tables.items() if is_given])
+    verb = "are" if all(tables.values()) else "is"
+    table.refuse_contradictions(f"{untabulated} {verb}" if untabulated else "")
     _refuse_contradictions(options)
     columns = Columns(where=options.where, weights=options.weights, counts=options.counts)
     source = Source(options.files, columns, reading, origin=options.origin)
@@ -50,8 +50,8 @@ def regress(options: commands.Regress) -> None:
     )
     designs = {name: listed_design_in(path) for name, path in named.items()}
     data = merged(saved, source, None) if saved else data
-    # A saved tally tells its own design; else there is one for all rows, or one for each value of --by.
-    answered = next(iter(designs.values())) if designs else data.parts[0].design
+    # A saved tally contains its design; otherwise there is one for all rows, or one for each value of --by.
+    design = next(iter(designs.values())) if designs else data.parts[0].design
     with working("fitting"):
         fit = warner.regress(
             options.formula,
@@ -60,9 +60,9 @@ def regress(options: commands.Regress) -> None:
             by=options.by,
             on=None if options.on is None else [name.strip() for name in options.on.split(",")],
             model=options.model,
-            values=None if options.values is None else values_from_text(options.values, answered.domain),
+            values=None if options.values is None else values_from_text(options.values, design.domain),
             link=options.link,
-            reference=_answer(options.reference, answered),
+            reference=None if options.reference is None else from_text([options.reference], design.domain)[0],
             weights=options.weights,
             counts=options.counts,
             clusters=options.clusters,
@@ -82,26 +82,25 @@ def regress(options: commands.Regress) -> None:
         )
     confidence: Document = {"level": options.level, "interval": options.interval, "odds": options.odds}
     with warnings_in_one_line("take fit.better()", "give more --starts"):
-        besides: dict[str, Result | list[Result]] = {}
+        further: dict[str, Result | list[Result]] = {}
         with working("computing intervals"):
             if options.predict:
                 profiles = _profiles(fit, options.predict)
-                besides["predictions"] = fit.predict(profiles, level=options.level, effects=options.effects)
+                further["predictions"] = fit.predict(profiles, level=options.level, effects=options.effects)
             if options.group_effects:
-                besides["group_effects"] = fit.effects(options.level)
-            text = table.written(Delivery(fit, confidence, besides))
-        if ".csv" in table.forms:
-            for said in filter(None, [formulas_in(fit.table(**confidence))]):
-                warn(said)
+                further["group_effects"] = fit.effects(options.level)
+            text = table.write(Delivery(fit, confidence, further))
+        if ".csv" in table.forms and (formulas := formulas_in(fit.table(**confidence))):
+            warn(formulas)
         if options.plot is not None:
             fit.save_plot(options.plot, options.against, **confidence)
-        table.printed(text)
+        table.echo(text)
 
 
 def _refuse_contradictions(options: commands.Regress) -> None:
     formula, on = options.formula, options.on
     if options.against is not None and options.plot is None:
-        raise ValueError("--against says what --plot draws; give --plot with a file as well")
+        raise ValueError("--against is for --plot; give --plot with a file as well")
     if on is None and "~" not in formula:
         raise ValueError(
             f'give the terms: in the formula, as "{formula} ~ age + region", or with --on, as --on age,region'
@@ -109,13 +108,13 @@ def _refuse_contradictions(options: commands.Regress) -> None:
     if on is not None and "~" in formula:
         raise ValueError(f"give the terms in the formula or with --on, not both, but got {formula!r} and --on {on}")
     if options.effects != "averaged" and not options.predict:
-        raise ValueError("--effects says whose shares --predict gives; give --predict as well")
+        raise ValueError("--effects is for --predict; give --predict as well")
 
 
 def _files(given: Sequence[str], by: str | None) -> dict[str, Path]:
-    """Read --design: a file, or with --by NAME=FILE for each design."""
+    """Parse --design: a file, or with --by NAME=FILE for each design."""
     if not given:
-        raise ValueError("give --design: the file of the design that the reports went through")
+        raise ValueError("give --design: the design file of the reports")
     if by is None:
         if len(given) > 1:
             raise ValueError("several designs need --by, the column that names the design of each row")
@@ -123,12 +122,8 @@ def _files(given: Sequence[str], by: str | None) -> dict[str, Path]:
     return {name: Path(file) for name, file in named_files(given, by).items()}
 
 
-def _answer(text: str | None, design: Design) -> Any:
-    return None if text is None else from_text([text], design.domain)[0]
-
-
 def _profiles(fit: Regression, given: Sequence[str]) -> dict[str, list[Any]]:
-    """Read NAME=VALUES: all combinations of the values of the covariates that are named."""
+    """Parse NAME=VALUES and return all combinations of the values of covariates."""
     values = {}
     for text in given:
         name, equals, listed = text.partition("=")
@@ -142,7 +137,7 @@ def _profiles(fit: Regression, given: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _value(fit: Regression, name: str, text: str) -> Any:
-    """Read a value as what the covariate holds."""
+    """Convert a value to the type of its covariate."""
     kinds = fit.model_data.terms.kinds
     if name not in kinds:
         raise ValueError(f"--predict must name covariates of the model ({', '.join(kinds)}), but got {name!r}")
@@ -161,7 +156,6 @@ def _value(fit: Regression, name: str, text: str) -> Any:
 
 
 def associate(options: commands.Associate) -> None:
-    """Test whether the answers to several questions are associated."""
     file, reading, verdict = options.file, options.reading, options.verdict
     verdict.refuse_other_ending()
     files = _questions(options.questions)
@@ -187,11 +181,10 @@ def associate(options: commands.Associate) -> None:
             simulations=options.simulations,
             rng=generator(options.seed),
         )
-    verdict.delivered(result)
+    verdict.deliver(result)
 
 
 def _values(given: Sequence[str], designs: dict[str, Design]) -> dict[str, Any] | None:
-    """Read COLUMN=VALUES words."""
     values: dict[str, Any] = {}
     for word in given:
         name, _, numbers = word.partition("=")
@@ -202,7 +195,7 @@ def _values(given: Sequence[str], designs: dict[str, Design]) -> dict[str, Any] 
 
 
 def _questions(questions: Sequence[str]) -> dict[str, Path]:
-    """Read COLUMN=DESIGN words, each column once; a column may itself hold an equals sign."""
+    """Parse COLUMN=DESIGN words, each column once; the name of a column may contain an equals sign."""
     files: dict[str, Path] = {}
     for word in questions:
         name, _, design = word.rpartition("=")

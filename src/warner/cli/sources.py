@@ -1,4 +1,4 @@
-"""Where reports come from, by the words of a shell: files, pipes, tables of databases, surveys and saved tallies."""
+"""Sources of reports on the command line: files, pipes, tables of databases, surveys and saved tallies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOT_FIXED = "the number of responses to this survey was not fixed beforehand"
 
 
 def open_design(given: DesignGiven) -> OpenDomain | None:
-    """Read the file of an open domain; None where the one design file is another, or there is none."""
+    """Read the design of an open domain; None for any other design."""
     if not given.design or len(given.named) > 1 or any(part is not None for part in given.parts):
         return None
     design = load_design(given.files[0])
@@ -44,7 +44,7 @@ def open_design(given: DesignGiven) -> OpenDomain | None:
 
 
 def design_of(given: DesignGiven) -> Design | dict[str, Design]:
-    """Read the design files, or make the randomized response."""
+    """Read the design files, or construct the randomized response."""
     if given.design:
         if any(part is not None for part in given.parts):
             raise ValueError(
@@ -55,23 +55,23 @@ def design_of(given: DesignGiven) -> Design | dict[str, Design]:
     if given.domain is None:
         raise ValueError(
             "give --design, or --domain with --epsilon: the possible answers must be known beforehand, because "
-            "those that nobody happened to report count as well"
+            "answers without any report count as well"
         )
     labels = [label.strip() for label in given.domain.split(",")]
     return RandomizedResponse(labels, epsilon=given.epsilon, truth=given.truth, redraw=given.redraw, odds=given.odds)
 
 
 def listed_design_in(file: str | Path) -> Design:
-    """Read a design that has a list of answers; for one that has none, say what takes it."""
-    made = load_design(file)
-    if isinstance(made, OpenDomain):
+    """Read a design with a list of answers; the error for an open domain names the commands for it."""
+    design = load_design(file)
+    if isinstance(design, OpenDomain):
         raise ValueError(f"{file} is an open domain, {NO_LIST} --open {file} makes their design")
-    return listed_design(made)
+    return listed_design(design)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where reports are, and how they are to be read."""
+    """Files of reports with the options of reading."""
 
     files: Sequence[str]
     columns: Columns = ALL_COLUMNS
@@ -81,32 +81,32 @@ class Source:
 
     @property
     def of_database(self) -> bool:
-        """Whether this is the table of a database."""
+        """True for the table of a database."""
         (file, *_) = self.files
         return self.origin.table is not None or ("://" in file and not REMOTE.match(file))
 
     @cached_property
     def piped(self) -> bool:
-        """Whether some of it comes through a pipe, which can be read only once."""
+        """True if a file is a pipe, which can be read only once."""
         return any(file == "-" or is_pipe(Path(file)) for file in self.files)
 
     @cached_property
-    def looked_at(self) -> Any:
-        """What a single place holds: the files there, which are looked at once, or the URL of a database."""
+    def inspected(self) -> Any:
+        """The inspected files of a single source, or the URL of a database."""
         (file,) = self.files
         return file if "://" in file and not REMOTE.match(file) else Files.at(file)
 
     @cached_property
     def of_survey(self) -> bool:
-        """Whether this is the database of a survey, which has its own designs."""
+        """True for the database of a survey, which contains its designs."""
         if self.columns.question is not None:
             return True
         alone = len(self.files) == 1 and self.origin.table is None and self.files[0] != "-"
-        return alone and is_survey(self.looked_at)
+        return alone and is_survey(self.inspected)
 
     @property
     def optional_stopping(self) -> bool:
-        """Whether somebody may have chosen the number of reports by what they showed: in a survey that fixes none."""
+        """True for a survey that does not fix its number of responses, so that stopping may depend on the results."""
         if not self.of_survey:
             return False
         from warner.service.exports import is_fixed
@@ -114,18 +114,17 @@ class Source:
         return not is_fixed(self.files[0])
 
     def open_tally(self, given: DesignGiven) -> OpenTally | None:
-        """Count reports of an open domain, or add up saved tallies of one; None where another design is given."""
+        """Count reports of an open domain, or add up saved tallies of one; None for any other design."""
         design = open_design(given)
-        if design is None and (self.piped or given.is_given):  # a pipe brings reports, and brings them once
+        if design is None and (self.piped or given.is_given):  # a pipe can be read only once
             return None
         if self.of_survey:
             from warner.service.exports import is_open_question
 
-            answered_openly = is_open_question(self.files[0], self.columns.question)
-            return self._tallied_open(self.files[0], design) if answered_openly else None
+            is_open = is_open_question(self.files[0], self.columns.question)
+            return self._count_open(self.files[0], design) if is_open else None
         with self.opened() as reports:
-            saved = saved_in(reports, {OPEN_FORMAT})
-            if saved:
+            if saved := saved_in(reports, {OPEN_FORMAT}):
                 tallies = [OpenTally.load(file) for file in saved]
                 if design is not None and any(one.design != design for one in tallies):
                     raise ValueError(f"--design must be left out for {saved[0]}, a tally, which has its own")
@@ -134,20 +133,20 @@ class Source:
                         f"{saved[0]} is a tally, which has no columns; leave --column, --by and others out"
                     )
                 return sum(tallies[1:], tallies[0])
-            return None if design is None else self._tallied_open(reports, design)
+            return None if design is None else self._count_open(reports, design)
 
-    def _tallied_open(self, reports: Any, design: OpenDomain | None) -> OpenTally:
+    def _count_open(self, reports: Any, design: OpenDomain | None) -> OpenTally:
         return tallied_open(reports, design, self.columns, self.reading, self.sample)
 
     @contextmanager
     def tallied(self, given: DesignGiven, *, keep: bool = False) -> Iterator[Tally | Pool]:
-        """Count the reports, and `keep` them as long as the tally is used; or read what was counted before."""
+        """Count the reports, and `keep` them while the tally is in use; or read saved tallies."""
         if self.columns.question is not None and self.origin.table is not None:
             raise ValueError("give --question, for the database of a survey, or --table, for one of reports, not both")
-        reading = replace(self.reading, keep=keep and not self.of_survey)  # which has counts alone
+        reading = replace(self.reading, keep=keep and not self.of_survey)  # surveys keep counts
         with self.opened() as reports:
             if saved := saved_in(reports, {OPEN_FORMAT}):
-                yield self._closed(saved, given)
+                yield self._count_listed(saved, given)
                 return
             if saved := saved_in(reports):
                 design = design_of(given) if given.is_given else None
@@ -158,8 +157,8 @@ class Source:
             design = design_of(given) if given.is_given or not self.of_survey else None
             yield tallied(reports, design, self.columns, reading, self.sample)
 
-    def _closed(self, saved: Sequence[Path], given: DesignGiven) -> Tally:
-        """Count the saved reports of an open domain under the design of a list; without one, say what takes them."""
+    def _count_listed(self, saved: Sequence[Path], given: DesignGiven) -> Tally:
+        """Count the saved reports of an open domain under the design of a list of answers."""
         counted = self.open_tally(DesignGiven())
         assert counted is not None
         if not given.design:
@@ -171,7 +170,7 @@ class Source:
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
-        """Give what holds the reports: files, a table of a database, or the place of a survey."""
+        """Open the files, the table of a database, or the database of a survey."""
         if len(self.files) > 1 and (self.columns.question is not None or self.origin.table is not None):
             raise ValueError(f"a database must be given alone, but got {len(self.files)} files")
         if self.of_survey:
@@ -180,13 +179,13 @@ class Source:
             yield database_table(self.files[0], self.origin.table)
         elif self.piped:
             with ExitStack() as stack:
-                yield Files.at([stack.enter_context(self._spooled(file)) for file in self.files])
+                yield Files.at([stack.enter_context(self._spool(file)) for file in self.files])
         else:
-            yield self.looked_at if len(self.files) == 1 else Files.at([Path(file) for file in self.files])
+            yield self.inspected if len(self.files) == 1 else Files.at([Path(file) for file in self.files])
 
     @contextmanager
-    def _spooled(self, file: str) -> Iterator[Path]:
-        """Hold what a pipe brings in a file for a moment, as reports may be: engines read it more than once."""
+    def _spool(self, file: str) -> Iterator[Path]:
+        """Copy a pipe to a temporary file, because engines read reports more than once."""
         if file != "-" and not is_pipe(Path(file)):
             yield Path(file)
             return
@@ -206,11 +205,11 @@ class Source:
                 yield path
 
 
-# Saved tallies in the place of reports
+# Saved tallies
 
 
 def saved_in(reports: Any, formats: Collection[str] = (FORMAT, POOL_FORMAT)) -> list[Path]:
-    """Tell which files are saved tallies, by what they say that they are: all of them, or none."""
+    """Return the saved tallies among the files: all of the files, or none."""
     heads = reports.heads if isinstance(reports, Files) else ()
     saved = [Path(head.file) for head in heads if head.document in formats]
     if saved and len(saved) < len(heads):
@@ -223,7 +222,7 @@ def saved_in(reports: Any, formats: Collection[str] = (FORMAT, POOL_FORMAT)) -> 
 
 
 def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tally | Pool:
-    """Read saved tallies, and add them up; options that say how reports are read must not be given."""
+    """Read and add up saved tallies; raise an error for options of reading reports."""
     columns = source.columns
     given = {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}
     given |= {f"--{name.replace('_', '-')}": value or None for name, value in vars(source.sample).items()}
@@ -248,14 +247,14 @@ def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tall
 # Tables of databases
 
 
-def database_table(place: str, table: str | None) -> Any:
-    """Open a table for reading, by Ibis."""
+def database_table(url: str, table: str | None) -> Any:
+    """Open a table for reading with Ibis."""
     if table is None:
         raise ValueError("--table must name the table of the database")
-    scheme, slashes, file = place.partition("://")
+    scheme, slashes, file = url.partition("://")
     if not slashes:
-        scheme, file = _engine_of(place), place
-    if scheme in {"sqlite", "duckdb"} and not Path(file).is_file():  # or an empty one would be made
+        scheme, file = _engine(url), url
+    if scheme in {"sqlite", "duckdb"} and not Path(file).is_file():  # the library would create an empty file
         raise ValueError(f"there is no database file {file}")
     try:
         import ibis
@@ -263,22 +262,22 @@ def database_table(place: str, table: str | None) -> Any:
         raise ImportError(not_installed("a table of a database needs Ibis", "sql")) from None
     try:
         if slashes:
-            return ibis.connect(place).table(table)
+            return ibis.connect(url).table(table)
         database = ibis.duckdb.connect(file, read_only=True) if scheme == "duckdb" else ibis.sqlite.connect(file)
         return database.table(table)
-    except Exception as error:  # noqa: BLE001 - each engine has errors of its own
+    except Exception as error:  # noqa: BLE001 - each engine has its own errors
         raise ValueError(
             f"{table!r} cannot be read from {scheme}: {type(error).__name__}: {str(error).splitlines()[0]}"
         ) from None
 
 
-def _engine_of(place: str) -> str:
-    """Tell which engine a database file is of, by its first bytes."""
-    if not Path(place).is_file():
-        raise FileNotFoundError(f"there is no file {place}")
-    kind = Head.of(place).kind
+def _engine(file: str) -> str:
+    """Return the engine of a database file by its first bytes."""
+    if not Path(file).is_file():
+        raise FileNotFoundError(f"there is no file {file}")
+    kind = Head.of(file).kind
     if kind not in {SQLITE, DUCKDB}:
         raise ValueError(
-            f"--table is for a table of a database, but {place} is not a DuckDB or SQLite file; leave it out"
+            f"--table is for a table of a database, but {file} is not a DuckDB or SQLite file; leave it out"
         )
     return kind.lower()

@@ -1,4 +1,4 @@
-"""Counts of reports, and what counts alone show: tally, discover, compare and check."""
+"""Counts of reports, and commands that need counts alone: tally, discover, compare and check."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 def tally(options: commands.Tally) -> None:
-    """Count reports and save the tally, or add up tallies that were saved."""
     given, output = options.given, options.output
     refuse_overwriting({"the reports": options.files, "the design": given.files}, {"--output": output})
     source = Source(options.files, options.columns, options.reading, options.sample, options.origin)
@@ -44,12 +43,11 @@ def tally(options: commands.Tally) -> None:
 
 
 def discover(options: commands.Discover) -> None:
-    """Find the frequent values of an open domain."""
     from warner.designs.open_values import WholeNumbers
     from warner.results import formulas_in
 
     files, design, expected, table = options.files, options.design, options.expected, options.table
-    table.refuse_contradictions("")
+    table.refuse_contradictions()
     inputs = {"the reports": files, "the design": design, "the expected values": expected}
     refuse_overwriting(inputs, {"--output": table.output, **options.pictures.files})
     given = DesignGiven(() if design is None else (str(design),))
@@ -74,17 +72,16 @@ def discover(options: commands.Discover) -> None:
             power=options.power,
             simultaneous=options.simultaneous,
         )
-        text = table.written(Delivery(found))
-        options.pictures.written(found)
+        text = table.write(Delivery(found))
+        options.pictures.write(found)
     if left_out := tally.left_out():
         warn(left_out)
     if {".csv"} & table.forms and (formulas := formulas_in(found.table())):
         tell(f"warner: note: {formulas}", err=True)
-    table.printed(text)
+    table.echo(text)
 
 
 def compare(options: commands.Compare) -> None:
-    """Compare the share of an answer between two samples of different people."""
     from warner.inference.sample_comparisons import compare_samples
 
     first, second, verdict = options.first, options.second, options.verdict
@@ -93,11 +90,10 @@ def compare(options: commands.Compare) -> None:
     one, two = Tally.load(first), Tally.load(second)
     label = from_text([options.answer], one.domain)[0]
     result = compare_samples(one, two, label, level=options.level, names=(first.stem, second.stem))
-    verdict.delivered(result)
+    verdict.deliver(result)
 
 
 def check(options: commands.Check) -> None:
-    """Check whether reports fit the design."""
     given, verdict = options.given, options.verdict
     verdict.refuse_other_ending()
     refuse_overwriting({"the reports": options.files, "the design": given.files}, {"--output": verdict.output})
@@ -113,7 +109,7 @@ def check(options: commands.Check) -> None:
                 rng=generator(options.seed),
                 fakes=options.fakes,
             )
-        text = verdict.written(result)
+        text = verdict.write(result)
     if source.optional_stopping:
         tell(f"warner: note: {NOT_FIXED}, and the p-values are for one that was", err=True)
     click.echo(text)

@@ -1,8 +1,7 @@
-"""The words of the help: for each option its name, other spellings, its value and its purpose, under headings.
+"""Help texts: name, spellings, value and purpose of each option, under headings.
 
-A heading "plan / Survey" is of one command, where an option means something else. A value in brackets lists choices;
-one such as NUMBER>=1 has a range. Lists of names are written out, so that help needs nothing of the library; tests
-compare them with the registries.
+A heading "plan / Survey" is for one command. A value in brackets lists choices; NUMBER>=1 has a range. Lists of names
+are written out, so that help loads nothing of the library; tests compare them with the registries.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ Arguments
   second SECOND: Tally that `warner tally` saved.
   command COMMAND: Client, in quotes: it reads one answer per line and prints one report per line, without a header.
   survey SURVEY: Survey: a JSON file, whose format the documentation describes.
-  number [NUMBER]>=1<=1000000: Number of people to invite.
+  number [NUMBER]>=1<=1000000: Number of respondents to invite.
 Answers
   answers WORDS: Possible answers, in order: all words up to the next option.
   reports WORDS: The two reports of a survey design, such as A B for crosswise: all words up to the next option.
   size NUMBER: Number of possible answers, with the labels 0, 1, 2, ...
-  lower --from NUMBER: Smallest answer, if answers are numbers; with --to, and --step unless 1.
-  upper --to NUMBER: Largest answer, if answers are numbers.
-  step NUMBER: Distance between two answers, if answers are numbers; for an open domain, the largest number of
+  lower --from NUMBER: Smallest numeric answer; with --to, and --step unless 1.
+  upper --to NUMBER: Largest numeric answer.
+  step NUMBER: Distance between two numeric answers; for an open domain, the largest number of
       letters, bytes or bits in a block.
   domain_file FILE: File of the possible answers, one per line.
   integers: The answers and the reports that are named are integers, not text.
@@ -67,16 +66,16 @@ Input
       and all are estimated together.
   where COLUMN=VALUE: Take only the rows in which this column has this value; repeatable.
   weights COLUMN: Column of survey weights.
-  counts COLUMN: Column that says how often each value was reported.
+  counts COLUMN: Column with the number of times that each value was reported.
   numeric COLUMN: Correlate the answers with this column of numbers; needed for one question.
-  memo FILE: For a memoized design: the answers are all one person's, whose permanent responses are kept in this file.
-      It is made if there is none.
+  memo FILE: For a memoized design: the answers are of one respondent, whose permanent responses are kept in this file.
+      It is created if it does not exist.
   nearest: Round numbers to the nearest answer of the design before randomizing them.
   lines: Read one answer per line, and write one report per line, without a header.
-  expected FILE: File of values that are tested in any case, one per line, such as a dictionary.
+  expected FILE: File of values that are always tested, one per line, such as a dictionary.
 Reading files
-  unknown [error|drop]: Rule for invalid values, which no report can have.
-  missing CODES: Codes that stand for missing values, such as -99,NA; repeatable.
+  unknown [error|drop]: Rule for invalid values, which are no possible reports.
+  missing CODES: Codes of missing values, such as -99,NA; repeatable.
   sheet NAME: Sheet of an Excel file, if there are several.
   encoding NAME: Encoding of a text file, such as cp1252 or utf-16; UTF-8 if not given. SPSS, Stata and SAS files
       usually state theirs.
@@ -88,8 +87,8 @@ Sample design
   clusters COLUMN: Column that names clusters, such as schools or households.
   sampled NUMBER | COLUMN: Fraction of a stratum's clusters (without clusters: of its respondents) that was sampled: a
       number such as 0.25, or a column.
-  whole: All people in the sampled clusters were asked.
-  replicates PATTERN: Columns of replicate weights, as a pattern such as rw*, with --weights and --scale; or the word
+  whole: All members of the sampled clusters were asked.
+  replicates PATTERN: Columns of replicate weights, as a pattern such as rw*, with --weights and --scale; or
       jackknife, to leave out one cluster at a time.
   scale NUMBER: Scale factor of the replicate weights, from their documentation.
   replicate_clusters NUMBER>=2: Number of clusters in the sample behind the replicate weights.
@@ -97,11 +96,11 @@ Model
   model [multinomial|ordered|linear]: Model: log-odds of each answer, ordered answers, or the shares themselves (with
       --values the mean of a number).
   link [logit|probit|cloglog|cauchit]: Link function for two answers or ordered answers.
-  reference ANSWER: Answer that the others are compared with; the last one if not given.
+  reference ANSWER: Reference answer of the model; the last one if not given.
   intercepts COLUMN: Column of groups, such as schools, with a random intercept each; in a formula (1 | school).
   errors [observed|expected|opg|robust]: Standard errors; robust with weights, clusters or strata, else observed.
   penalty [jeffreys]: Penalty; it makes every estimate finite.
-  starts NUMBER>=0: Number of random starts, in addition to those that are always tried.
+  starts NUMBER>=0: Number of random starts, in addition to the fixed ones.
   on COLUMN,...: Covariates, instead of a formula; needs no extra package.
 Survey
   people NUMBER: Number of respondents.
@@ -112,9 +111,9 @@ Survey
   power PROBABILITY: Probability of detecting the smallest share that the plan names.
   pilot FILE: File of reports made with --design, or their saved tally: its estimated shares are the expected shares,
       and its design effect is that of the sample.
-  design_effect NUMBER: Number of respondents that the sample needs, relative to a simple random sample, such as 1.5
-      for clusters; that of the pilot if not given.
-  delta NUMBER: Also report what shuffling the reports adds to privacy, at this delta.
+  design_effect NUMBER: Design effect of the sample, such as 1.5 for clusters: its sample size relative to a simple
+      random sample; the design effect of the pilot if not given.
+  delta NUMBER: Also report the privacy of shuffled reports, at this delta.
 Estimator
   method NAME: Estimator: {choices}; or auto: shrink for 20 answers or more, else the closed form with the smallest
       predicted error. If not given, the one with the smallest known error: smooth for numbers, shrink for one
@@ -123,15 +122,16 @@ Estimator
   simulations NUMBER: Number of surveys to simulate for each group.
   seed NUMBER>=0: Seed of simulated surveys; if not given, it follows from the input.
   along COLUMN: Let shares follow a random walk along this column of --by: numbers, dates or weeks.
-  different_people: State that nobody is in two groups; required for --along with a memoized design.
+  different_people: State that no respondent is in two groups; required for --along with a memoized design.
   fakes NUMBER: Also report how far this many fake reports could move a share.
   runs NUMBER: Number of times to give each answer; 20,000 if not given.
-  raw: Read reports as text of any form, not in the form of the design.
-  timeout SECONDS: Number of seconds that the command may take each time it is started.
+  raw: Read reports as any text, not in the format of the design.
+  timeout SECONDS: Time limit of each run of the command.
 Intervals
   level NUMBER: Confidence level of the intervals.
   interval [auto|profile|wald]: Method for the intervals of coefficients.
-  target [population|realised]: Whose shares the intervals are for: the population's, or realised: the respondents'.
+  target [population|realised]: Target of the intervals: the shares of the population, or, with `realised`, of the
+      sample.
   simultaneous: Intervals with simultaneous coverage of all answers.
   anytime --anytime/--one-look: Intervals with coverage at all looks while reports arrive, or for one look. If not
       given, those for one look, except for a survey whose number of responses was not fixed beforehand.
@@ -139,29 +139,29 @@ Intervals
 Questions besides the shares
   compare A,B: Compare two answers; repeatable.
   between A,B: Compare the answer of --compare, or the means of --mean, between two groups, with --by: as A,B, or each
-      after a --between of its own.
+      after its own --between.
   test [barnard|fisher]: Exact test for --between.
-  count --commonest COUNT: Answers that are certainly among the COUNT most common.
-  present: Detected answers: those that are certainly somebody's.
-  mean: Mean of answers that are numbers.
-  standard_deviation: Standard deviation of answers that are numbers.
-  median: Median of answers that are numbers.
-  quantile LEVEL: Quantile, such as 0.9, of answers that are numbers; repeatable.
+  count --commonest COUNT: Answers that are among the COUNT most common, with confidence.
+  present: Detected answers: answers with a share above zero, with confidence.
+  mean: Mean of numeric answers.
+  standard_deviation: Standard deviation of numeric answers.
+  median: Median of numeric answers.
+  quantile LEVEL: Quantile, such as 0.9, of numeric answers; repeatable.
   quantile_method [smooth]: With --median and --quantile: approximate intervals, narrower on a fine grid, which assume
-      that neighboring numbers are about equally common. If not given, nothing is assumed.
+      that neighboring numbers are about equally common. If not given, there is no such assumption.
   above NUMBER: Share of respondents above this number; repeatable.
   below NUMBER: Share of respondents below this number; repeatable.
   within LEAST,MOST: Share of respondents from one number to another, both included, as 18,25; repeatable.
-  totals: Number of people with each answer, or with --values the total of a number: from --population, or from
-      weights that say how many people a report stands for.
-  population NUMBER: Number of all people, for --totals; with --by once for each group, in their order.
-  values A=0,B=1: Number that each answer stands for, such as never=0,once=1: for means, quantiles, shares beyond a
-      number, --totals.
+  totals: Population total of each answer, or with --values the total of a number: from --population, or from
+      weights that sum to the population.
+  population NUMBER: Size of the population, for --totals; with --by once for each group, in their order.
+  values A=0,B=1: Number of each answer, such as never=0,once=1: for means, quantiles, shares beyond a number,
+      --totals.
   answer ANSWER: Answer whose share is compared.
   predict NAME=VALUES: Also predict the shares, or with --values the mean, for these values of a covariate, as
       age=20,40; repeatable.
-  effects [averaged|median]: With random intercepts, whose shares --predict returns: averaged over all groups, or
-      those of the median group.
+  effects [averaged|median]: With random intercepts, the shares that --predict returns: averaged over all groups, or
+      of the median group.
   group_effects: With random intercepts, also show the effect of each group.
   grid: Add a table over epsilon and the number of respondents.
 Server
@@ -184,15 +184,16 @@ Output
   rows NUMBER>=1: Number of rows to show; with --by, of each group.
   as_json --json: Print the result as JSON.
   as_csv --csv: Print the result as CSV.
-  output --output -o FILE: Write the result to this file, completely or not at all.
-  force: Replace another design; reports made with that can then no longer be analyzed.
+  output --output -o FILE: Write the result to this file.
+  force: Replace another design, whose reports can then no longer be analyzed.
   plot FILE: Save a plot of the result to this PNG, SVG or PDF file.
-  mechanism_plot FILE: Save a plot of what each mechanism needs, against epsilon, to this PNG, SVG or PDF file.
-  cumulative: Make --plot show the shares of all answers up to each, in their order.
+  mechanism_plot FILE: Save a plot of the requirements of each mechanism, against epsilon, to this PNG, SVG or PDF
+      file.
+  cumulative: Make --plot show cumulative shares, in the order of the answers.
   against COLUMN: Make --plot show the predicted shares, or with --values the mean, against this covariate.
   report FILE: Write an HTML report to this file.
   title TEXT: Headline of --report, and title of --plot.
-  wording TEXT: Question that respondents were asked, word for word, for --report.
+  wording TEXT: Wording of the question, for --report.
 General
   quiet: Print only the result and errors: no progress, no warnings, no messages about written files.
   version: Show the version.
@@ -202,7 +203,7 @@ plan / Design
 plan / Survey
   quantity QUANTITY: Quantity to plan for: shares or, if answers are numbers, mean, median, or a quantile such as 0.9,
       which needs --population or --pilot.
-  values A=0,B=1: Number that each answer stands for, for --quantity, such as never=0,once=1.
+  values A=0,B=1: Number of each answer, for --quantity, such as never=0,once=1.
   answer ANSWER: Answer to plan for; the one with the widest interval if not given.
   share SHARE: True share to plan for, and to recommend a mechanism for; if not given, the plan is for the worst case.
   population SHARES: Expected shares: uniform, zipf:1.3, or a CSV file of value and share or count.
@@ -235,7 +236,7 @@ discover / Design
 discover / Input
   by COLUMN: Group by this column; repeatable.
 discover / Estimator
-  above SHARE: Name only values whose share in the population is above this.
+  above SHARE: Report only values whose share in the population is above this.
   power PROBABILITY: Probability of finding a value that has the smallest share in the result.
 discover / Output
   output --output -o FILE: Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or
@@ -244,15 +245,15 @@ discover / Intervals
   simultaneous: Control the level over all groups together, not for each.
 groups / Estimator
   on FILE[:COLUMN,...]: Shrink groups toward a regression on these columns of a file with a row for each group, of any
-      kind that reports are read from; on all of its columns if none are named.
+      format of reports; on all of its columns if none are named.
 groups / Output
   output --output -o FILE: Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or
       .html file.
   answer ANSWER: Answer to draw with --plot; of two answers, the first if not given.
   rows NUMBER>=1: Number of groups to show.
 groups / Questions besides the shares
-  mean: Mean of answers that are numbers in each group, pooled as shares are.
-  values A=0,B=1: Number that each answer stands for, for --mean, such as never=0,once=1.
+  mean: Mean of numeric answers in each group, with partial pooling.
+  values A=0,B=1: Number of each answer, for --mean, such as never=0,once=1.
 regress / Design
   design --design -d FILE | NAME=FILE: Design file of `warner design`. With --by, NAME=FILE for each design;
       repeatable.
@@ -263,21 +264,21 @@ regress / Output
   output --output -o FILE: Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or
       .html file.
 regress / Model
-  values A=0,B=1: With --model linear, the number that each answer stands for, whose mean is modeled: as
-      never=0,once=1, or the word numbers for answers that are numbers.
+  values A=0,B=1: With --model linear, the number of each answer, whose mean is modeled: as never=0,once=1, or the
+      word numbers for numeric answers.
 associate / Arguments
   file FILE: Reports: a CSV, Excel, Parquet, JSON, SPSS, Stata or SAS file, a pattern, a folder, a database, or -.
 associate / Output
   output --output -o FILE: Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or
       .html file.
 associate / Input
-  counts COLUMN: Column that says how many respondents a row stands for.
-  values COLUMN=VALUES: Correlate the number that a question's answers stand for: as drinks=numbers for answers that
-      are numbers, or drinks=never=0,once=1; repeatable.
+  counts COLUMN: Column with the number of respondents of each row.
+  values COLUMN=VALUES: Correlate the numbers of the answers to a question: as drinks=numbers for numeric answers, or
+      drinks=never=0,once=1; repeatable.
 associate / Estimator
   simulations NUMBER: Number of random tables to draw where there are too many for an exact test.
 check / Intervals
-  level NUMBER: Probability that reports that fit pass the check, at least.
+  level NUMBER: Smallest probability that reports that follow the design pass the check.
 check / Output
   output --output -o FILE: Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or
       .html file.
@@ -288,11 +289,11 @@ estimate / Output
   output --output -o FILE: Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or
       .html file.
 audit / Design
-  design --design -d FILE: What the client claims to do: a design file of `warner design`.
+  design --design -d FILE: Design that the client claims to follow: a file of `warner design`.
 audit / Answers
   answers WORDS: Answers to try: all words up to the next option. If not given, up to four are chosen.
 audit / Intervals
-  level NUMBER: Probability that all findings are true, at least.
+  level NUMBER: Smallest probability that all findings are true.
 audit / Output
   output --output -o FILE: Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or
       .html file.
@@ -300,7 +301,7 @@ audit / Output
 
 
 class Text(NamedTuple):
-    """The words of an option."""
+    """Help text of an option."""
 
     heading: str
     names: tuple[str, ...]
@@ -312,23 +313,23 @@ class Text(NamedTuple):
 
 
 def _text(heading: str, line: str) -> tuple[str, Text]:
-    """Return the name of an option, and its words."""
+    """Return the name and the text of an option."""
     term, _, purpose = line.partition(": ")
     name, *words = term.split(" ")
-    spelled = tuple(word for word in words if word.startswith("-")) or (f"--{name.replace('_', '-')}",)
+    spellings = tuple(word for word in words if word.startswith("-")) or (f"--{name.replace('_', '-')}",)
     value = " ".join(word for word in words if not word.startswith("-"))
     limits: list[int | None] = []
-    if found := RANGE.fullmatch(value):
-        value, limits = found[1], [None if limit is None else int(limit) for limit in found.groups()[1:]]
+    if match := RANGE.fullmatch(value):
+        value, limits = match[1], [None if limit is None else int(limit) for limit in match.groups()[1:]]
     in_brackets = LISTED.fullmatch(value)
     listed = CHOICES.get(name) or (in_brackets[1] if in_brackets else "")
     choices = tuple(filter(None, listed.split("|")))
-    shown = purpose.replace("{choices}", ", ".join(choice for choice in choices if choice != "auto"))
-    return name, Text(heading, spelled, value, shown, choices, *limits)
+    purpose = purpose.replace("{choices}", ", ".join(choice for choice in choices if choice != "auto"))
+    return name, Text(heading, spellings, value, purpose, choices, *limits)
 
 
 def _texts() -> dict[tuple[str, str], Text]:
-    """Return the words of all options, by command and name; the command is empty for those of any command."""
+    """Return the texts of all options by command and name; the command is empty for options of all commands."""
     texts: dict[tuple[str, str], Text] = {}
     command = heading = ""
     for line in WORDS.strip().replace("\n      ", " ").splitlines():

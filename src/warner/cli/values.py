@@ -1,4 +1,4 @@
-"""Values from the words of a shell: labels of a file, a grid of numbers, numbers of answers, a source of randomness."""
+"""Values from words of the command line: labels of a file, grids of numbers, numbers of answers, generators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def labels_in(file: Path) -> list[str]:
-    """Read labels from a file, one per line; empty lines are left out."""
+    """Read labels from a file, one per line, without empty lines."""
     try:
         lines = file.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
@@ -25,7 +25,6 @@ def labels_in(file: Path) -> list[str]:
 
 
 def whole_numbers(labels: Sequence[str], message: str) -> list[int]:
-    """Read labels as whole numbers; an error has this message."""
     try:
         return [int(label) for label in labels]
     except ValueError:
@@ -33,7 +32,7 @@ def whole_numbers(labels: Sequence[str], message: str) -> list[int]:
 
 
 def generator(seed: int | None) -> np.random.Generator | None:
-    """Return the randomness of a simulation; None lets the library seed it from its input."""
+    """Return the generator of a simulation; None lets the library derive the seed from its input."""
     if seed is None:
         return None
     from numpy.random import default_rng
@@ -42,7 +41,7 @@ def generator(seed: int | None) -> np.random.Generator | None:
 
 
 def number_grid(lower: str | None, upper: str | None, step: str | None) -> Domain | None:
-    """Give the grid of answers that are numbers, if one is asked for."""
+    """Return the grid of numeric answers, or None without --from, --to and --step."""
     if lower is None and upper is None and step is None:
         return None
     if lower is None or upper is None:
@@ -56,7 +55,7 @@ def number_grid(lower: str | None, upper: str | None, step: str | None) -> Domai
 
 
 def values_from_text(text: str, domain: Labels) -> dict[Any, str] | str:
-    """Read `a=1,b=2` as the numbers of answers, of which either may itself hold commas and equals signs."""
+    """Parse `a=1,b=2` as numbers of answers; labels may contain commas and equals signs."""
     if text == "numbers":
         return text
     values: dict[Any, str] = {}
