@@ -107,10 +107,9 @@ def _said(survey: Survey) -> str:
     """Return the epsilon that the operator is told at the start."""
     from warner.service.server import Address
 
-    doors = [_Door("127.0.0.1", Address("127.0.0.1", 0).bound(), None) for _ in range(2)]
-    lines = opening(nothing(survey), Places("x.db", *doors), "key")
-    for door in doors:
-        door.listening.close()
+    with Address("127.0.0.1", 0).bound() as listening:
+        door = _Door("127.0.0.1", listening, None)
+        lines = opening(nothing(survey), Places("x.db", door, door), "key")
     (found,) = re.findall(r"at most epsilon ([0-9.]+), for", "\n".join(lines))
     return str(found)
 

@@ -69,7 +69,8 @@ class Shell:
         before = sorted((folder or self.folder).iterdir())
         code, out, err = self._run(folder, arguments)
         assert (code, out) == (2, "")
-        assert len(err.splitlines()) == 1
+        picture = 2 * ("a survey must be JSON, but line" in err)
+        assert len(err.splitlines()) == 1 + picture
         assert err.startswith("warner: ")
         assert sorted((folder or self.folder).iterdir()) == before
         return err
@@ -104,7 +105,7 @@ def test_the_operator_is_told_where_everything_is(running: Running) -> None:
     lines = running.said.splitlines()
     named = ["survey", "dashboard", "database", "privacy", "precision", "precision", "Press"]
     assert [line.split()[0] for line in lines] == named
-    assert lines[0] == f"survey     http://127.0.0.1:{running.port}/s/test"
+    assert lines[0] == f"survey     http://127.0.0.1:{running.port}/s/test (it works on this computer only)"
     assert f"http://127.0.0.1:{running.dashboard_port}/dashboard?key=" in lines[1]
     assert lines[2] == "database   test.db"
     assert lines[3].startswith("privacy    a response spends at most epsilon 2.198,")  # ln 3 twice, rounded up
@@ -276,7 +277,7 @@ def test_https_without_a_proxy_and_limits_that_the_operator_sets(tmp_path: Path,
     assert "cert.pem and its key cannot be used for TLS" in told
     limits = ("--limit", "3", "--rate", "5", "--allow-origin", "https://a.example")
     with collecting(tmp_path, SURVEY, "--certificate", "cert.pem", "--key", "key.pem", *limits) as process:
-        assert f"survey     https://127.0.0.1:{process.port}/s/test\n" in process.said
+        assert f"survey     https://127.0.0.1:{process.port}/s/test (it works on this computer only)\n" in process.said
         trusting = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
         client = http.client.HTTPSConnection("127.0.0.1", process.port, context=trusting, timeout=20)
         headers = {"content-type": "application/json", "origin": "https://a.example", "sec-fetch-site": "cross-site"}

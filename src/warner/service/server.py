@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import ipaddress
 import logging
 import os
 import signal
 import socket
 import ssl
 import sys
+import textwrap
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -24,6 +24,18 @@ from warner.service.app import REPORTS_PER_MINUTE, Rate, survey_app
 from warner.service.connections import MOST_CONNECTIONS, REQUEST_SECONDS, ConnectionLimits, Listener
 from warner.service.dashboard import admission, dashboard_app
 from warner.service.dashboard_data import doubts, prospects
+from warner.service.sharing import (
+    BROWSER_WARNING,
+    CADDY_LINES,
+    REAL_CERTIFICATE,
+    Identity,
+    identity,
+    is_loopback,
+    is_unspecified,
+    local_address,
+    qr_text,
+    unshareable,
+)
 from warner.service.stores import opened, without_password
 from warner.service.stores.contract import closing_words, now
 from warner.service.writer import Writer
@@ -36,6 +48,7 @@ if TYPE_CHECKING:
     from warner.service.stores.contract import Collected, Store
     from warner.service.survey import Survey
 
+SHARED_COLUMNS = 69  # of the lines on a shared survey, beside their names
 OTHER_OPEN_FILES = 64  # open files beside connections
 MOST_DASHBOARD_CONNECTIONS = 256  # connections of the dashboard
 
@@ -98,6 +111,9 @@ class Settings:
         Reports per minute from one address; 0 for no limit.
     certificate, key : path or None
         For TLS without a proxy.
+    share : path or None
+        To share the survey on the local network: the file in which a self-signed certificate is kept. A host that is
+        only this computer is replaced by its address on the network. The dashboard stays where it is.
     key_file : path or None
         A file with a key of the dashboard that may be used again, in place of a link that works once.
     deadline : float
@@ -111,6 +127,7 @@ class Settings:
     rate: int = REPORTS_PER_MINUTE
     certificate: Path | None = None
     key: Path | None = None
+    share: Path | None = None
     key_file: Path | None = None
     deadline: float = REQUEST_SECONDS
 
@@ -129,13 +146,19 @@ def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], o
     say : callable
         Is given lines for the operator.
     """
+    settings = _on_local_network(settings)
     context = tls(settings.certificate, settings.key)
     door, key = admission(settings.key_file)
     with closing(settings.respondents.bound()) as public, closing(settings.dashboard.bound()) as private:
+        certificate = None
+        if settings.share is not None:
+            certificate = identity(settings.share, public.getsockname()[0])
+            context = tls(certificate.file, None)
         places = Places(
             place,
             _Door(settings.respondents.host, public, context),
-            _Door(settings.dashboard.host, private, None if _loops(settings.dashboard.host) else context),
+            _Door(settings.dashboard.host, private, None if is_loopback(settings.dashboard.host) else context),
+            certificate,
         )
         _be_silent()
         store = opened(place, survey)
@@ -146,6 +169,18 @@ def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], o
         finally:
             if free:
                 store.release()
+
+
+def _on_local_network(settings: Settings) -> Settings:
+    """Return the settings with the address of this computer on its network, if the survey is shared there."""
+    if settings.share is None:
+        return settings
+    if settings.certificate is not None:
+        raise ValueError("share must be left out where a certificate is given: it makes one of its own")
+    host = settings.respondents.host
+    if is_loopback(host) or is_unspecified(host):
+        host = local_address()
+    return replace(settings, respondents=replace(settings.respondents, host=host))
 
 
 @dataclass(frozen=True)
@@ -160,14 +195,13 @@ class _Door:
     def url(self) -> str:
         """The address that a browser on this computer can open."""
         at, port, *_ = self.listening.getsockname()
-        everywhere = ipaddress.ip_address(at.partition("%")[0]).is_unspecified
-        shown = "localhost" if everywhere else self.host
+        shown = "localhost" if is_unspecified(at) else self.host
         return f"{'http' if self.context is None else 'https'}://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
     @property
     def safe(self) -> bool:
         """True if browsers treat the address as a secure context: this computer, or TLS."""
-        return self.context is not None or _loops(self.host)
+        return self.context is not None or is_loopback(self.host)
 
 
 class Places(NamedTuple):
@@ -176,6 +210,7 @@ class Places(NamedTuple):
     database: str
     respondents: _Door
     dashboard: _Door
+    certificate: Identity | None = None  # self-signed, of a survey on the local network
 
 
 async def _served(
@@ -236,8 +271,11 @@ async def _served(
 def opening(collected: Collected, places: Places, key: str, limit: int | None = None) -> list[str]:
     """Return the lines that the operator sees at the start."""
     survey = collected.survey
+    link = f"{places.respondents.url}/s/{survey.id}"
+    reason = unshareable(link)
     lines = [
-        f"survey     {places.respondents.url}/s/{survey.id}",
+        f"survey     {link}{f' ({reason})' if reason else ''}",
+        *_shared(link, places.certificate, invited=survey.invited),
         f"dashboard  {places.dashboard.url}/dashboard?key={key}",
         f"database   {without_password(places.database)}",
         f"privacy    a response spends at most epsilon {survey.shown_epsilon}, for all questions together",
@@ -246,7 +284,7 @@ def opening(collected: Collected, places: Places, key: str, limit: int | None = 
     if not places.respondents.safe:
         lines.append(
             "warning    on other computers the page refuses to draw, because it is not served over HTTPS: "
-            "put a proxy with TLS in front of it, or give --certificate and --key"
+            "share it with --share, put a proxy with TLS in front of it, or give --certificate and --key"
         )
     if not places.dashboard.safe:
         lines.append(
@@ -254,6 +292,18 @@ def opening(collected: Collected, places: Places, key: str, limit: int | None = 
             "such as ssh -L, or give --certificate and --key"
         )
     return [*lines, "Press Ctrl-C to stop. Every response that was acknowledged is on disk."]
+
+
+def _shared(link: str, certificate: Identity | None, *, invited: bool) -> list[str]:
+    """Return the lines on a survey that is shared on the local network."""
+    if certificate is None:
+        return []
+    code = [] if invited else [f"           {line}" for line in qr_text(link)]
+    digits = certificate.fingerprint
+    lines = ["Fingerprint of the certificate (SHA-256):", digits[:48], digits[48:]]
+    lines += [line for text in (BROWSER_WARNING, REAL_CERTIFICATE) for line in textwrap.wrap(text, SHARED_COLUMNS)]
+    lines += [f"  {line}" for line in CADDY_LINES]
+    return [*code, *(f"{'share' if not number else '':11}{line}" for number, line in enumerate(lines))]
 
 
 def _ahead(collected: Collected, limit: int | None) -> list[str]:
@@ -373,12 +423,3 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
         return None
     factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return factory
-
-
-def _loops(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
