@@ -100,7 +100,7 @@ def test_sets_of_answers(design: SubsetSelection | UnaryEncoding) -> None:
     for refused in (lambda: design.then(THREE), lambda: noncompliance.sensitivity(counts, safe=0)):
         with pytest.raises(TypeError, match="too many possible reports to be written as a table"):
             refused()
-    with pytest.raises(ValueError, match="what a shuffler adds is known for designs whose reports name one answer"):
+    with pytest.raises(ValueError, match="delta needs a design whose reports name one answer"):
         plan(design, people=1000, delta=1e-6)
 
 

@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from warner.arrays import Counts, PerGroup
 
@@ -220,15 +220,6 @@ def enumerated(names: Sequence[str], most: int = NAMES_LISTED) -> str:
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def tabulated(columns: Mapping[str, Sequence[str]], left: int = 1) -> list[str]:
-    """Write columns of texts below their names, the first `left` ones aligned to the left.
-
-    >>> tabulated({"answer": ["yes", "no"], "share": ["9.5 %", "90.5 %"]})
-    ['answer   share', 'yes      9.5 %', 'no      90.5 %']
-    """
-    return aligned(zip(*([name, *column] for name, column in columns.items()), strict=True), range(left))
 
 
 def aligned(rows: Iterable[Sequence[str]], left: Container[int] = (0,), least: Sequence[int] = ()) -> list[str]:

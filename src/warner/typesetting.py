@@ -149,47 +149,6 @@ def interval_cells(low: Iterable[str], high: Iterable[str]) -> list[str]:
     return [f"{first or '?'} to {last or '?'}" if first or last else "" for first, last in zip(low, high, strict=True)]
 
 
-def share_columns(table: Mapping[str, Counts], heading: str, further: Mapping[str, str] | None = None) -> Columns:
-    """Write shares with their intervals in percent; `further` columns of shares and errors, under their headings.
-
-    The columns low and high become one, under `heading`.
-    """
-    decimals = share_decimals(table["low"], table["high"])
-    low, high = (percent_cells(table[name], decimals) for name in ("low", "high"))
-    rest = {title: percent_cells(table[name], decimals) for name, title in (further or {}).items()}
-    about = f"{heading[:-1]}, %)" if heading.endswith(")") else f"{heading} (%)"
-    return {"share (%)": percent_cells(table["share"], decimals), **rest, about: interval_cells(low, high)}
-
-
-def estimate_columns(
-    table: Mapping[str, Counts],
-    heading: str,
-    interval: str,
-    *,
-    of: str = "estimate",
-    times: float = 1.0,
-    unknown: str = "any",
-) -> Columns:
-    """Write estimates, standard errors, p-values and intervals, each row to two digits of its error.
-
-    Where there is no error, a quarter of the interval's length takes its place. A coefficient that is not a number may
-    take any value; elsewhere such an estimate is `unknown`.
-
-    >>> row = {"estimate": [-0.1573], "se": [0.01234], "p": [1e-9], "low": [-0.1815], "high": [-0.1331]}
-    >>> estimate_columns({name: np.array(column) for name, column in row.items()}, "log-odds", "95 % interval")
-    {'log-odds': ['-0.157'], 'se': ['0.012'], 'p': ['<0.001'], '95 % interval': ['-0.181 to -0.133']}
-    """
-    value, error, low, high = (times * np.asarray(table[name], dtype=np.float64) for name in (of, "se", "low", "high"))
-    places = [decimals_of(*row) for row in zip(error.tolist(), low.tolist(), high.tolist(), strict=True)]
-
-    def column(numbers: Counts, missing: str = "") -> list[str]:
-        return [rounded(number, decimals, missing) for number, decimals in zip(numbers.tolist(), places, strict=True)]
-
-    p = {"p": p_value_cells(table["p"])} if "p" in table else {}
-    ends = interval_cells(column(low), column(high))
-    return {heading: column(value, unknown), "se": column(error), **p, interval: ends}
-
-
 def decimals_of(error: float, low: float, high: float) -> int:
     """Give the decimals that show two digits of an error; where there is none, of a quarter of the interval's length.
 

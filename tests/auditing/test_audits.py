@@ -1,6 +1,6 @@
 """The bound on what a client spends: exact by enumeration, above the claim for published leaks, and only then.
 
-The leaks are behaviours of clients that other projects shipped, each written down anew in a few lines. What is counted
+The leaks are those of clients that other projects shipped, each written down anew in a few lines. What is counted
 in reports (`statistics`), which event is judged (`statistics`) and what is said of it (`audits`) show in the results.
 """
 
@@ -157,7 +157,7 @@ def test_what_is_said_of_an_honest_client() -> None:
     found = audit(honest, SETS, runs=20_000, answers=["b", "d"])
     assert found.worst.event in {"reports that support 'b' but not 'd'", "reports that support 'd' but not 'b'"}
     assert found.text().startswith("Nothing was found against the client: at least 1.0")
-    assert "of the epsilon 1.099 that the design claims is really spent" in found.text()
+    assert "of the epsilon 1.099 that the design claims is spent" in found.text()
     assert "The reports fit the design: of 10 counts compared with it none stands out" in found.text()
     assert "What no audit can see" in found.text()
     assert repr(found) == found.text()

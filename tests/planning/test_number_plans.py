@@ -124,7 +124,7 @@ def test_noise_in_a_mean_is_the_published_one(epsilon: str) -> None:
     ids=lambda design: design.summary(),
 )
 def test_noise_in_the_distribution_is_that_of_simulated_reports_of_everybody(design: Design) -> None:
-    # Among these very people, the same number with each answer: only the draw varies. 4,000 surveys; the average of
+    # In the same sample, the same number with each answer: only the draw varies. 4,000 surveys; the average of
     # K - 1 variances is off by about sqrt(2/4,000) = 2 %, so that 10 % is five standard errors.
     k, each, surveys = design.k, 50, 4000
     rng = np.random.default_rng(5)

@@ -257,7 +257,7 @@ def test_the_smallest_share_is_found_with_its_power(k: int, odds: tuple[int, int
     share = smallest_share(n, design.q, design.p - design.q, 0.05 / k, 0.9)
     p, q = design.p, design.q
     counts = np.arange(n + 1)
-    # Few or many reports speak for the answer; reject where the probability under noise is at most alpha / K.
+    # Few or many reports support the answer; reject where the probability under noise is at most alpha / K.
     chance = binom.sf(counts - 1, n, q) if p > q else binom.cdf(counts, n, q)
     found = chance <= 0.05 / k
     assert found.any()
@@ -429,13 +429,13 @@ def test_what_no_epsilon_can_do_comes_with_what_can_be_done() -> None:
     said = str(caught.value)
     # 100 people without noise: 50 of 100, from 39.83 to 60.17 %; half is 10.17, rounded up. For 5 points: 402 people.
     assert "10.2 percentage points at best" in said
-    assert "5 percentage points takes 403 people" in said or "5 percentage points takes 402 people" in said
+    assert "5 percentage points takes 403 respondents" in said or "5 percentage points takes 402 respondents" in said
     assert plan(2, people=403, half_width=0.05).epsilon < 20
     assert plan(2, people=100, half_width=0.1018).epsilon <= 20
 
 
 def test_what_no_number_of_people_can_do_comes_with_what_can_be_done() -> None:
-    with pytest.raises(ValueError, match=r"no number of people up to 2\^53 .* would reach") as caught:
+    with pytest.raises(ValueError, match=r"no sample size up to 2\^53 .* would reach") as caught:
         plan(10, epsilon=1e-6, half_width=0.001)
     reach = float(str(caught.value).split("would reach ")[1].split()[0]) / 100
     assert plan(10, epsilon=1e-6, half_width=reach * 1.01).people <= 2**53
@@ -530,7 +530,7 @@ def test_the_picture_has_the_plan_and_its_goal(tmp_path: Path) -> None:
     assert_allclose([point.get_xdata()[0], point.get_ydata()[0]], [made.people, 100 * made.half_width])
     named = [text.get_text() for text in ax.texts]
     assert "ε = 1.9" in named
-    assert "ε = 2" not in named  # too near to be told apart
+    assert "ε = 2" not in named  # too near for a label
     for ending in ("png", "svg", "pdf"):
         made.save_plot(tmp_path / f"plan.{ending}")
         assert (tmp_path / f"plan.{ending}").stat().st_size > 1000
@@ -600,7 +600,7 @@ def test_a_pool_is_a_pilot_for_the_design_that_is_given() -> None:
     assert_array_equal(made.population, estimate(pilot, method="inv_p").shares)
     assert_array_equal(plan(first, pilot=estimate(pilot), people=5000).population, made.population)
     assert plan(first.domain, epsilon=2, pilot=pilot, people=5000).population is not None
-    with pytest.raises(TypeError, match="pooled from several designs; say which design to plan with"):
+    with pytest.raises(TypeError, match="pooled from several designs; give the design to plan with"):
         plan(pilot=pilot, people=5000)
     grouped = pool(
         [

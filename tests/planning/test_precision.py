@@ -16,7 +16,7 @@ from warner.designs.facts import full_symmetry
 from warner.inference.anytime import anytime_interval
 from warner.inference.binomial import smallest_share
 from warner.inference.intervals import Confidence, limits
-from warner.planning.mechanisms import variance_of_rare
+from warner.planning.mechanisms import variance_of_share
 from warner.planning.precision import anytime_half_width
 from warner.simulate import reports_of_population, uniform
 
@@ -75,7 +75,7 @@ def test_the_plan_is_the_interval_at_expected_counts(design: Design, shares: lis
         assert_allclose(made.half_width, widths[place], rtol=1e-11)
         assert_allclose(made.standard_error, ends.error[0, place], rtol=1e-11)
     assert_allclose(plan(design, **options).half_width, widths.max(), rtol=1e-11)
-    # The smallest number of people that reaches this, for the same answer.
+    # The smallest sample size that reaches this, for the same answer.
     del options["people"]
     assert plan(design, answer=label, half_width=made.half_width * (1 + 1e-12), **options).people == PEOPLE
 
@@ -108,7 +108,7 @@ def test_no_population_has_a_wider_interval_than_the_worst_case(design: Design, 
         assert for_this.half_width <= worst.half_width * (1 + 1e-9)
         tried = [plan(design, people=PEOPLE, answer=label, population=p, rng=rng).half_width for p in populations]
         assert max(tried) <= for_this.half_width * (1 + 1e-6)
-        # And it is reached: by people who hold this answer or one other.
+        # And it is reached: by a population with this answer or one other.
         pairs = []
         for other in range(design.k):
             population = np.zeros(design.k)
@@ -167,7 +167,7 @@ def test_subset_selection_is_planned_by_the_same_two_probabilities() -> None:
 
 
 def test_the_worst_population_may_all_hold_one_answer() -> None:
-    # The reports of those who hold c are pure noise, and those of the others nearly the truth.
+    # The reports of respondents with answer c are pure noise, and the others nearly the truth.
     loud = Channel([["90/100", "4/100", "6/100"], ["5/100", "90/100", "5/100"], ["3/10", "3/10", "4/10"]], 3, 3)
     made, everybody = plan(loud, people=1000), np.eye(3)
     errors = [plan(loud, people=1000, population=population).error for population in (*everybody, uniform(3))]
@@ -190,7 +190,7 @@ def test_a_plan_for_a_closed_list_is_for_all_who_report() -> None:
     assert_allclose(
         planned.standard_error, np.sqrt(rate * (1 - rate) / (65_000 * float(part))) / words.gain, rtol=1e-12
     )
-    assert_allclose(variance_of_rare(closed), variance_of_rare(counted) / float(part), rtol=1e-12)
+    assert_allclose(variance_of_share(closed, 0), variance_of_share(counted, 0) / float(part), rtol=1e-12)
 
 
 @pytest.mark.parametrize("design", [SquareWave(range(6), odds=(4, 1), width=1), RandomizedResponse(3, odds=(3, 1))])

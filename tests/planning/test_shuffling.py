@@ -38,7 +38,7 @@ def shuffled_reports(truths: Iterable[int], design: RandomizedResponse) -> Histo
 
 
 def true_delta(epsilon: float, n: int, design: RandomizedResponse) -> float:
-    """Try every pair of neighbours: by symmetry the one person holds answer 0 or answer 1."""
+    """Every pair of neighboring inputs: by symmetry, the true answer of one respondent is 0 or 1."""
     worst = 0.0
     for others in itertools.combinations_with_replacement(range(design.k), n - 1):
         first, second = (shuffled_reports([own, *others], design) for own in (0, 1))
@@ -115,7 +115,7 @@ def test_a_coarser_grid_never_gives_less(k: int, monkeypatch: pytest.MonkeyPatch
 def test_the_clones_of_feldman_mcmillan_and_talwar() -> None:
     # The README of their code (github.com/apple/ml-shuffling-amplification, for FOCS 2021) prints, for 10^5 reports of
     # local epsilon 4 and delta 1e-6: between 0.1675385583317841 and 0.172790550755978. In their reduction the victim
-    # is told apart by odds e^4 : 1, and each other person is a clone with probability e^-4, of either kind.
+    # is distinguishable by odds e^4 : 1, and each other respondent is a clone with probability e^-4, of either kind.
     growth = math.exp(4)
     pair = _Pair(growth / (growth + 1), 1 / (growth + 1), 0.0, math.exp(-4) / 2, 2)
     assert 0.1675385583317841 <= _smallest_epsilon(pair, 10**5, 1e-6, 4.0) <= 0.172790550755978

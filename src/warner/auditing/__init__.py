@@ -1,8 +1,8 @@
-"""Auditing a client: how much epsilon it really spends, and whether it follows its design.
+"""Audits of clients: the epsilon that they spend, and their fit to the design.
 
 Its files::
 
-    audits             audit: the bounds on epsilon, and the tests of the design's law
-    statistics         features of reports: their sets, their types, the reports themselves and their parts
-    clients     functions and commands that make reports; every way in which they can fail
+    audits             audit: bounds on epsilon, and tests of the design
+    statistics         features of reports, and the choice of the event that bounds epsilon
+    clients            functions and commands that make reports, and their errors
 """

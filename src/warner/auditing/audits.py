@@ -1,20 +1,18 @@
-r"""Privacy audit: a lower confidence bound on the epsilon that a client really spends, and tests of its design.
+r"""Privacy audit: a lower confidence bound on the epsilon that a client spends, and tests of its design.
 
-A client is run many times on a few chosen answers. For two of them, x and x', and an event A that was chosen without
-looking at the runs it is judged by (`events`), the numbers of hits are binomial, and
+A client is run many times on a few chosen answers. For two of them, x and x', and an event A that was chosen on other
+runs (`warner.auditing.statistics`), the numbers of hits are binomial, and
 
 .. math:: \varepsilon \ge \ln \frac{P(A \mid x)}{P(A \mid x')} \ge \ln \frac{L}{U},
 
 with L the lower limit of Clopper and Pearson for the one probability and U the upper limit for the other. Each limit
-misses with probability at most :math:`\alpha / (4 m)` for m ordered pairs of answers; so that with probability at least
-:math:`1 - \alpha/2` none of the bounds exceeds what is spent, however the client works. The other half of
-:math:`\alpha = 1 - \text{level}` is for the tests whether the client follows its design: after a known answer the law
-of reports is known exactly, so that, unlike in a survey, too much noise is seen as well as too little.
+misses with probability at most :math:`\alpha / (4 m)` for m ordered pairs of answers. So with probability at least
+:math:`1 - \alpha/2` no bound exceeds the true epsilon, for every client. The other half of
+:math:`\alpha = 1 - \text{level}` is for goodness-of-fit tests of the design: given a true answer, the distribution of
+reports is known exactly, so an audit detects too much noise as well as too little.
 
 A worked number: of 1,000 runs an event came 500 times after x and 100 times after x', which looks like ln 5 = 1.61.
 With tails of 0.025 each, L = 0.4686 and U = 0.1203: at least 1.3597 is spent.
-
-Results of an audit: a bound on epsilon for each pair of answers, and whether the client follows its design.
 """
 
 from __future__ import annotations
@@ -72,24 +70,24 @@ if TYPE_CHECKING:
 
 
 PAIRS_SHOWN = 12  # rows of the table
-MISFITS_SHOWN = 3  # that a text describes
+MISFITS_SHOWN = 3  # in a text
 
 
 class Pair(NamedTuple):
-    """The bound from one ordered pair of answers.
+    """Bound from one ordered pair of answers.
 
     Attributes
     ----------
     answer, other : label
         The answer after which the event is more likely, and the one after which it is less.
     epsilon_at_least : float
-        The lower bound on epsilon; 0 if these two say nothing.
+        The lower bound on epsilon; 0 if there is no evidence.
     event : str
         The reports that were counted, in words.
     hits, other_hits : int
-        How many of them came after either answer.
+        Number of these reports after either answer.
     runs : int
-        In how many runs after each.
+        Number of runs after each.
     """
 
     answer: Label
@@ -102,18 +100,18 @@ class Pair(NamedTuple):
 
 
 class Misfit(NamedTuple):
-    """Reports that come more or less often than the design says.
+    """Reports that are more or less frequent than under the design.
 
     Attributes
     ----------
     answer : label
-        The answer after which they come.
+        The true answer of the runs.
     event : str
         The reports, in words.
     share, expected : float
-        How often they came, and how often they should.
+        Observed and expected share of such reports.
     p_value : float
-        Of a client that follows its design, multiplied by the number of tests and by two.
+        p-value of the fit to the design, multiplied by the number of tests and by two.
     """
 
     answer: Label
@@ -125,30 +123,30 @@ class Misfit(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit(TableResult):
-    """What an audit found. At the stated level all of it holds at once.
+    """Bounds and tests of an audit. At the stated level, all of them hold at once.
 
     Attributes
     ----------
     design : Design
-        What the client claims to do.
+        The design that the client claims to follow.
     answers : tuple of labels
         The answers that were tried.
     runs : int
-        How often each was.
+        Number of runs with each answer.
     level : float
-        How sure all of this is together, if runs are independent of each other.
+        Joint confidence level of all bounds and tests, for independent runs.
     raw : bool
-        Whether reports were taken as texts of any form.
+        True if reports were read as texts of any form.
     pairs : tuple of Pair
         The bound for each ordered pair of answers.
     p_value : float
-        If the client follows its design, counts at least this far from it occur with probability at most this.
+        p-value of the fit to the design, over all tests.
     misfits : tuple of Misfit
-        What does not fit, the clearest first; at most ten.
+        Counts that contradict the design, the clearest first; at most ten.
     repeats : bool
-        Whether the client, started again, gave the same reports in the same order.
+        True if the client, started again, made the same reports in the same order.
     tests : int
-        How many counts were compared with the design; 0 for raw reports.
+        Number of counts that were compared with the design; 0 for raw reports.
     """
 
     rows_key = "pairs"
@@ -171,22 +169,22 @@ class Audit(TableResult):
 
     @property
     def epsilon_at_least(self) -> float:
-        """The epsilon that is spent at the least: the largest of the bounds."""
+        """Largest of the lower bounds on epsilon."""
         return self.worst.epsilon_at_least
 
     @property
     def exceeds(self) -> bool:
-        """Whether more epsilon is spent than the design claims."""
+        """True if the client spends more epsilon than the design claims."""
         return self.epsilon_at_least > self.design.epsilon
 
     @property
     def fits(self) -> bool:
-        """Whether reports come as often as the design says, as far as that was tested."""
+        """True if no count of reports contradicts the design."""
         return not self.misfits
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found against the client."""
+        """True if nothing was found against the client."""
         return self.fits and not self.exceeds and not self.repeats
 
     def columns(self) -> list[Column]:
@@ -244,12 +242,12 @@ class Audit(TableResult):
         if self.repeats:
             return (
                 "The client repeats itself: started again with the same answers, it gives the same reports in the same "
-                "order. Its randomness comes from a fixed seed, so that whoever has the program can undo it, and no "
-                "epsilon holds. The bounds below take runs for independent, which they are not."
+                "order. Its randomness comes from a fixed seed: the program alone is enough to undo it, and no epsilon "
+                "holds. The bounds below assume independent runs, which is not the case."
             )
         if self.exceeds:
             return f"The client spends more than it claims: epsilon is at least {bound}; the design claims {claimed}."
-        spends = f"at least {bound} of the epsilon {claimed} that the design claims is really spent"
+        spends = f"at least {bound} of the epsilon {claimed} that the design claims is spent"
         if not self.fits:
             return f"The client does not follow the design, though it was not found to spend more: {spends}."
         return f"Nothing was found against the client: {spends}."
@@ -257,9 +255,9 @@ class Audit(TableResult):
     def _evidence(self) -> str:
         worst = self.worst
         if worst.epsilon_at_least == 0:
-            return "No two of these answers could be told apart by their reports."
+            return "The reports do not distinguish any two of these answers."
         return (
-            f"What shows it: {worst.event} came in {percent(worst.hits / worst.runs)} of {worst.runs:,} runs after "
+            f"Evidence: {worst.event} came in {percent(worst.hits / worst.runs)} of {worst.runs:,} runs after "
             f"{quoted(worst.answer)}, and in {percent(worst.other_hits / worst.runs)} after {quoted(worst.other)}."
         )
 
@@ -293,7 +291,7 @@ def _share(share: float) -> str:
 
 
 NOT_AUDITED = (
-    "What no audit can see: what the client does after other answers, or when nobody audits it; what is too rare for "
+    "What no audit can see: the client's behavior after other answers, or outside an audit; what is too rare for "
     "this number of runs; what it remembers from one report to the next; and what is sent along with a report, such as "
     "its time. A bound below the claim is no proof that the claim holds."
 )
@@ -305,8 +303,8 @@ NOT_AUDITED = (
 RUNS_OF_FUNCTION, RUNS_OF_COMMAND = 100_000, 20_000  # after each answer, unless asked for
 FEWEST_RUNS, MOST_RUNS = 100, 10**9
 ANSWERS_ALL_TRIED = 4  # possible answers up to which all are tried
-BYTES_LEARNT_FROM = 2**27  # of reports that are held to learn from
-RAW_REPORT_BYTES = 2**10  # that a report of unknown form is taken to have
+BYTES_LEARNT_FROM = 2**27  # of reports in memory
+RAW_REPORT_BYTES = 2**10  # assumed length of a report of unknown form
 REPORTS_COMPARED = 1000  # with those of another start
 MISFITS_KEPT = 10  # the clearest
 
@@ -321,10 +319,10 @@ def audit(
     raw: bool = False,
     timeout: float = 300,
 ) -> Audit:
-    """Run somebody's client many times, and bound from below the epsilon that it really spends.
+    """Run a client many times, and compute a lower bound on the epsilon that it spends.
 
-    The bound holds for any client whose runs are independent of each other, whatever it does. It is exact: with
-    probability at least ``level``, no bound is above the truth. It says nothing about answers that were not tried.
+    The bound is valid for every client with independent runs. It is exact: with probability at least ``level``, no
+    bound is above the true epsilon. It does not cover answers that were not tried.
 
     Parameters
     ----------
@@ -333,18 +331,17 @@ def audit(
         command, which reads one answer per line and prints one report per line, as ``warner randomize --lines`` does;
         it is split as a shell would, but no shell runs it.
     design : Design or OpenDomain
-        What the client claims to do.
+        The design that the client claims to follow.
     answers : sequence of labels, optional
         The answers to try, two or more. If not given: all of up to four, else the first, the middle and the last one;
         of an open domain a short one, a long one, and for texts one that is too long and becomes ``(other)``.
     runs : int, optional
-        How often each answer is given to the client. If not given, 100,000 times to a function and 20,000 times to a
-        command.
+        Number of runs with each answer. If not given, 100,000 for a function and 20,000 for a command.
     level : float
-        With at least this probability, all that is found is true.
+        Joint confidence level of all bounds and tests.
     raw : bool
-        Take reports as they are, as texts of any form: for clients that do not write reports as the design does. Then
-        it is not tested whether they follow the design.
+        Read reports as texts of any form: for clients that do not write reports as the design does. The fit to the
+        design is then not tested.
     timeout : float
         Seconds that a command may take, each of the three times that it is started for an answer.
 
@@ -372,22 +369,22 @@ def audit(
     judging = total - learning - choosing
     first_reports: list[list[list[Hashable]]] = []
 
-    def runs_of(number: int, looked_at: Callable[[Iterable[Any]], Any]) -> list[Any]:
-        """Run the client so often after each answer, and give what was looked at in its reports."""
+    def run(number: int, summarize: Callable[[Iterable[Any]], Any]) -> list[Any]:
+        """Run the client with each answer, and summarize its reports."""
         first_reports.append([[] for _ in labels])
-        looked = []
+        summaries = []
         for label, first in zip(labels, first_reports[-1], strict=True):
             pieces = audited.reports(label, number) if raw else codes(audited, design.report_form, label, number)
             with closing(pieces):
-                looked.append(looked_at(_noted(pieces, first, raw=raw)))
-        return looked
+                summaries.append(summarize(_noted(pieces, first, raw=raw)))
+        return summaries
 
-    reports = runs_of(learning, _together)
+    reports = run(learning, _together)
     statistics = raw_statistics(reports) if raw else statistics_for(reports)
-    look = partial(count_values, statistics)
-    learnt = Observed.of([look([some]) for some in reports], learning)
-    choice = Observed.of(runs_of(choosing, look), choosing)
-    judged = Observed.of(runs_of(judging, look), judging)
+    count = partial(count_values, statistics)
+    learnt = Observed.stacked([count([some]) for some in reports], learning)
+    choice = Observed.stacked(run(choosing, count), choosing)
+    judged = Observed.stacked(run(judging, count), judging)
     pairs = bounded(statistics, (learnt, choice, judged), labels, (1 - level) / 2)
     misfits, tests = _misfits(statistics, learnt + choice + judged, places, labels)
     repetitions = [
@@ -395,7 +392,7 @@ def audit(
         for later in first_reports[1:]
         for first, again in zip(first_reports[0], later, strict=True)
     ]
-    # Half of what may go wrong is for the bounds: p-values are doubled, and multiplied by the number of tests.
+    # Half of alpha is for the bounds: p-values are doubled, and multiplied by the number of tests.
     factor = 2 * (tests + len(repetitions))
     return Audit(
         design=design,
@@ -414,17 +411,16 @@ def audit(
 def _tried(
     design: Design | OpenDomain, answers: Sequence[Label] | None
 ) -> tuple[tuple[Label, ...], Integers, Callable[[Any], tuple[Statistic, ...]]]:
-    """Give the answers to try, their places as laws of statistics know them, and what to look at in reports."""
+    """Return the answers to try, their positions in the domain, and a function that makes the statistics."""
     if isinstance(design, OpenDomain):
         labels, blocks = answers_tried(design, answers)
         return labels, np.arange(len(labels)), lambda learnt: open_statistics(design, labels, blocks)
     places = _positions_tried(design, answers)
-    named = tuple(design.domain[place] for place in places.tolist())
-    return named, places, lambda learnt: statistics_of(design, places, learnt)
+    labels = tuple(design.domain[place] for place in places.tolist())
+    return labels, places, lambda learnt: statistics_of(design, places, learnt)
 
 
 def _positions_tried(design: Design, answers: Sequence[Label] | None) -> Integers:
-    """Give the positions of the answers to try."""
     if answers is None:
         k = design.k
         return np.arange(k) if k <= ANSWERS_ALL_TRIED else np.array([0, k // 2, k - 1])
@@ -472,7 +468,7 @@ def _together(pieces: Iterable[Any]) -> Any:
 
 
 def _noted(pieces: Iterable[Any], first: list[Hashable], *, raw: bool) -> Iterator[Any]:
-    """Pass reports on, raw ones as texts, and write down the first ones."""
+    """Yield reports, raw ones as texts, and record the first ones."""
     for given in pieces:
         reports = [value if isinstance(value, str) else repr(value) for value in given] if raw else given
         some = reports[: max(0, REPORTS_COMPARED - len(first))]
@@ -489,9 +485,9 @@ def bounded(
     labels: tuple[Label, ...],
     alpha: float,
 ) -> tuple[Pair, ...]:
-    """Bound epsilon for each ordered pair of answers; with probability at most alpha is any bound above the truth.
+    """Lower bounds on epsilon for each ordered pair of answers; all are valid with probability at least 1 - alpha.
 
-    `seen` is what was seen in the runs to learn from, to choose by, and to judge by.
+    `seen` are the counts of the runs to learn from, to choose by, and to judge by.
     """
     learnt, choice, judged = seen
     ordered = [(i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j]
@@ -506,7 +502,7 @@ def bounded(
 
 
 def epsilon_at_least(hits: int, others: int, runs: int, tail: float) -> float:
-    """Bound ln(P(A | x) / P(A | x')) from below, where A came `hits` and `others` times; each limit misses by `tail`.
+    """Bound ln(P(A | x) / P(A | x')) from below, where A came `hits` and `others` times.
 
     >>> round(epsilon_at_least(500, 100, 1000, 0.025), 3)
     1.36
@@ -517,15 +513,15 @@ def epsilon_at_least(hits: int, others: int, runs: int, tail: float) -> float:
     return math.log(low / high) if low > high else 0.0
 
 
-# Whether the client follows its design
+# Goodness of fit
 
 
 def _misfits(
     statistics: tuple[Statistic, ...], seen: Observed, places: Integers, labels: tuple[Label, ...]
 ) -> tuple[list[Misfit], int]:
-    """Compare every count with the law of the design after each answer: those with the smallest p-values come first.
+    """Compare every count with its distribution under the design; return the smallest p-values and the number of tests.
 
-    Each count is binomial. Also give the number of tests.
+    Each count is binomial.
     """
     misfits, tests = [], 0
     for place, statistic in enumerate(statistics):
@@ -548,15 +544,15 @@ def _misfits(
                         min(1.0, 2 * float(tails[value])),
                     )
                 )
-    # Of several that are as good as impossible, the largest difference says most.
+    # Ties among p-values of 0 are ordered by the difference.
     misfits.sort(key=lambda misfit: (misfit.p_value, -abs(misfit.share - misfit.expected)))
     return misfits[:MISFITS_KEPT], tests
 
 
 def chance_of_repeating(first: list[Hashable], again: list[Hashable]) -> float:
-    """Give the probability that a second start gives its reports in the very order of the first; 1 if it did not.
+    """Probability that a second start repeats the reports in the same order; 1 if it did not.
 
-    Whatever the client's law: if its runs are independent, every order of the same reports is equally likely.
+    If runs are independent, every order of the same reports is equally likely, for every client.
 
     >>> round(chance_of_repeating(list("aab"), list("aab")), 3)  # of aab, aba and baa
     0.333

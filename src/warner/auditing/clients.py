@@ -1,8 +1,8 @@
 """Clients under audit: a function that is called, or a command that is run.
 
-A command reads one answer per line and prints one report per line, as `warner randomize --lines` does. It is a
-stranger: it may not start, may never read or never end, may print too little, too much or something else. Each of these
-is one clear error, and none of them makes the audit wait for longer than its time limit or fill the memory.
+A command reads one answer per line and prints one report per line, as `warner randomize --lines` does. It may not
+start, never read or never end, or print too little, too much or something else. Each of these is one clear error.
+None of them makes the audit wait beyond its time limit or fill the memory.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Label
     from warner.designs.report_forms import Form
 
-ANSWERS_AT_ONCE = 2**16  # that a client is given together
-CHUNK_BYTES = 2**16  # that are read at a time
-CHUNKS_WAITING = 64  # that may wait to be looked at
-LONGEST_LINE = 2**25  # bytes of a line, and of lines that are looked at together
+ANSWERS_AT_ONCE = 2**16  # in one call of a client
+CHUNK_BYTES = 2**16  # of one read
+CHUNKS_WAITING = 64  # in the queue
+LONGEST_LINE = 2**25  # bytes of a line, and of lines in memory
 
-Pieces: TypeAlias = Generator[Any]  # reports, as they were given, some at a time
+Pieces: TypeAlias = Generator[Any]  # batches of reports, unchanged
 
 
 @dataclass(frozen=True)
@@ -50,21 +50,20 @@ class Function:
     first = 0  # positions are counted from 0
 
     def reports(self, answer: Label, runs: int) -> Pieces:
-        """Call it with this answer, `runs` times."""
         for start in range(0, runs, self.piece):
             size = min(self.piece, runs - start)
-            given = self.call([answer] * size)
-            if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+            batch = self.call([answer] * size)
+            if isinstance(batch, str | bytes) or not hasattr(batch, "__len__"):
                 raise TypeError(
                     "client must return a list or an array, with a report for each answer, but returned a "
-                    f"{type(given).__name__}"
+                    f"{type(batch).__name__}"
                 )
-            if len(given) != size:
+            if len(batch) != size:
                 raise ValueError(
                     f"client must return a report for each answer, but for {counted(size, 'answer', 'answers')} it "
-                    f"returned {len(given):,}"
+                    f"returned {len(batch):,}"
                 )
-            yield given
+            yield batch
 
 
 @dataclass(frozen=True)
@@ -74,9 +73,9 @@ class Command:
     Attributes
     ----------
     words : tuple of str
-        The program and its arguments; no shell reads them.
+        The program and its arguments; they are not passed to a shell.
     timeout : float
-        Seconds that it may take, each time that it is started.
+        Time limit of each start, in seconds.
     """
 
     words: tuple[str, ...]
@@ -88,7 +87,7 @@ class Command:
 
     @classmethod
     def written(cls, command: str, timeout: float, piece: int = ANSWERS_AT_ONCE) -> Command:
-        """Read a command as a shell would, without its pipes and variables."""
+        """Parse a command as a shell would, without its pipes and variables."""
         try:
             words = tuple(shlex.split(command))
         except ValueError as error:
@@ -100,9 +99,9 @@ class Command:
         return cls(words, timeout, piece)
 
     def reports(self, answer: Label, runs: int) -> Pieces:
-        """Start it, and give it this answer so many times."""
+        """Start the command, and send it this answer `runs` times."""
         if isinstance(answer, str) and len(answer.splitlines()) != 1:
-            raise ValueError(f"an answer must be one line to be given to a command, but got {answer!r}")
+            raise ValueError(f"an answer must be one line to be batch to a command, but got {answer!r}")
         done = 0
         for lines in self._pieces(answer, runs):
             done += len(lines)
@@ -123,7 +122,7 @@ class Command:
         with self._started(answer, runs) as (process, chunks, complaint):
             lines: list[bytes] = []
             unfinished: list[bytes] = []  # parts of a line
-            before, size = 0, 0  # lines that were passed on, and bytes that were not
+            before, size = 0, 0  # lines that were yielded, and bytes that were not
             while chunk := self._within(deadline, chunks):
                 first, *others = chunk.split(b"\n")
                 unfinished.append(first)
@@ -164,7 +163,7 @@ class Command:
     def _started(
         self, answer: Label, runs: int
     ) -> Iterator[tuple[subprocess.Popen[bytes], Queue[bytes], Callable[[], str]]]:
-        """Run it, with threads that read whatever it prints, so that it never waits for us; in the end it is gone."""
+        """Run the command, with threads that read its output so that it never blocks; it is ended at the end."""
         with tempfile.TemporaryFile() as answers:
             line = f"{answer}\n".encode()
             for start in range(0, runs, self.piece):
@@ -200,7 +199,7 @@ class Command:
                 yield process, chunks, complaint
             finally:
                 _end(process)
-                with suppress(Empty):  # what waits must be taken before the thread can end
+                with suppress(Empty):  # the thread ends once its queue is empty
                     while threads[0].is_alive() and chunks.get(timeout=1):
                         pass
                 for thread, stream in zip(threads, (process.stdout, process.stderr), strict=True):
@@ -216,15 +215,15 @@ def _pass_on(stream: IO[bytes], chunks: Queue[bytes]) -> None:
 
 
 def _keep_last(stream: IO[bytes], complaints: deque[str]) -> None:
-    """Read all that a command complains about, and keep the last line of it."""
+    """Read the error messages of a command, and keep their last line."""
     for line in iter(partial(stream.readline, CHUNK_BYTES), b""):
         if line.strip():
             complaints.append(shortened(printable(line.decode(errors="replace").strip()), 200))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a command that has not ended, and its children with it."""
-    if process.returncode is not None:  # its number may be another's by now
+    """End a command and its children if it still runs."""
+    if process.returncode is not None:  # the process number may be in use again
         return
     with suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
@@ -235,7 +234,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _texts(lines: list[bytes], before: int) -> list[str]:
-    """Read lines, of which so many came before, as text."""
+    """Decode lines; `before` is the number of earlier ones."""
     end = b"\r" if os.linesep == "\r\n" else b""
     try:
         return [line.removesuffix(end).decode() for line in lines]
@@ -256,14 +255,14 @@ Client: TypeAlias = Function | Command
 
 
 def codes(client: Client, form: Form, answer: Label, runs: int) -> Generator[Counts]:
-    """Give the reports on an answer in codes, some at a time; what is no report is an error that shows it."""
+    """Yield the reports on an answer in codes; raise an error that shows the first invalid report."""
     done = 0
     with closing(client.reports(answer, runs)) as pieces:
-        for given in pieces:
-            reports, status = form.read(given, text=client.text)
+        for batch in pieces:
+            reports, status = form.read(batch, text=client.text)
             if not all_reports(status):
                 wrong = int(np.flatnonzero(status)[0])
-                value = list(given)[wrong]
+                value = list(batch)[wrong]
                 shown = f"'{printable(value)}'" if isinstance(value, str) else str(value)
                 raise ValueError(
                     f"reports must be {form.rule}, but {client.place} {done + wrong + client.first:,} after the answer "

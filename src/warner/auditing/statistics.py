@@ -1,21 +1,19 @@
-r"""Features of a report that an audit counts: what it supports, how large its set is, the report itself and its parts.
+r"""Features of reports that an audit counts, and the choice of the event that bounds epsilon.
 
-A design tells nearly all of it by its own counting: reports of each kind, support of each answer, and the likelihood of
-two answers to compare. Where single reports are too many to be counted, those that come often are, and parts of them.
-Raw reports, of which nothing is known, are texts: the whole, the length, and the words at some places, so that an order
-which gives the truth away is seen.
-
-Choice of the event that bounds epsilon best: learnt and chosen from other runs than those that judge it.
+Most features come from the design: types of reports, support of each answer, and the ratio of the likelihoods of two
+answers. Where single reports are too many, the frequent ones are counted, and parts of them. Raw reports, of unknown
+form, are texts: the whole, the length, and the words at some positions, so that an order which reveals the truth is
+seen.
 
 A client that spends epsilon makes every event A at most :math:`e^\varepsilon` times as likely after one answer as after
-another: :math:`P(A \mid x) \le e^\varepsilon P(A \mid x')`. Any event bounds epsilon from below; the art is to find one
-that bounds it well, without looking at the runs that it is then judged by. So runs have three parts [1]_, [2]_:
+another: :math:`P(A \mid x) \le e^\varepsilon P(A \mid x')`. Any event bounds epsilon from below. The event with
+a large bound must be chosen on other runs than those that compute it. So runs have three parts [1]_, [2]_:
 
 - *Learn.* Of every statistic whose values exclude each other (the report itself, the size of its set) the values are
   ordered by how much more often they came after x than after x'.
-- *Choose.* In that order, the values up to each place are an event. So are the traits that a report has or lacks: that
-  it supports an answer, or one answer but not another. The one with the best predicted bound is taken; the plainer
-  statistic comes first, and another must be better by more than a standard error.
+- *Choose.* In that order, the values up to each place are an event. So are traits that a
+  report has or lacks: support of an answer, or of one answer but not another. The event with the best predicted bound
+  is taken; simpler statistics come first, and another must be better by more than a standard error.
 - *Judge.* That event alone is counted in the rest of the runs (`warner.auditing.audits`).
 
 References
@@ -24,9 +22,8 @@ References
 .. [2] B. Bichsel, S. Steffen, I. Bogunovic, M. Vechev, "DP-Sniper: black-box discovery of differential privacy
    violations using classifiers", IEEE S&P 2021, 391-409.
 
-Features of a report of an open domain that an audit counts: level, direction, hash, and what it supports.
-
-After a known answer the law of all of them is known exactly. Level l has the probability :math:`w_l / W`, and every
+Features of a report of an open domain are its level, direction, hash, and the answers that it supports. Given a true
+answer, the distribution of all of them is known exactly. Level l has the probability :math:`w_l / W`, and every
 digit of a direction that is sent is uniform, whatever the answer is. A report of level l supports the prefix of l
 blocks that the answer has with probability p, and any other with 1/g. The value of the hash is uniform, but for an
 answer whose prefix is all zeros: it is then that of the noise alone.
@@ -70,18 +67,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """Something to look at in a report.
+    """Countable feature of a report.
 
     Attributes
     ----------
     count : callable
-        Takes reports in codes, gives how many of them have each value.
+        Function of reports in codes: the number of reports with each value.
     phrase : callable
-        Takes the numbers of some values, and says what reports with one of them do: "support 'a'".
+        Function of the indices of some values: a verb phrase for their reports, such as "support 'a'".
     exclusive : bool
-        Whether a report has just one of the values, so that sets of values are events; if not, each value is a trait.
+        True if a report has exactly one of the values, so that sets of values are events; if not, each value is a
+        trait.
     law : callable, optional
-        Takes the position of an answer, gives the probability of each value after it, by the design.
+        Function of the index of an answer: the probability of each value under the design.
     """
 
     count: Callable[[Any], Counts]
@@ -91,32 +89,32 @@ class Statistic:
 
 
 class Event(NamedTuple):
-    """Reports that have one of these values of a statistic, or that have none of them."""
+    """Reports with one of these values of a statistic, or with none of them."""
 
     place: int  # of the statistic
     values: Integers
     lacking: bool = False
 
     def hits(self, seen: Observed, answer: int) -> int:
-        """Count the reports after this answer, by its place among those audited."""
+        """Count such reports after the answer with this index."""
         number = int(seen.counts[self.place][answer, self.values].sum())
         return seen.runs - number if self.lacking else number
 
     def words(self, statistics: tuple[Statistic, ...]) -> str:
-        """Say which reports these are."""
+        """Describe the reports."""
         phrase = statistics[self.place].phrase(self.values)
         return f"reports other than those that {phrase}" if self.lacking else f"reports that {phrase}"
 
 
 class Observed(NamedTuple):
-    """How many reports after each answer had each value: for each statistic an array of shape (answers, values)."""
+    """Number of reports with each value after each answer: for each statistic an array of shape (answers, values)."""
 
     counts: tuple[Counts, ...]
     runs: int
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[Counts]], runs: int) -> Observed:
-        """Put together what `counted` gave for each answer."""
+    def stacked(cls, rows: Sequence[Sequence[Counts]], runs: int) -> Observed:
+        """Stack the counts of `count_values` for each answer."""
         return cls(tuple(np.stack(column) for column in zip(*rows, strict=True)), runs)
 
     def __add__(self, other: Any) -> Observed:
@@ -125,7 +123,7 @@ class Observed(NamedTuple):
 
 
 def count_values(statistics: tuple[Statistic, ...], pieces: Iterable[Any]) -> list[Counts]:
-    """Count the values of each statistic in the reports after one answer, which come some at a time."""
+    """Count the values of each statistic in the reports after one answer."""
     totals: list[Counts] = []
     for reports in pieces:
         parts = [statistic.count(reports) for statistic in statistics]
@@ -139,7 +137,7 @@ def count_values(statistics: tuple[Statistic, ...], pieces: Iterable[Any]) -> li
 def best_event(
     statistics: tuple[Statistic, ...], learnt: Observed, chosen: Observed, pair: tuple[int, int], runs: int, tail: float
 ) -> Event:
-    """Find the event that should bound epsilon best, from `runs` more runs after each of two answers."""
+    """Return the event with the largest predicted bound on epsilon, for `runs` more runs after each of two answers."""
     best, promise = Event(0, np.arange(0)), -np.inf
     first, second = pair
     for place, statistic in enumerate(statistics):
@@ -160,7 +158,7 @@ def best_event(
 
 
 def predicted(hits: Counts, others: Counts, n: int, runs: int, tail: float) -> Array:
-    """Predict ln(lower limit / upper limit) for `runs` runs, from hits among n, by Wilson's limits, which are quick."""
+    """Predict ln(lower limit / upper limit) for `runs` runs, from hits among n, by Wilson's limits."""
     scale = runs / n
     # Of a probability itself: base 0, gain 1
     low = wilson_limit(Binomial(scale * hits, runs, 0.0, 1.0), tail, -1)
@@ -172,19 +170,19 @@ def predicted(hits: Counts, others: Counts, n: int, runs: int, tail: float) -> A
 
 
 VALUES_DESCRIBED = 4  # values of a feature that its description names
-LIKELIHOODS_AT_ONCE = 2**22  # that are worked out at a time
-FEWEST_TIMES = 5  # that a value must have come to be counted by itself
-MOST_VALUES = 4096  # that are counted by themselves
+LIKELIHOODS_AT_ONCE = 2**22  # in memory
+FEWEST_TIMES = 5  # occurrences of a value that is counted by itself
+MOST_VALUES = 4096  # counted by themselves
 PARTS_EXAMINED = 4  # first bytes, or numbers, of a report that are counted by themselves
-LIKELIER_FACTOR = 1 + 1e-6  # from which on the ratio of two likelihoods is not rounding
-WORDS_EXAMINED = (0, 1, 2, -1)  # places of the words of a raw report that are counted
+LIKELIER_FACTOR = 1 + 1e-6  # smallest ratio of two likelihoods that is not rounding
+WORDS_EXAMINED = (0, 1, 2, -1)  # positions of the words of a raw report that are counted
 WORD = re.compile(r"[^\W_]+")
 
 
 def statistics_of(design: Design, answers: Integers, learnt: Sequence[Counts]) -> tuple[Statistic, ...]:
-    """Give what to look at in the reports of a design, after these answers.
+    """Return the statistics of reports of a design, after these answers.
 
-    `learnt` are some reports after each of them, in codes; of these the values that come often are taken.
+    `learnt` are some reports after each of them, in codes; their frequent values are counted.
     """
     verb = "are" if design.law.exclusive else "support"
     counted = Statistic(
@@ -201,7 +199,7 @@ def statistics_of(design: Design, answers: Integers, learnt: Sequence[Counts]) -
 
 
 def raw_statistics(learnt: Sequence[list[Any]]) -> tuple[Statistic, ...]:
-    """Give what to look at in reports of which nothing is known, as texts."""
+    """Return the statistics of reports of unknown form, as texts."""
     everything = [text for texts in learnt for text in texts]
     looks: list[tuple[str, Callable[[str], Any]]] = [
         ("are", lambda text: text),
@@ -227,7 +225,7 @@ def _word_at(place: int) -> Callable[[str], str]:
 
 
 def _of_texts(verb: str, look: Callable[[str], Any], texts: list[str]) -> Statistic:
-    """Look at one thing in texts: at each of its common values, and at all the others together."""
+    """Statistic of texts: each common value of a feature, and all other values together."""
     times = Counter(map(look, texts)).most_common(MOST_VALUES)
     values = [value for value, number in times if number >= FEWEST_TIMES]
     places = {value: place for place, value in enumerate(values)}
@@ -239,7 +237,7 @@ def _of_texts(verb: str, look: Callable[[str], Any], texts: list[str]) -> Statis
     return Statistic(count, lambda numbers: f"{verb} {_listed_or_other(values, numbers)}", exclusive=True)
 
 
-# The law of a design
+# Distributions under a design
 
 
 def _law_of_columns(design: Design) -> Callable[[int], Array] | None:
@@ -249,7 +247,7 @@ def _law_of_columns(design: Design) -> Callable[[int], Array] | None:
 
 
 def _law(design: Design) -> Callable[[int], Array]:
-    """Give the probability of each column, or of each kind, after an answer."""
+    """Distribution of the columns, or of the types of reports, after an answer."""
     return lambda answer: design.law.likelihood().forward(_units(design.k, np.array([answer])))[0]
 
 
@@ -259,11 +257,11 @@ def _units(k: int, answers: Integers) -> Array:
     return units
 
 
-# What a design tells apart
+# Types and likelihoods of reports
 
 
 def _report_types(design: Design, types: ReportTypes) -> Statistic:
-    """Look at the types of reports that a tally keeps apart: the reports themselves, or the sizes of their sets."""
+    """Statistic of the report types of a tally: the reports themselves, or the sizes of their sets."""
     labels: Any = types.labels
 
     def count(reports: Counts) -> Counts:
@@ -280,9 +278,9 @@ def _report_types(design: Design, types: ReportTypes) -> Statistic:
 
 
 def _comparisons(design: Design, answers: Integers) -> Statistic:
-    """Look at whether the design makes a report likelier after one answer than after another, for every two answers.
+    """Statistic of the pairs of answers of which the first has the larger likelihood of the report.
 
-    For sets: whether the report supports the one but not the other. Under an honest client no event tells more.
+    For sets: the report supports the first but not the second. It is the most informative event of an honest client.
     """
     pairs = [(i, j) for i in range(len(answers)) for j in range(len(answers)) if i != j]
     ahead, behind = np.array(pairs).T
@@ -311,7 +309,7 @@ def _comparisons(design: Design, answers: Integers) -> Statistic:
 
 
 def _parts(design: Design, learnt: Sequence[Counts]) -> tuple[Statistic, ...]:
-    """Look at whole reports that came often, and at their first bytes or numbers."""
+    """Statistics of whole reports that are frequent, and of their first bytes or numbers."""
 
     def written(values: Counts) -> list[Any]:
         rows = np.frombuffer(values.tobytes(), dtype=learnt[0].dtype).reshape(len(values), -1)
@@ -328,7 +326,7 @@ def _column(column: int, reports: Counts) -> Counts:
 
 
 def _joined(reports: Counts) -> Counts:
-    """Give each row as one string of bytes. NumPy sees no zeros at the end; all being as long, none get equal."""
+    """Return each row as one byte string. NumPy drops zeros at the end, but rows of equal length stay distinct."""
     rows = np.ascontiguousarray(reports)
     return rows.view(f"S{rows.itemsize * rows.shape[1]}").ravel()
 
@@ -339,7 +337,7 @@ def _of_codes(
     learnt: Sequence[Counts],
     written: Callable[[Counts], list[Any]] = lambda values: values.tolist(),
 ) -> Statistic:
-    """Look at one thing in reports: at each of its common values, and at all the others together."""
+    """Statistic of reports in codes: each common value of a feature, and all other values together."""
     observed, times = np.unique(np.concatenate([look(reports) for reports in learnt]), return_counts=True)
     common = np.argsort(-times, kind="stable")[:MOST_VALUES]
     values = np.sort(observed[common[times[common] >= FEWEST_TIMES]])
@@ -363,7 +361,7 @@ def _listed(labels: Any, values: Integers) -> str:
 
 
 def _listed_or_other(labels: Sequence[Any], values: Integers) -> str:
-    """List values, the last of which stands for all others."""
+    """List values; the index beyond the last is any rare value."""
     names = [shortened(printable(str(labels[value]))) for value in values.tolist() if value < len(labels)]
     if len(names) == len(values):
         return enumerated(names, VALUES_DESCRIBED)
@@ -374,7 +372,7 @@ def _listed_or_other(labels: Sequence[Any], values: Integers) -> str:
 
 
 def answers_tried(design: OpenDomain, answers: Sequence[Label] | None) -> tuple[tuple[Label, ...], Integers]:
-    """Give the answers to try and their blocks; if none are named, short and long ones, and one that becomes other."""
+    """Return the answers to try and their blocks; by default short and long ones, and one that becomes other."""
     labels = list(design.values.samples() if answers is None else answers)
     coded = design.values.encoded(labels)
     if (coded.status < 0).any():
@@ -387,7 +385,7 @@ def answers_tried(design: OpenDomain, answers: Sequence[Label] | None) -> tuple[
 
 
 def open_statistics(design: OpenDomain, labels: Sequence[Label], blocks: Integers) -> tuple[Statistic, ...]:
-    """Give what to look at in reports after these answers, each with its law."""
+    """Return the statistics of reports of an open domain after these answers, each with its distribution."""
     return (
         _levels(design),
         _supports(design, labels, blocks),
@@ -408,13 +406,13 @@ def _levels(design: OpenDomain) -> Statistic:
 
 
 def _supported(design: OpenDomain, reports: Counts, blocks: Integers) -> Counts:
-    """Tell which reports support the prefix of each answer, as long as their level says: (answers, reports)."""
+    """Mask of shape (answers, reports): the report supports the prefix of the answer at its level."""
     hashes = hashes_of_listed(design, reports[:, 1:-1], blocks)  # directions beyond the level are 0
     return np.asarray(hashes == reports[:, -1])
 
 
 def _supports(design: OpenDomain, labels: Sequence[Label], blocks: Integers) -> Statistic:
-    """Count for each level and answer the reports that support its prefix."""
+    """Return the statistic of reports of each level that support the prefix of each answer."""
     weights = level_law(design)
 
     def count(reports: Counts) -> Counts:
@@ -433,7 +431,7 @@ def _supports(design: OpenDomain, labels: Sequence[Label], blocks: Integers) -> 
 
 
 def _comparisons_open_statistics(design: OpenDomain, labels: Sequence[Label], blocks: Integers) -> Statistic:
-    """Count the reports that support one answer but not another: under an honest client no event tells more."""
+    """Return the statistic of reports that support one answer but not another, which is the most informative one."""
     pairs = [(i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j]
     ahead, behind = np.array(pairs).T
 
@@ -449,7 +447,7 @@ def _comparisons_open_statistics(design: OpenDomain, labels: Sequence[Label], bl
 
 
 def _digits(design: OpenDomain) -> Statistic:
-    """Count in which part of the field the first and the last digit of each block lie."""
+    """Part of the field with the first and the last digit of each block."""
     _, law = parts_of_field(design.field)
     sent = np.cumsum(level_law(design)[::-1])[::-1]  # the probability that a block is sent
     places = digit_places(design)
@@ -468,7 +466,7 @@ def _digits(design: OpenDomain) -> Statistic:
 
 
 def _hashes(design: OpenDomain, blocks: Integers) -> Statistic:
-    """Count the values of the hash, in bins."""
+    """Values of the hash, in bins."""
     bins, uniform = parts_of_field(design.field)
     lie = (1 - design.p) / (design.field - 1)
     noise = np.bincount(bins, weights=np.where(np.arange(design.field) == 0, design.p, lie), minlength=len(uniform))

@@ -1,12 +1,12 @@
-"""Planning a survey: how many people, which epsilon, and how precise the answer will be.
+"""Survey planning: sample size, epsilon and precision.
 
 Its files::
 
     plans              plan, Plan
-    tradeoffs    Tradeoff: what plans have in common: precision over people and epsilon, as tables and plots
-    precision          half-width of intervals and root-mean-square error, at expected counts
-    number_precision   the same of means and quantiles, in the unit of the answers; the worst population; noise
-    shuffling    privacy amplification by shuffling
-    mechanisms   mechanisms, Mechanisms: all of them side by side, which to take, and the advice of a plan
-    wording      the text of a plan
+    tradeoffs          Tradeoff: precision over sample size and epsilon, as tables and plots
+    precision          half-width of intervals and root-mean-square error, populations and design effects
+    number_precision   the same for means and quantiles; the worst population; noise; solving for sample size or epsilon
+    shuffling          privacy amplification by shuffling
+    mechanisms         mechanisms, Mechanisms: all of them side by side, and the recommendation
+    wording            the text of a plan
 """

@@ -1,7 +1,7 @@
-r"""Comparison of mechanisms: what each needs for the same answers at the same epsilon, and which to take.
+r"""Comparison of mechanisms for the same answers at the same epsilon, and a recommendation.
 
-All mechanisms give the same privacy; they differ in three things. *People*: the fewest that reach a precision, by the
-formulas of a plan. *Bits*: the length of a report. *Decoding*: the steps from reports to counts.
+All mechanisms give the same privacy; they differ in three things. *Respondents*: the fewest that reach a precision, by
+the formulas of a plan. *Bits*: the length of a report. *Decoding*: the steps from reports to counts.
 
 **The criterion.** Mechanisms of shares are ranked by the total squared error T: the sum of the variances of all K
 unbiased shares, for one report. With v the variance of the share of an answer that no respondent has [1]_,
@@ -23,16 +23,17 @@ the first variant of a mechanism is a candidate; the others are listed for compa
 **Numbers.** For the mean of a number, v is the largest variance, over all answers, that randomizing adds to one report
 of the unbiased mean, as a part of the squared range: sampling error comes on top, and is the same for all. For its
 distribution, v is the variance that randomizing adds to one report of the unbiased distribution function, on average
-over the numbers, if all are equally common: that of exact limits, of quantiles and of shares beyond a number, whatever
-the shape. How close an estimator comes that assumes a smooth shape has no formula, and depends on the shape; there
-square waves are several times closer, which the recommendation says. Square waves and cut-off responses are compared as
-well then, and the shortest reports within 5 % of the smallest v are recommended. Both are exact, but for affine
-hashing, whose law of three answers is averaged over all of them (`warner.planning.number_precision`).
+over the numbers, if all are equally common. This is the variance behind exact limits, quantiles and shares beyond a
+number, for every shape. The error of an estimator that assumes a smooth shape has no formula and depends on the shape.
+There square waves have an error several times smaller, which the recommendation says. Square waves and cut-off
+responses are compared as well then, and the shortest reports within 5 % of the smallest v are recommended. Both are
+exact, but for affine hashing, whose law of three answers is averaged over all of them
+(`warner.planning.number_precision`).
 
 A worked number: 16 answers at epsilon 1. Randomized response has p = e / (e + 15) = 0.1534 and q = 1 / (e + 15) =
 0.0564, so v = 5.66 and T = 16 v + (1 - 2q) / (p - q) - 1/16 = 99.7. Sets of 4 answers have p = 4e / (4e + 12) = 0.4754,
-q = 4 (3e + 12) / (15 (4e + 12)) = 0.2350, v = 3.11 and T = 51.9: 52 % of the people, for reports of log2 1820 = 10.8
-bits instead of 4.
+q = 4 (3e + 12) / (15 (4e + 12)) = 0.2350, v = 3.11 and T = 51.9: 52 % of the respondents, for reports of log2 1820 =
+10.8 bits instead of 4.
 
 References
 ----------
@@ -90,23 +91,23 @@ if TYPE_CHECKING:
     from warner.documents import Document
     from warner.planning.precision import Population
 
-VARIANCE_TOLERANCE = 0.05  # part by which the criterion may exceed the smallest, for the sake of short reports
-MANY_ANSWERS = 20  # number of answers from which on short reports count as equally short
-EQUALLY_SHORT = 64  # bits up to which they do: a machine word
+VARIANCE_TOLERANCE = 0.05  # relative excess of the criterion over the smallest that short reports may cost
+MANY_ANSWERS = 20  # number of answers from which on reports of up to 64 bits count as equally short
+EQUALLY_SHORT = 64  # bits: a machine word
 DECODED = 10.0**6  # reports for which the steps of decoding are compared
-DIGITS_COMPARED = 9  # in which variances, and bits, agree that are the same
+DIGITS_COMPARED = 9  # significant digits in which equal variances, or bits, agree
 WHOLE_BITS_FROM = 100  # bits from which on they are shown as whole numbers
-WORTH_NAMING = 0.95  # another mechanism is named if it needs less than this part of the people
-FAR_SHORTER = 0.5  # or if its reports are shorter than this part
+WORTH_NAMING = 0.95  # relative sample size below which another mechanism is named
+FAR_SHORTER = 0.5  # relative length of reports below which another mechanism is named
 
 
 class CandidateMechanism(NamedTuple):
     """A mechanism at its best for a number of answers and an epsilon.
 
-    `variance` is that of the unbiased share of an answer that no respondent has, for one report; of a mean or a
-    distribution, the variance that randomizing adds. Of shares, `total` is the total squared error of one report, and
-    `share_variance` the variance of a share of the given size. What is `in_question` may be recommended; other variants
-    of a mechanism are listed for comparison.
+    `variance` is that of the unbiased share of an answer that no respondent has, for one report; for a mean or a
+    distribution, the variance that randomizing adds. For shares, `total` is the total squared error of one report, and
+    `share_variance` the variance of a share of the given size. A candidate `in_question` may be recommended; other
+    variants of a mechanism are listed for comparison.
     """
 
     name: str
@@ -123,7 +124,7 @@ class CandidateMechanism(NamedTuple):
 
     @property
     def criterion(self) -> float:
-        """The number by which mechanisms are ranked: the most specific one that is known."""
+        """Number by which mechanisms are ranked: the most specific one that is known."""
         known = (self.share_variance, self.total, self.variance)
         return next(value for value in known if value is not None)
 
@@ -134,8 +135,6 @@ class CandidateMechanism(NamedTuple):
 
 
 class ComparisonWords(NamedTuple):
-    """Words for the criterion by which mechanisms are ranked."""
-
     smallest: str  # the criterion
     error: str  # for the same ...
     caution: str = ""  # what the criterion does not cover
@@ -155,7 +154,6 @@ COMPARED = {
 
 
 def comparison_words(quantity: str, share: float | None = None) -> ComparisonWords:
-    """Words for the criterion of a quantity, or of a share of this size."""
     if share is None:
         return COMPARED[quantity]
     return ComparisonWords(f"variance of a share of {share_text(share)}", f"error of a share of {share_text(share)}")
@@ -170,9 +168,8 @@ def candidates(
 ) -> list[CandidateMechanism]:
     """Return the best design of every mechanism that follows from epsilon, ranked by the criterion of this quantity.
 
-    For shares, those whose answers are alike, at their best for a `share` of this size if one is given. `memberships`
-    are the numbers of a mean, on a range from 0 to 1. A mechanism that cannot be made for this epsilon is left out; the
-    list is empty if that holds for all.
+    For shares, the designs are symmetric, and the best ones for a `share` of this size if one is given. `memberships`
+    are the numbers of a mean, on a range from 0 to 1. A mechanism that cannot be made for this epsilon is left out.
     """
 
     def candidate(name: str, design: Design, place: int) -> CandidateMechanism:
@@ -182,7 +179,7 @@ def candidates(
         elif memberships is not None:
             variance = noise_of_mean(design, memberships)
         else:
-            variance, total = variance_of_rare(design), total_error(design)
+            variance, total = variance_of_share(design, 0), total_error(design)
             given = None if share is None else variance_of_share(design, share)
         return CandidateMechanism(name, design, variance, place == 0, total, given)
 
@@ -197,19 +194,14 @@ def candidates(
     return sorted(listed, key=lambda one: one.rank)
 
 
-def variance_of_rare(design: Design) -> float:
-    """Variance of the unbiased share of an answer that no respondent has, for one report."""
-    return variance_of_share(design, 0)
-
-
 def variance_of_share(design: Design, share: Number) -> float:
-    """Variance of the unbiased estimate of a share, for one report of a design whose answers are alike."""
+    """Variance of the unbiased estimate of a share, for one report of a symmetric design."""
     assert design.law.symmetry is not None
     return float(design.law.symmetry.share_variance(exact("share", share))) / design.law.counted_fraction
 
 
 def total_error(design: Design) -> float:
-    """Total squared error of the unbiased shares, all equal, for one report of a design whose answers are alike."""
+    """Total squared error of the unbiased shares, all equal, for one report of a symmetric design."""
     assert design.law.symmetry is not None
     return float(design.law.symmetry.total_variance(design.k)) / design.law.counted_fraction
 
@@ -224,7 +216,7 @@ def decoding_steps(design: Design, n: float) -> float:
 
 
 def preferred(offered: Sequence[CandidateMechanism]) -> CandidateMechanism:
-    """Choose by the rule: see the head of the module.
+    """Recommended mechanism; the head of the module has the rule.
 
     >>> [preferred(candidates(3, epsilon)).name for epsilon in (0.5, 5)]
     ['randomized response', 'randomized response']
@@ -244,12 +236,11 @@ def preferred(offered: Sequence[CandidateMechanism]) -> CandidateMechanism:
 
 
 def equally_short(candidate: CandidateMechanism) -> int:
-    """Bits up to which reports count as equally short."""
     return EQUALLY_SHORT if candidate.total is not None and candidate.design.k >= MANY_ANSWERS else 0
 
 
 def more_people(ratio: float) -> str:
-    """Write a ratio of numbers of people in words.
+    """Write a ratio of sample sizes in words.
 
     >>> more_people(1.088), more_people(2.31), more_people(103.2)
     ('8.8 % more respondents', '2.3 times as many respondents', '103 times as many respondents')
@@ -271,7 +262,6 @@ def _factor(ratio: float) -> str:
 
 
 def bits_text(bits: float) -> str:
-    """Write a number of bits as a tenth, or as a whole number where they are many."""
     return f"{bits:,.0f}" if bits >= WHOLE_BITS_FROM else f"{bits:.1f}"
 
 
@@ -293,16 +283,16 @@ class Mechanisms(TableResult):
     domain : tuple or range
         The possible answers.
     epsilon : number
-        What a report may spend, as it was asked for.
+        Privacy budget of one report, as requested.
     candidates : tuple of CandidateMechanism
-        The mechanisms, those with the smallest criterion first; of shares, their designs are for the answers 0, 1, 2,
-        ... (`design` returns them for the real ones).
+        The mechanisms in the order of the criterion. For shares, their designs have the answers 0, 1, 2, ...; `design`
+        returns them for the actual answers.
     question : PlanningQuestion
-        What is to be known, and how surely.
+        The quantity to estimate, and the required precision.
     people : int or None
-        The number of people who report; None where that is the question, or where none was asked.
+        Sample size; None if it is computed or was not given.
     quantity : {"shares", "mean", "distribution"}
-        What they are compared for.
+        The quantity for which mechanisms are compared.
     """
 
     rows_key = "mechanisms"
@@ -336,7 +326,7 @@ class Mechanisms(TableResult):
         return "total" if self.quantity == "shares" else "variance"
 
     def shown_epsilon(self) -> str:
-        """Write epsilon in four digits, rounded up."""
+        """Epsilon in four digits, rounded up."""
         return rounded_up(float(exact("epsilon", self.epsilon)), 4)
 
     def design(self, name: str | None = None) -> Design:
@@ -491,7 +481,6 @@ class Mechanisms(TableResult):
         )
 
     def _smaller_numbers(self, words: ComparisonWords) -> Iterator[str]:
-        """Explain why rows with a smaller number than the recommended one were not chosen."""
         recommended = preferred(self.candidates)
         variants = [one.name for one in self.candidates if not one.in_question and one.rank < recommended.rank]
         if variants:
@@ -518,7 +507,7 @@ class Mechanisms(TableResult):
             yield sentence(f"{one.name} {column}, but {reason}")
 
     def _instead(self, words: ComparisonWords) -> Iterator[str]:
-        """Sentence on what randomized response needs, if sets of answers are recommended instead."""
+        """Yield the sentence on randomized response if sets of answers are recommended instead."""
         recommended = preferred(self.candidates)
         for one in self.candidates:
             if (
@@ -533,7 +522,7 @@ class Mechanisms(TableResult):
                 )
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw what each mechanism needs against epsilon; see `warner.output.plan_plots.plot_mechanisms`."""
+        """Draw the sample size of each mechanism against epsilon; see `warner.output.plan_plots.plot_mechanisms`."""
         from warner.output.plan_plots import plot_mechanisms
 
         return plot_mechanisms(self, title=title, ax=ax)
@@ -565,8 +554,8 @@ def mechanisms(
     Mechanisms are ranked by the total squared error of the shares, by the variance of a `share` of the given size, or,
     for a mean or a distribution, by the variance that randomizing adds. The recommended one is among those whose number
     is at most 5 % above the smallest: with fewer than 20 answers the one with the shortest reports, with more the one
-    with the smallest number among reports of up to 64 bits. Give a precision to see how many people each needs, or a
-    number of people to see how precise each would be; neither changes the recommendation.
+    with the smallest number among reports of up to 64 bits. Given a precision, the table has the sample size of each;
+    given a sample size, the precision of each. Neither changes the recommendation.
 
     Parameters
     ----------
@@ -575,7 +564,7 @@ def mechanisms(
     epsilon : number
         The privacy of one report, in nats.
     people : int, optional
-        Number of people who report.
+        Number of respondents.
     half_width, error : float, optional
         Instead of ``people``: the half-width that an interval may have, or the root-mean-square error of the unbiased
         shares, as for `plan`.
@@ -585,12 +574,12 @@ def mechanisms(
     level, simultaneous
         As for `plan`.
     quantity : {"shares", "mean", "distribution", "median"} or float
-        What is to be known: shares, or of answers that are numbers their mean, their distribution function, or a
-        quantile, such as 0.9.
+        The quantity to estimate: shares, or, for numeric answers, their mean, distribution function, or a quantile,
+        such as 0.9.
     values, population
-        As for `plan`: the number that each answer stands for, and the expected shares, which a quantile needs.
+        As for `plan`: the number of each answer, and the expected shares, which a quantile needs.
     design_effect : float, optional
-        As for `plan`: how many times as many people the sample needs as a simple random sample.
+        As for `plan`: ratio of the required sample size to that of a simple random sample.
 
     Examples
     --------
@@ -620,27 +609,26 @@ def mechanisms(
             'quantity must be "mean", "median" or a number such as 0.9 to compare by people or precision; for a '
             "distribution, variances are compared"
         )
-    told = "distribution" if quantity == "distribution" else question.quantity
-    return compared(labels, epsilon, question, None if people is None else int(people), told)
+    kind = "distribution" if quantity == "distribution" else question.quantity
+    return compared(labels, epsilon, question, None if people is None else int(people), kind)
 
 
 def compared(
     labels: Labels, epsilon: Number, question: PlanningQuestion, people: int | None = None, quantity: str | None = None
 ) -> Mechanisms:
-    """Compare all mechanisms for a question."""
-    told = question.quantity if quantity is None else quantity
-    offered = _candidates(labels, epsilon, question, told)
+    quantity = question.quantity if quantity is None else quantity
+    offered = _candidates(labels, epsilon, question, quantity)
     if not offered:
-        for mechanism in MECHANISMS.values():  # one of them says what is wrong with epsilon
+        for mechanism in MECHANISMS.values():  # one of them raises an error about epsilon
             mechanism.variants(len(labels), epsilon)
         raise ValueError(f"no mechanism can be made for epsilon {epsilon!r} and {len(labels):,} answers")
-    return Mechanisms(labels, epsilon, tuple(offered), question, people, told)
+    return Mechanisms(labels, epsilon, tuple(offered), question, people, quantity)
 
 
 def _candidates(labels: Labels, epsilon: Number, question: PlanningQuestion, quantity: str) -> list[CandidateMechanism]:
     memberships = None if question.numbers is None else question.numbers.memberships
     share = question.share_asked if quantity == "shares" else None
-    # Of shares, labels would cost time, and change nothing.
+    # For shares, labels would cost time and change nothing.
     return candidates(len(labels) if quantity == "shares" else labels, epsilon, quantity, memberships, share)
 
 
@@ -654,7 +642,7 @@ def _people(design: Design, question: PlanningQuestion, goal: float) -> int | No
 
 
 def advice(precision: Precision) -> Iterator[str]:
-    """Say what else to consider, a sentence each."""
+    """Yield sentences on what is not identified and on a better mechanism."""
     design = precision.design
     names = [quoted(design.domain[place]) for place in precision.unidentified.tolist()]
     if names:
@@ -662,7 +650,7 @@ def advice(precision: Precision) -> Iterator[str]:
             f"Not identified: reports of this design do not identify the share{'s' * (len(names) > 1)} of "
             f"{enumerated(names)}; the plan is for the other answers."
         )
-    # What is better for one report may not bear a second.
+    # The best mechanism for one report may not be made for repeated questions.
     if design.law.symmetry is not None and not design.repetition():
         share = precision.question.share_asked
         own = total_error(design) if share is None else variance_of_share(design, share)

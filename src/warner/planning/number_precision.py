@@ -8,20 +8,20 @@ unbiased for memberships u has the variance
 .. math:: \sum_i \theta_i A_i - \Big(\sum_i \theta_i u_i\Big)^2
 
 per report, with :math:`A_i` the mean square of the scores given the answer i (`LinearEstimator.second_moments`). Given
-the mean m, the first sum is at most the upper convex hull of the points :math:`(u_i, A_i)` at m, where one or two
-answers are held; along an edge of slope s, the variance is largest at m = s/2. So the worst population has two answers.
+the mean m, the first sum is at most the upper convex hull of the points :math:`(u_i, A_i)` at m, for populations with
+one or two answers; along an edge of slope s, the variance is largest at m = s/2. So the worst population has two
+answers.
 
-**The noise** in a mean is what randomizing adds, whoever is asked: :math:`A_i - u_i^2` given the answer i. Mechanisms
+**The noise** in a mean is the variance that randomizing adds: :math:`A_i - u_i^2` given the answer i. Mechanisms
 are compared by its largest value over all answers. For a cut-off response, that is :math:`1/(4(p-q)^2)` of the squared
 range: the variance of Duchi and others.
 
 **A quantile** has the interval that limits of the distribution function give at every number
-(module ``inference.quantiles``). How wide that is depends on how the distribution rises there, and in the worst case it
-does not: a quantile is planned for an expected population.
+(module ``inference.quantiles``). Its width depends on the slope of the distribution function there, which is 0 in the
+worst case: a quantile is planned for an expected population.
 
-Sample size and epsilon for a given precision: the fewest people, or the smallest epsilon, that reach a goal.
-
-Both measures fall with either, so that bisection finds them.
+**Solving.** The smallest sample size, or epsilon, that reaches a goal is found by bisection: both measures fall with
+either.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ CUMULATIVE_SHARES = 100  # of the distribution function, by whose noise mechanis
 
 
 class NumberMeasured(NamedTuple):
-    """What a number of people can tell about a number; see the attributes of `NumberPlan`."""
+    """Precision of a number at a sample size; see the attributes of `NumberPlan`."""
 
     half_width: float
     standard_error: float | None
@@ -70,7 +70,6 @@ class NumberMeasured(NamedTuple):
 
 
 def precision_of(design: Design, question: PlanningQuestion) -> Precision | MeanPrecision | QuantilePrecision:
-    """Give what a survey under this design can tell about what is asked."""
     if question.numbers is None:
         return Precision(design, question)
     return (MeanPrecision if question.numbers.tau is None else QuantilePrecision)(design, question, question.numbers)
@@ -78,14 +77,14 @@ def precision_of(design: Design, question: PlanningQuestion) -> Precision | Mean
 
 @dataclass(frozen=True, eq=False)
 class MeanPrecision(PlannedSample):
-    """What a survey under this design can tell about a mean, by the number of people who report."""
+    """Precision of a mean by sample size."""
 
     numbers: AskedNumber
     measures = ("half_width", "error")
 
     @cached_property
     def population(self) -> Array:
-        """The shares that the precision is for: as expected, or the worst."""
+        """Shares that the precision is for: as expected, or the worst."""
         if self.question.population is not None:
             return self.question.population
         return worst_population(
@@ -108,15 +107,14 @@ class MeanPrecision(PlannedSample):
         return found
 
     def measured(self, n: float) -> float:
-        """Give what the goal is about: the half-width or the error."""
         return self.half_width(n) if self.question.measure == "half_width" else self.error(n)
 
     def error(self, n: float) -> float:
-        """Give the standard error of the unbiased mean."""
+        """Return the standard error of the unbiased mean."""
         return self.numbers.width * math.sqrt(float(self._readout(n).squared_errors()[0, 0]))
 
     def half_width(self, n: float) -> float:
-        """Give half the length of the interval, before it is cut at the ends of the range."""
+        """Half-width of the interval, before it is cut at the ends of the range."""
         readout, tail = self._readout(n), self.question.confidence.tail(1)
         if self.question.confidence.anytime:
             return self.numbers.width * anytime_half_width(readout, 2 * tail)
@@ -126,7 +124,6 @@ class MeanPrecision(PlannedSample):
         return self.numbers.width * float(((high - low) / 2 / np.abs(readout.gain))[0, 0])
 
     def at(self, n: float) -> NumberMeasured:
-        """Give everything that n people can tell."""
         value = float(self.population @ self.numbers.values)
         method = "clopper_pearson" if np.all(self._readout(n).exact) else "linear"
         return NumberMeasured(self.half_width(n), self.error(n), value, method)
@@ -134,14 +131,13 @@ class MeanPrecision(PlannedSample):
 
 @dataclass(frozen=True, eq=False)
 class QuantilePrecision(PlannedSample):
-    """What a survey under this design can tell about a quantile, by the number of people who report."""
+    """Precision of a quantile by sample size."""
 
     numbers: AskedNumber
     measures = ("half_width",)
 
     @cached_property
     def population(self) -> Array:
-        """The shares that are expected."""
         assert self.question.population is not None
         return self.question.population
 
@@ -150,16 +146,15 @@ class QuantilePrecision(PlannedSample):
         return self.design.law.probabilities(self.population)[np.newaxis]
 
     def measured(self, n: float) -> float:
-        """Give the half-width."""
         return self.half_width(n)
 
     def half_width(self, n: float) -> float:
-        r"""Give half the length of the interval, on average over surveys.
+        r"""Average half-width of the interval over surveys.
 
-        A limit varies about as its share does, so that it falls short of :math:`\tau` with about the probability
+        A limit varies about as its share does: it falls short of :math:`\tau` with a probability of about
         :math:`\Phi((\tau - L(t))/s(t))`, with L(t) and its standard error s(t) at expected counts. The upper end lies
         beyond t if that happens at t or after; the lower end alike. Limits at different numbers are taken to be
-        independent, which makes the interval wider than it will be, if anything.
+        independent, which can only make the interval too wide.
         """
         points, low, high, error, _ = self._limits(n)
         short, reached = ndtr((self._tau - low) / error), ndtr((high - self._tau) / error)
@@ -183,14 +178,13 @@ class QuantilePrecision(PlannedSample):
         return points, ends.low[0], ends.high[0], error, ends.methods
 
     def at(self, n: float) -> NumberMeasured:
-        """Give everything that n people can tell."""
         points, *_, methods = self._limits(n)
         value = float(points[place_of(self.population, self.numbers.values, points, self._tau)])
         return NumberMeasured(self.half_width(n), None, value, " or ".join(methods))
 
 
 def worst_population(memberships: Array, squares: Array) -> Array:
-    """Give the shares for which a mean of scores varies most: of two answers, on the upper convex hull.
+    """Shares for which a mean of scores has the largest variance: of two answers, on the upper convex hull.
 
     >>> worst_population(np.array([0.0, 0.5, 1.0]), np.array([1.0, 1.0, 1.0]))  # the variance is 1 - m^2
     array([1., 0., 0.])
@@ -221,12 +215,12 @@ def worst_population(memberships: Array, squares: Array) -> Array:
 
 
 def noise_of_mean(design: Design, memberships: Array) -> float:
-    """Give the largest variance, over all answers, that randomizing adds to one report of a mean: on a range of 1."""
+    """Largest variance, over all answers, that randomizing adds to one report of a mean, on a range of 1."""
     return float((design.law.linear.second_moments(memberships) - memberships**2).max())
 
 
 def noise_of_distribution(design: Design) -> float:
-    """Give the variance that randomizing adds to one report of a cumulative share, if all answers are equally common.
+    """Variance that randomizing adds to one report of a cumulative share, if all answers are equally common.
 
     On average over the cumulative shares of all answers but the last, or over a hundred evenly spaced ones.
     """
@@ -241,35 +235,33 @@ def noise_of_distribution(design: Design) -> float:
 # Solving
 
 
-SMALLEST_EPSILON = 1e-6  # smaller ones are not looked for
-LARGEST_EPSILON = 20.0  # beyond, a report is the truth but for one in some hundred million
+SMALLEST_EPSILON = 1e-6  # lower end of the search
+LARGEST_EPSILON = 20.0  # upper end: all but one report in some hundred million are the truth
 EPSILON_TOLERANCE = 1e-10  # difference of ln epsilon at which the search for it ends
-EPSILONS_TRIED = 400  # epsilons that are looked at where the measure may jump
+EPSILONS_TRIED = 400  # grid of the search where the measure may jump
 
 
 def fewest_people(design: Design, question: PlanningQuestion, goal: float) -> int:
-    """Find the smallest number of people whose measure is at most the goal."""
+    """Smallest sample size whose measure is at most the goal."""
     precision = precision_of(design, question)
     high = 1
     while not precision.measured(float(high)) <= goal:
         if high >= LARGEST_TOTAL:
             best = precision.measured(float(LARGEST_TOTAL))
             raise ValueError(
-                f"no number of people up to 2^53 reaches {with_article(question.measure)} of {question.amount(goal)}"
-                f"{question.about} at epsilon {design.shown_epsilon()}; 2^53 people would reach "
+                f"no sample size up to 2^53 reaches {with_article(question.measure)} of {question.amount(goal)}"
+                f"{question.about} at epsilon {design.shown_epsilon()}; 2^53 respondents would reach "
                 f"{question.amount(best)}. Allow a larger epsilon or a wider interval"
             )
         high = min(4 * high, LARGEST_TOTAL)
-    # A quarter of them did not reach it, or is nobody.
     return first_true(lambda people: precision.measured(float(people)) <= goal, high // 4 + 1, high)
 
 
 def smallest_epsilon(design: Design, people: int, question: PlanningQuestion, goal: float) -> Design:
-    """Find the design of the same mechanism, for the same answers, that reaches the goal with the smallest epsilon.
+    """Design of the same mechanism, for the same answers, that reaches the goal with the smallest epsilon.
 
-    Of a mechanism with a parameter that jumps with epsilon, as the size of sets and the width of a square wave do, the
-    measure may jump as well. It is then the smallest of many epsilons, at most a few percent apart, and refined from
-    there.
+    If a parameter of the mechanism jumps with epsilon, such as the size of sets or the width of a square wave, the
+    measure may jump as well. The search then starts from a grid of epsilons that are a few percent apart.
     """
 
     def made(epsilon: float) -> Design:
@@ -283,10 +275,10 @@ def smallest_epsilon(design: Design, people: int, question: PlanningQuestion, go
         nearly_truthful = made(LARGEST_EPSILON)
         best = precision_of(nearly_truthful, question).measured(float(people))
         raise ValueError(
-            f"no epsilon up to {LARGEST_EPSILON:g} lets {people:,} people reach {with_article(question.measure)} of "
-            f"{question.amount(goal)}: sampling error alone is larger. They can reach "
-            f"{question.amount(best, up=True)} at best; {question.amount(goal)} takes "
-            f"{fewest_people(nearly_truthful, question, goal):,} people even with hardly any noise"
+            f"no epsilon up to {LARGEST_EPSILON:g} lets {people:,} respondents reach "
+            f"{with_article(question.measure)} of {question.amount(goal)}: sampling error alone is larger. They can "
+            f"reach {question.amount(best, up=True)} at best; {question.amount(goal)} takes "
+            f"{fewest_people(nearly_truthful, question, goal):,} respondents even with hardly any noise"
         )
     if reaches(SMALLEST_EPSILON):
         high = low
@@ -312,7 +304,6 @@ def with_epsilon(design: Design, epsilon: Number, share: float | None = None) ->
 
 
 def follows_epsilon(design: Design) -> bool:
-    """Tell whether there are designs of the same mechanism with other epsilons."""
     try:
         design.with_epsilon(1)
     except TypeError:

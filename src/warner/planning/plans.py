@@ -1,15 +1,11 @@
-"""Sample size planning: how many people, which epsilon, and what the survey will then be able to say.
+"""Sample size planning: sample size, epsilon and precision, of which any two determine the third.
 
-Three quantities hang together: the number of people, the epsilon of a report, and how sure the answer will be. Any two
-give the third. How sure can be said as the half-width of an interval, or as the root-mean-square error of the unbiased
-shares; `warner.planning.precision` has both, and their formulas.
+Precision is the half-width of an interval, or the root-mean-square error of the unbiased shares;
+`warner.planning.precision` has the formulas. For the mean or a quantile of a number it is in the unit of the answers.
 
-Plans for the mean or a quantile of a number: precision in the unit of the answers.
-
-Plans of open domains: the smallest share that will be found, or the people that a share takes.
-
-The formulas are those of `warner.discovery.prefix_search`: exact binomial tails at the expected sizes of the
-levels, and the least share that any protocol could find.
+Plans of open domains are for the smallest share that will be found, or for the sample size that a share needs. The
+formulas are those of `warner.discovery.prefix_search`: exact binomial tails at the expected sizes of the levels, and
+the smallest share that any protocol could find.
 """
 
 from __future__ import annotations
@@ -83,23 +79,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberPlan(Tradeoff):
-    """What a survey of this many people will be able to say about a mean, or a quantile.
+    """Precision of a survey of this size for a mean or a quantile.
 
     It has the attributes of `Tradeoff <warner.planning.tradeoffs.Tradeoff>`, too.
 
     Attributes
     ----------
     half_width : float
-        Half the length of the interval, in the unit of the answers: of a mean at the counts to be expected, before it
-        is cut at the ends of the range; of a quantile on average over surveys.
+        Half the length of the interval, in the unit of the answers: of a mean at the expected counts, before it is cut
+        at the ends of the range; of a quantile on average over surveys.
     standard_error : float or None
-        Of the unbiased mean; None for a quantile.
+        Standard error of the unbiased mean; None for a quantile.
     value : float
-        The mean, or the quantile, among the people that the plan is for.
+        The mean, or the quantile, in the planned population.
     method : str
-        How the interval will be computed: clopper_pearson, which is exact, or linear, which is approximate.
+        Method of the interval: clopper_pearson, which is exact, or linear, which is approximate.
     shares : ndarray of shape (k,)
-        The population that the plan is for: as expected, or the one with the widest interval.
+        The planned population: as expected, or the one with the widest interval.
     """
 
     fields = (
@@ -116,13 +112,13 @@ class NumberPlan(Tradeoff):
 
     @property
     def numbers(self) -> AskedNumber:
-        """The numbers that answers stand for, and whether their mean or a quantile is planned."""
+        """The numbers of the answers, and the planned quantity."""
         assert self.question.numbers is not None
         return self.question.numbers
 
     @property
     def quantity(self) -> str:
-        """What is planned, in words: ``mean``, ``median`` or ``90 % quantile``."""
+        """Name of the planned quantity: ``mean``, ``median`` or ``90 % quantile``."""
         return self.numbers.name
 
     @property
@@ -132,22 +128,22 @@ class NumberPlan(Tradeoff):
 
     @property
     def worst_case(self) -> bool:
-        """Whether the plan is for the population with the widest interval, because none was expected."""
+        """True if the plan is for the population with the widest interval, because none was expected."""
         return self.population is None
 
     @property
     def approximate(self) -> bool:
-        """Whether the interval will hold about at its level, not at least."""
+        """True if the coverage of the interval is approximately, not at least, its level."""
         return not EXACT.issuperset(self.method.split(" or "))
 
     def conditions(self) -> list[str]:
-        """Return what the precision is for: the interval or error, and the population."""
+        """Return the conditions of the precision: the interval or error, and the population."""
         about = f"of the unbiased {self.quantity}" if self.measure == "error" else f"{self.question.confidence}"
         who = " in the worst case" if self.worst_case else ", as in the population"
         return [about, f"true {self.quantity} {in_units(self.value)}{who}"]
 
     def sentences(self) -> Iterator[str]:
-        """Say what the plan tells; the first sentence answers the question."""
+        """Sentences of the plan; the first one answers the question."""
         yield solution(self)
         yield design_sentence(self.design)
         yield self._interval()
@@ -187,7 +183,6 @@ def number_plan(
     delta: float | None,
     shuffled_epsilon: float | None,
 ) -> NumberPlan:
-    """Give the plan of a mean or a quantile, once people and design are known."""
     design, question = precision.design, precision.question
     advice = tuple(_advice(design, question, precision.numbers))
     measured = precision.at(float(people))
@@ -205,7 +200,6 @@ def number_plan(
 
 
 def _advice(design: Design, question: PlanningQuestion, numbers: AskedNumber) -> Iterator[str]:
-    """Name a mechanism that tells the mean, or the distribution, with clearly fewer people."""
     if design.repetition() or not np.isfinite(design.epsilon):
         return
     if question.quantity == "mean":
@@ -220,29 +214,29 @@ def _advice(design: Design, question: PlanningQuestion, numbers: AskedNumber) ->
 
 
 OPEN_GRID_EPSILONS = (0.5, 1.0, 2.0, 4.0)
-OPEN_GRID_PEOPLE = (0.1, 1, 10)  # times the number of people of the plan
-ADVISED_LIST = 10_000  # values of the list that the advice speaks of
+OPEN_GRID_PEOPLE = (0.1, 1, 10)  # times the sample size of the plan
+ADVISED_LIST = 10_000  # values of the list in the advice
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenPlan(SurveyPlan):
-    """What a survey of this many people under an open domain will find.
+    """Smallest share that a survey of this size will find under an open domain.
 
     Attributes
     ----------
     design : OpenDomain
-        What every answer will go through.
+        The randomization of the question.
     people : int
-        Number of people who report.
+        Number of respondents.
     share : float or None
-        The share that was to be found; None where the number of people was given.
+        The share to find; None if the sample size was given.
     level, power : float
-        Any value is named falsely with probability at most 1 - ``level``; one with the smallest share is found with
+        The family-wise false-positive rate is at most 1 - ``level``; a value with the smallest share is found with
         probability ``power``.
     smallest_share : float
-        The share that is found with that probability; infinite where none is.
+        The share that is found with that probability; infinite if there is none.
     lower_bound : float
-        The share below which no protocol with one private report per person finds a value with that probability.
+        The share below which no protocol with one private report per respondent finds a value with that probability.
     """
 
     fields = (
@@ -260,24 +254,24 @@ class OpenPlan(SurveyPlan):
 
     @property
     def solved_for(self) -> str:
-        """The quantity that was asked for: ``"smallest_share"`` or ``"people"``."""
+        """The quantity that was computed: ``"smallest_share"`` or ``"people"``."""
         return "smallest_share" if self.share is None else "people"
 
     @property
     def report_bits(self) -> float:
-        """What a report takes to send, in bits."""
+        """Length of a report in bits."""
         return self.design.report_bits
 
     @property
     def steps(self) -> float:
-        """About how many steps the search takes: for each prefix, one per report, and a Fourier transform."""
+        """Approximate number of steps of the search: for each prefix, one per report, and a Fourier transform."""
         people = [self.people * weight / sum(self.design.weights) for weight in self.design.weights]
         prefixes = [1.0, *[FALSE_PREFIXES + HELD_PREFIXES] * (self.design.levels - 1)]
         work = [points * math.log2(points) for points in self.design.report_form.points]
         return sum(kept * (n + steps) for kept, n, steps in zip(prefixes, people, work, strict=True))
 
     def listed_share(self, number: int) -> float:
-        """Give the share that is found with that probability if it is one of a list of so many expected values."""
+        """Share that is found with the same probability as one of `number` listed values."""
         n = max(1, round(self.people * self.design.weights[-1] / sum(self.design.weights)))
         critical = critical_count(n, self.design.q, (1 - self.level) / 2 / number)
         return smallest_share(self.design, [n], [critical], power=self.power)
@@ -330,14 +324,14 @@ class OpenPlan(SurveyPlan):
         )
         yield f"Design: {design.summary()}; {bits:.1f} bits of possible answers, {report} bits per report."
         yield (
-            "No protocol with one private report per person finds a value of which nothing is known beforehand with "
-            f"that probability if its share is below {percent(self.lower_bound)}."
+            "No protocol with one private report per respondent finds a value of which nothing is known beforehand "
+            f"with that probability if its share is below {percent(self.lower_bound)}."
         )
         yield f"The search takes about {self.steps:.1g} steps."
         yield from self.advice()
 
     def grid_text(self) -> str:
-        """Write the grid as text."""
+        """Grid as text."""
         return plain_table(self.printed()._replace(notes=()))
 
     def _solution(self) -> str:
@@ -350,7 +344,7 @@ class OpenPlan(SurveyPlan):
         return f"Among {people}, not even a value with a share of 100 % is found {chance}"
 
     def advice(self) -> tuple[str, ...]:
-        """Say what else to consider."""
+        """Sentences on alternatives."""
         listed = self.listed_share(ADVISED_LIST)
         shorter = (
             "The number of respondents that a share requires grows with the bits of the possible answers: a smaller "
@@ -375,7 +369,7 @@ def open_plan(
     level: float = 0.95,
     power: float = 0.8,
 ) -> OpenPlan:
-    """Plan a survey with an open domain: of people and share, give one and get the other; see `warner.plan`.
+    """Plan a survey with an open domain: compute the sample size from the share, or the reverse; see `warner.plan`.
 
     Examples
     --------
@@ -404,7 +398,7 @@ def open_plan(
 
 
 def _fewest(design: OpenDomain, share: float, level: float, power: float) -> int:
-    """Find a number of people that finds the share, where one fewer does not."""
+    """Smallest sample size that finds the share, where one fewer does not."""
 
     def enough(n: int) -> bool:
         return planned_share(design, n, level=level, power=power) <= share
@@ -413,7 +407,7 @@ def _fewest(design: OpenDomain, share: float, level: float, power: float) -> int
     while not enough(most):
         most *= 2
         if most > LARGEST_TOTAL:
-            raise ValueError(f"share must be larger: {share!r} needs more than 2^53 people at this epsilon")
+            raise ValueError(f"share must be larger: {share!r} needs more than 2^53 respondents at this epsilon")
     return first_true(enough, most // 2, most)
 
 
@@ -422,11 +416,11 @@ def _fewest(design: OpenDomain, share: float, level: float, power: float) -> int
 
 USUAL_SHARE = 0.1  # for which a plan for the least favorable share is given as well
 PLANNED_SURVEYS = 100  # simulated to predict errors
-SIMULATED_CELLS = 2**28  # people times answers up to which surveys are simulated person by person
+SIMULATED_CELLS = 2**28  # respondents times answers up to which surveys are simulated person by person
 
 
 class UsualShare(NamedTuple):
-    """The half-width that a number of people reaches for an answer with this true share."""
+    """Half-width for an answer with this true share."""
 
     share: float
     people: int
@@ -435,33 +429,33 @@ class UsualShare(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Tradeoff):
-    """What a survey of this many people under this design will be able to say.
+    """Precision of a survey of this size under this design.
 
     It has the attributes of `Tradeoff <warner.planning.tradeoffs.Tradeoff>`, too.
 
     Attributes
     ----------
     answer : str, int or None
-        The answer that ``share``, ``half_width``, ``standard_error`` and ``smallest_share`` are for; None where that
-        makes no difference, because all answers are alike.
+        The answer that ``share``, ``half_width``, ``standard_error`` and ``smallest_share`` are for; None if the design
+        treats all answers alike.
     share : float
         Its true share.
     half_width : float
         Half the length of the interval of such an answer, before it is cut at 0 and 1.
     standard_error : float
-        Of the unbiased share of such an answer.
+        Standard error of the unbiased share of such an answer.
     error : float
         Root-mean-square error of the unbiased shares over all answers: for the population if one is given, else for
-        the one where it is largest. Infinite if reports do not tell the shares of all answers.
+        the one where it is largest. Infinite if the shares of some answers are not identified.
     smallest_share : float
         An answer with this share is found with probability ``power``: its reports stand out from noise, at the
-        family-wise error rate 1 - ``level`` (Bonferroni). Above 1, no answer can be relied on for that.
+        family-wise error rate 1 - ``level`` (Bonferroni). Above 1 if no answer is.
     errors : dict of str to float
         With a population, the predicted root-mean-square error over the answers of each estimator: inv by its formula,
-        mle, inv_p and inv_n by simulated surveys (left out where simulating so many people would take minutes).
+        mle, inv_p and inv_n by simulated surveys (left out if the simulation would take minutes).
     usual : UsualShare or None
         If half-widths are for the least favorable share: the same for an answer with a true share of 10 %. It has the
-        attributes ``share``, ``people`` (as many as needed if they are the question) and ``half_width``.
+        attributes ``share``, ``people`` (the sample size that is needed, if it is computed) and ``half_width``.
     """
 
     fields = (
@@ -486,14 +480,14 @@ class Plan(Tradeoff):
 
     @property
     def worst_case(self) -> bool:
-        """Whether the share was not given but is the one with the widest interval, among all or in the population."""
+        """True if the share was not given but is the one with the widest interval, among all or in the population."""
         return self.question.worst_case
 
     def facts(self) -> Document:
         return super().facts() | {"usual": None if self.usual is None else self.usual._asdict()}
 
     def conditions(self) -> list[str]:
-        """Return what the precision is for: all answers, or the interval of an answer and its true share."""
+        """Return the conditions of the precision: all answers, or the interval of an answer and its true share."""
         if self.measure == "error":
             return ["of the unbiased shares, over all answers"]
         worst = " (worst case)" if self.worst_case and self.population is None else ""
@@ -501,12 +495,12 @@ class Plan(Tradeoff):
         return [str(self.question.confidence), f"true share{answer} {100 * self.share:.3g} %{worst}"]
 
     def sentences(self) -> Iterator[str]:
-        """Say what the plan tells; the first sentence answers the question."""
+        """Sentences of the plan; the first one answers the question."""
         return sentences(self)
 
 
 class PlanOptions(TypedDict, total=False):
-    """The options of `plan`, for types: what it returns depends on what is planned."""
+    """Options of `plan`, for types: the type of the result depends on the quantity."""
 
     mechanism: str | None
     epsilon: Number | None
@@ -564,72 +558,69 @@ def plan(
     quantity: str | float = "shares",
     values: Any = None,
 ) -> Plan | NumberPlan | OpenPlan:
-    """Plan a survey: of people, epsilon and half-width (or error), give two and get the third.
+    """Plan a survey: compute one of sample size, epsilon and precision from the other two.
 
-    What is found really holds for the design that is returned: the number of people is the smallest that reaches the
-    goal, and the epsilon the smallest, so the most private, that does (to nine digits).
+    The result holds for the design that is returned: the sample size is the smallest that reaches the goal, and epsilon
+    is the smallest, so the most private, that does (to nine digits).
 
     Parameters
     ----------
     domain : int, sequence of labels, Design or OpenDomain, optional
-        The possible answers or their number; or a whole design, whose epsilon is then given, unless people and a goal
-        are: then its mechanism is, and its epsilon is the question. May be left out with a pilot: its design is taken.
-        With an `OpenDomain`, give people to get the smallest share that will be found, or a share to get the people
-        that it takes: the result is an `OpenPlan`, and no other options are used
-        but level and power.
+        The possible answers, their number, or a design. The epsilon of a design is used, unless people and a goal are
+        given: then the epsilon of its mechanism is computed. With a pilot, the default is the pilot's design. With an
+        `OpenDomain`, the result is an `OpenPlan`: the smallest share for a sample size, or the sample size that a share
+        needs. Its other options are level and power.
     mechanism : str, optional
         The mechanism that randomizes answers, if no design is given: a name in `warner.designs.MECHANISMS`. If not
         given, the one that `warner.mechanisms` recommends for these answers, this epsilon and this ``share``.
     epsilon : number, optional
         The privacy of one report, in nats.
     people : int, optional
-        Number of people who report.
+        Number of respondents.
     half_width : float, optional
-        Half the length that the interval of an answer may have, as a share: 0.02 is two percentage points. Meant
-        before the interval is cut at 0 and 1, at the number of reports to be expected; on average over surveys it is
-        about that.
+        Half the length that the interval of an answer may have, as a share: 0.02 is two percentage points. It is taken
+        at the expected counts, before the interval is cut at 0 and 1; the average over surveys is about the same.
     error : float, optional
         Instead of ``half_width``: the root-mean-square error that the unbiased shares may have, over the answers, as an
         estimate of a population's shares: sqrt(sum of variances / K). For the population if one is given, else for the
         one where it is largest.
     answer : str or int, optional
         The answer that the half-width is for; if not given, the one with the widest interval. It matters for designs
-        that treat answers differently; of two answers, the first is then meant.
+        that treat answers differently; with two answers, the default is the first.
     share : float, optional
-        The true share that the half-width is for; if not given, the one with the widest interval. What all others
-        answer is taken to be what makes the interval the widest, where that matters.
+        The true share that the half-width is for; if not given, the one with the widest interval. The distribution of
+        the other answers is the least favorable one, where it matters.
     level : float
         Confidence level.
     simultaneous : bool
-        Whether all K intervals are to hold together, each then at level 1 - (1 - ``level``) / K.
+        True for joint coverage of all K intervals, each at level 1 - (1 - ``level``) / K.
     power : float
-        The probability with which an answer as common as the smallest share that is shown is to be found.
+        Probability of detecting an answer with the smallest share that the plan shows.
     population : str, tuple, path or array_like, optional
         The expected shares: ``"uniform"``, ``("zipf", s)`` or ``"zipf:s"``, a CSV file with columns value and share (or
         count), or K numbers that sum to 1. The error of each estimator is then predicted.
     pilot : Estimate, Tally or Pool, optional
-        Reports of an earlier survey: what `inv_p` makes of them is the population. With a pool of several designs,
-        say which to plan with. If the pilot has strata, clusters or replicate weights, the sample is planned to be
-        drawn like the pilot, with its design effect.
+        Reports of an earlier survey; their `inv_p` estimate is the population. With a pool of several designs, give the
+        design to plan with. If the pilot has strata, clusters or replicate weights, the plan uses its design effect.
     design_effect : float, optional
-        How many times as many people the sample needs as a simple random sample, such as 1.5 for clusters. Instead of
-        that of the pilot, if there is one.
+        Ratio of the required sample size to that of a simple random sample, such as 1.5 for clusters. It replaces the
+        design effect of the pilot.
     delta : float, optional
-        Tell the central epsilon at this delta of the reports once shuffled (`warner.planning.shuffling.shuffled`).
+        Compute the central epsilon of the shuffled reports at this delta (`warner.planning.shuffling.shuffled`).
     rng : numpy.random.Generator, optional
         For the simulated surveys; seeded from the plan if not given, so that it can be repeated.
     quantity : {"shares", "mean", "median"} or float
-        What is to be known: shares of answers, or, of answers that are numbers, their mean, their median, or the
-        quantile of a number from 0 to 1, such as 0.9. Then ``half_width`` and ``error``, the standard error of the
-        mean, are in the unit of the answers; the result is a `NumberPlan`. A
-        mean is planned for the population, or for the worst one; a quantile needs a population.
+        The quantity to estimate: shares of answers, or, for numeric answers, their mean, median, or a quantile from 0
+        to 1, such as 0.9. Then ``half_width`` and ``error``, the standard error of the mean, are in the unit of the
+        answers; the result is a `NumberPlan`. A mean is planned for the population, or for the worst one; a quantile
+        needs a population.
     values : mapping or sequence, optional
-        The number that each answer stands for, where answers are no numbers: as for `Estimate.mean`.
+        The number of each answer, if answers are not numeric: as for `Estimate.mean`.
 
     Examples
     --------
     Two answers at odds 3 : 1, so p - q = 1/2, and phi (1 - phi) is at most 1/4: the usual formula asks for
-    (1.96 / 0.02)^2 / 4 / (1/2)^2 = 9,604 people for two percentage points, the exact interval for a few more.
+    (1.96 / 0.02)^2 / 4 / (1/2)^2 = 9,604 respondents for two percentage points, the exact interval for a few more.
 
     >>> survey = RandomizedResponse(["yes", "no"], odds=(3, 1))
     >>> plan(survey, half_width=0.02).people
@@ -637,7 +628,7 @@ def plan(
     >>> round(plan(survey, people=9701).half_width, 4)
     0.02
 
-    The mean age to two years, with a square wave that is made for means:
+    The mean age to two years, with a square wave tuned for means:
 
     >>> from warner import SquareWave
     >>> plan(SquareWave(range(18, 100), epsilon=1, quantity="mean"), half_width=2, quantity="mean").people
@@ -685,7 +676,7 @@ def plan(
     if people is not None:
         check_people(people)
     if delta is not None and mechanism is None and not isinstance(source, Design):
-        mechanism = RandomizedResponse.mechanism  # what shuffling adds is proven for it alone
+        mechanism = RandomizedResponse.mechanism  # shuffling is proven for it
     solved_for = measure
     if people is None or goal is None:
         design = _design(source, mechanism, epsilon, question)
@@ -693,7 +684,7 @@ def plan(
         solved_for, design = "epsilon", _most_private(source, mechanism, int(people), question, goal)
     if delta is not None:
         shufflable(design, delta)
-    _check_telling(design, question)
+    _check_identified(design, question)
     if people is None:
         assert goal is not None
         solved_for, people = "people", fewest_people(design, question, goal)
@@ -716,7 +707,6 @@ def plan(
 
 
 def _usual(precision: Precision, people: int, solved_for: str) -> UsualShare | None:
-    """Return what is found for a share of 10 %, where the plan is for the least favorable share."""
     design, question = precision.design, precision.question
     if question.measure != "half_width" or question.share is not None or question.population is not None:
         return None
@@ -728,7 +718,6 @@ def _usual(precision: Precision, people: int, solved_for: str) -> UsualShare | N
 
 
 def _refuse_for_open_domain(**given: Any) -> None:
-    """Refuse what is of no use where answers are free: all but people or a share, level and power."""
     if surplus := [name for name, value in given.items() if value is not None]:
         raise TypeError(f"{surplus[0]} must be left out for an open domain; give people or share, level and power")
 
@@ -751,9 +740,9 @@ def _source(
     source = domain
     if domain is None and reports is not None:
         if len(reports.parts) > 1:
-            raise TypeError("pilot was pooled from several designs; say which design to plan with, as the domain")
+            raise TypeError("pilot was pooled from several designs; give the design to plan with as the domain")
         source = reports.parts[0].design if mechanism is None else reports.domain
-    # Both people and a goal: then epsilon is the question, and that of a design is replaced.
+    # With both people and a goal, epsilon is computed, and the epsilon of a design is replaced.
     whole = isinstance(source, Design)
     known = ["epsilon"] if epsilon is not None else ["a design"] if whole and len(given) < 2 else []
     if len(known) + len(given) != 2:
@@ -803,10 +792,9 @@ def _made(domain: Any, mechanism: str, epsilon: Number, question: PlanningQuesti
     return made if question.share_asked is None else made.best_for_share(question.share_asked)
 
 
-def _check_telling(design: Design, question: PlanningQuestion) -> None:
-    """Refuse designs whose reports do not tell what is asked for."""
+def _check_identified(design: Design, question: PlanningQuestion) -> None:
     if design.epsilon == 0:
-        raise ValueError("the design must have an epsilon above 0: with p = q, reports say nothing, however many")
+        raise ValueError("the design must have an epsilon above 0: with p = q, reports carry no information")
     if question.numbers is None and question.measure == "error" and Precision(design, question).unidentified.size:
         raise ValueError(
             "error must be planned for a design that identifies the shares of all answers; give half_width, for those "
@@ -827,8 +815,8 @@ def _predicted_errors(precision: Precision, people: int, rng: np.random.Generato
     known = {UNBIASED: precision.error(float(people))} if all_identified else {}
     alone = max(1, round(precision.simple(people)))
     surveys = PLANNED_SURVEYS
-    # Counts of reports with types, and of reports that are counted once each, are drawn at once.
-    if not design.law.exclusive and design.law.types is None:  # person by person
+    # Counts of reports with types, and of reports that are counted once each, come from one draw.
+    if not design.law.exclusive and design.law.types is None:  # respondent by respondent
         surveys = min(surveys, SIMULATED_CELLS // (alone * design.k))
         if surveys < SIMULATED_SURVEYS:  # that would take minutes
             return known

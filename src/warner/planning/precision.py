@@ -4,8 +4,8 @@ Two measures, both in units of a share (0.02 is two percentage points):
 
 - ``half_width``: half the length of the interval of an answer with a given true share, before its ends are cut at 0 and
   1. Where the design has a binomial count for the answer (`SamplingModel.exact`) it is the exact interval of Clopper
-  and Pearson at the expected count; elsewhere the approximate one (``Sampled``) at the expected counts. Where it is to
-  hold however often one looks, it is the any-time interval at the expected count, or at the expected sum of scores.
+  and Pearson at the expected count; elsewhere the approximate one (``Sampled``) at the expected counts. With any-time
+  validity, it is the any-time interval at the expected count, or at the expected sum of scores.
 - ``error``: the root-mean-square error of the unbiased shares (`warner.inv`) over the K answers, as an estimate of a
   population's shares, :math:`\sqrt{\sum_i \mathrm{Var}_i / K}`. With a ``Symmetry`` of all answers, and
   :math:`\phi_i = q + (p-q)\theta_i`,
@@ -17,9 +17,9 @@ Two measures, both in units of a share (0.02 is two percentage points):
 
 **The worst case.** A binomial count leaves the widest interval where its probability is nearest to 1/2. A mean of
 scores, unbiased for the share s of an answer, has the variance :math:`s A + (1-s) B - s^2` per report, where A and B
-are the mean squared scores of those who hold the answer and of the others. It depends on what the others hold through B
-alone, so it is largest if all of them hold the one answer with the largest B, and if s = (A - B)/2. (So is the
-approximate interval, but for a part of its width of the order of 1/n^2.)
+are the mean squared scores of respondents with the answer and of all others. The true answers of the others matter
+through B alone: the variance is largest if all of them have the answer with the largest B, and if s = (A - B)/2. (So is
+the approximate interval, up to a part of its width of the order of 1/n^2.)
 
 Expected populations: shares by name (uniform, Zipf), as numbers, from a file, or from a pilot; design effects.
 
@@ -92,14 +92,14 @@ BOUNDLESS_PEOPLE = float(LARGEST_TOTAL)  # so many that half a report more of ea
 
 @dataclass(frozen=True, eq=False)
 class AskedNumber:
-    """The numbers that answers stand for, of which the mean, or a quantile, is to be known.
+    """Numeric answers of which the mean or a quantile is planned.
 
     Attributes
     ----------
     values : ndarray of shape (k,)
         The number of each answer.
     tau : float or None
-        The share of people at or below the quantile; None where the mean is meant.
+        Probability of the quantile; None for the mean.
     """
 
     values: Array
@@ -107,12 +107,11 @@ class AskedNumber:
 
     @property
     def name(self) -> str:
-        """What is to be known, in words."""
+        """Name of the planned quantity."""
         return "mean" if self.tau is None else quantile_name(self.tau)
 
     @property
     def width(self) -> float:
-        """The length of the range."""
         return float(np.ptp(self.values))
 
     @cached_property
@@ -123,18 +122,18 @@ class AskedNumber:
 
 @dataclass(frozen=True, eq=False)
 class PlanningQuestion:
-    """What is to be known, and how surely.
+    """Quantity to estimate, and the required precision.
 
     Attributes
     ----------
     measure : str
         ``"half_width"`` or ``"error"``.
     goal : float or None
-        What the measure may be at most; None where that is the question.
+        Largest admissible value of the measure; None if the measure is computed.
     confidence : Confidence
-        The level of the intervals, and whether those of all answers are to hold together.
+        The level of the intervals, and joint or separate coverage.
     power : float
-        The probability with which an answer as common as the smallest share is to be found.
+        The probability of detecting an answer with the smallest share.
     answer : int or None
         The position of the answer that the half-width is for; None for the one with the widest interval.
     share : float or None
@@ -142,7 +141,7 @@ class PlanningQuestion:
     population : ndarray of shape (k,) or None
         The expected shares.
     numbers : AskedNumber or None
-        What answers stand for, where a mean or a quantile is to be known; None for shares.
+        The numbers of the answers, if a mean or a quantile is planned; None for shares.
     effect : DesignEffect or None
         The design effect of the sample; None for a simple random sample.
     """
@@ -159,40 +158,37 @@ class PlanningQuestion:
 
     @property
     def worst_case(self) -> bool:
-        """Whether the half-width is for a share that nobody gave, but that has the widest interval."""
+        """True if the half-width is for the share with the widest interval, because none was given."""
         return self.share is None and (self.answer is None or self.population is None)
 
     @property
     def share_asked(self) -> float | None:
-        """The share whose interval is asked for: mechanisms and sizes of sets are then chosen for it."""
+        """Share whose interval is planned: mechanisms and sizes of sets are then chosen for it."""
         return self.share if self.measure == "half_width" and self.numbers is None else None
 
     @property
     def quantity(self) -> str:
-        """What mechanisms are compared for: shares, the mean, or the distribution function."""
+        """Quantity for which mechanisms are compared: shares, the mean, or the distribution function."""
         return "shares" if self.numbers is None else "mean" if self.numbers.tau is None else "distribution"
 
     @property
     def about(self) -> str:
-        """What a half-width or an error is for, to follow its amount; nothing for shares."""
+        """Words that follow the amount of a half-width or an error; empty for shares."""
         return "" if self.numbers is None else f" for the {self.numbers.name}"
 
     @property
     def unit(self) -> str:
-        """The unit in which half-widths and errors are written."""
         return "percentage points" if self.numbers is None else "unit of the answers"
 
     @property
     def scale(self) -> float:
-        """How many of these units a half-width of 1 is."""
+        """Number of these units in a half-width of 1."""
         return 100.0 if self.numbers is None else 1.0
 
     def heading(self, measure: str) -> str:
-        """Return the heading of a column of half-widths or errors."""
         return measure.replace("_", "-") + (" (points)" if self.numbers is None else "")
 
     def amount(self, value: float | None, *, up: bool = False) -> str:
-        """Write a half-width or an error in its unit."""
         if self.numbers is None:
             return points(value, up=up)
         number = math.nan if value is None else value
@@ -200,7 +196,7 @@ class PlanningQuestion:
 
 
 def numbers_asked(domain: Labels, quantity: Any, values: Any) -> AskedNumber | None:
-    """Read what is to be known: shares (None), the mean, the median, or the quantile of a number from 0 to 1."""
+    """Read the quantity: shares (None), the mean, the median, or the quantile of a number from 0 to 1."""
     if isinstance(quantity, str) and quantity not in PLANNED:
         raise ValueError(
             f"quantity must be {', '.join(PLANNED)} or a number from 0 to 1 for a quantile, such as 0.9, but got "
@@ -228,14 +224,14 @@ def in_units(number: float) -> str:
 
 
 def measure_of(half_width: float | None, error: float | None) -> tuple[str, float | None]:
-    """Name the measure that a goal is for; that of intervals, if there is no goal."""
+    """Return the measure and its goal; the half-width if there is no goal."""
     if half_width is not None and error is not None:
         raise TypeError("give half_width or error, not both")
     return ("half_width", half_width) if error is None else ("error", error)
 
 
 def with_article(measure: str) -> str:
-    """Name a measure in a sentence.
+    """Name of a measure in a sentence.
 
     >>> with_article("half_width"), with_article("error")
     ('an interval half-width', 'a root-mean-square error')
@@ -245,7 +241,6 @@ def with_article(measure: str) -> str:
 
 
 def check_question(question: PlanningQuestion) -> None:
-    """Refuse a share, goal or power that cannot be."""
     check_power(question.power)
     if question.numbers is not None:
         _check_numbers(question)
@@ -262,7 +257,6 @@ def check_question(question: PlanningQuestion) -> None:
 
 
 def _check_numbers(question: PlanningQuestion) -> None:
-    """Refuse what is for shares, where a mean or a quantile is planned; and a quantile without a population."""
     assert question.numbers is not None
     name = question.numbers.name
     for option, given in (("share", question.share), ("answer", question.answer)):
@@ -273,20 +267,19 @@ def _check_numbers(question: PlanningQuestion) -> None:
     if question.numbers.tau is not None and question.population is None:
         raise ValueError(
             f"population must be given to plan the {name}, as the expected shares: where the distribution does not "
-            "rise, a quantile cannot be known from any number of people"
+            "rise, no sample size identifies a quantile"
         )
     if question.numbers.tau is not None and question.measure == "error":
         raise ValueError(f"error must be left out where the {name} is planned; give half_width")
 
 
 def check_people(people: Numbers) -> None:
-    """Refuse what is no number of people."""
     if isinstance(people, bool) or not isinstance(people, int | np.integer) or not 1 <= people <= LARGEST_TOTAL:
         raise ValueError(f"people must be a whole number from 1 to 2^53, but got {people!r}")
 
 
 class Measured(NamedTuple):
-    """What a number of people can tell under a design; see the attributes of `warner.Plan`."""
+    """Precision at a sample size; see the attributes of `warner.Plan`."""
 
     answer: str | int | None
     share: float
@@ -297,11 +290,11 @@ class Measured(NamedTuple):
 
 
 class Cases(NamedTuple):
-    """Answers among which the one with the widest interval is looked for: arrays of shape (cases,).
+    """Answers with possibly the widest interval: arrays of shape (cases,).
 
-    Each has its true share, and shows in a binomial count with probability base + gain * share where `exact`, of the
-    part of the people who are `asked` about it. Elsewhere the probability of each column matters, of shape (cases,
-    columns): `reported` as expected, `absent` if nobody held the answer.
+    Where `exact`, the count of an answer is binomial with probability base + gain * share, for the part `asked` of the
+    respondents. Elsewhere the probability of each column matters, of shape (cases, columns): `reported` as expected,
+    `absent` for a share of 0.
     """
 
     places: Integers
@@ -314,7 +307,7 @@ class Cases(NamedTuple):
     asked: Numbers = 1.0
 
     def expected(self, n: float) -> Binomial:
-        """Give the binomial counts to be expected of n people."""
+        """Return the expected binomial counts of n respondents."""
         trials = np.broadcast_to(n * self.asked, self.shares.shape)
         return Binomial(
             np.minimum(trials * (self.base + self.gain * self.shares), trials), trials, self.base, self.gain
@@ -334,18 +327,17 @@ class PlannedSample:
         return 1.0 if self.question.effect is None else self.question.effect.under(self.design)
 
     def simple(self, n: float) -> float:
-        """Size of a simple random sample that is as precise as n respondents of this sample."""
         return n / self.design_effect
 
 
 class Precision(PlannedSample):
-    """Precision of a survey under this design, by the number of people who report."""
+    """Precision of shares under a design, by sample size."""
 
     measures = ("half_width", "error")
 
     @cached_property
     def cases(self) -> Cases:
-        """The answers that the half-width may be for: one is enough where all are alike, or where there are two."""
+        """Answers that the half-width may be for: a single one if the design is symmetric or has two answers."""
         design, question = self.design, self.question
         if design.law.symmetry is not None:
             return _alike(design.law.symmetry, question, design.law.counted_fraction)
@@ -362,7 +354,7 @@ class Precision(PlannedSample):
 
     @property
     def unidentified(self) -> Integers:
-        """The positions of the answers whose shares reports do not tell."""
+        """Positions of the answers whose shares are not identified."""
         return np.flatnonzero([] if self.design.law.symmetry is not None else ~self._vertices.identified)
 
     @cached_property
@@ -370,11 +362,9 @@ class Precision(PlannedSample):
         return _vertices(self.design)
 
     def measured(self, n: float) -> float:
-        """Give what the goal is about: the half-width or the error."""
         return self.half_width(n) if self.question.measure == "half_width" else self.error(n)
 
     def half_width(self, n: float) -> float:
-        """Return the half-width of the answer with the widest interval."""
         return float(self._half_widths(self.simple(n)).max())
 
     def at(self, n: float) -> Measured:
@@ -413,7 +403,7 @@ class Precision(PlannedSample):
         k = self.design.k
         if self.question.population is not None:
             return self.question.population[np.newaxis]
-        if k == 2:  # then one share is the whole population
+        if k == 2:  # one share determines the population
             share, place = float(self.cases.shares[0]), int(self.cases.places[0])
             return np.array([[share, 1 - share] if place == 0 else [1 - share, share]])
         return np.concatenate([np.eye(k), np.full((1, k), 1 / k)])
@@ -431,7 +421,7 @@ class Precision(PlannedSample):
         return np.where(self.cases.exact, exact, sum(linear) / 2)
 
     def _anytime_scores(self, n: float, alpha: float) -> Array:
-        """Give the half-widths of any-time intervals of shares that show in an average of scores; see `anytime`."""
+        """Half-widths of any-time intervals of shares without a binomial count; see `anytime`."""
         widths = np.zeros(self.cases.places.size)
         for case in np.flatnonzero(~self.cases.exact).tolist():
             assert self.cases.reported is not None
@@ -444,7 +434,7 @@ class Precision(PlannedSample):
         return np.where(self.cases.exact, binomial, self._linear_errors(n, self.cases.reported))
 
     def _linear_errors(self, n: float, probabilities: Array | None) -> Array:
-        """Give the standard errors of the shares that show in no binomial count, at expected counts."""
+        """Return the standard errors of the shares without a binomial count, at expected counts."""
         errors = np.zeros(self.cases.places.size)
         if probabilities is not None:
             linear = ~self.cases.exact
@@ -456,7 +446,7 @@ class Precision(PlannedSample):
         return errors
 
     def _smallest_share(self, n: float, case: int) -> float:
-        """Give the share that an answer must have to be told from noise, at the family-wise error rate 1 - level."""
+        """Share of an answer that is detected at the family-wise error rate 1 - level."""
         alpha, power = (1 - self.question.confidence.level) / self.design.k, self.question.power
         if self.cases.exact[case]:
             trials = float(self.cases.expected(n).n[case])
@@ -469,7 +459,7 @@ class Precision(PlannedSample):
 
 
 def anytime_half_width(readout: SamplingModel, alpha: float) -> float:
-    """Give half the length of the any-time interval of one share, before it is cut at 0 and 1; see `anytime`."""
+    """Half-width of the any-time interval of one share, before it is cut at 0 and 1; see `anytime`."""
     least, width = np.zeros(1), np.ones(1)
     if not np.all(readout.exact):  # a score between the least and the most is so much of a report
         assert readout.scores is not None
@@ -481,7 +471,6 @@ def anytime_half_width(readout: SamplingModel, alpha: float) -> float:
 
 
 def _alike(alike: Symmetry, question: PlanningQuestion, counted: float) -> Cases:
-    """Give the one case that is needed where all answers are alike, and this part of the people is counted."""
     base, gain = alike.base, alike.gain
     place = question.answer or 0
     share: Numbers = _nearest_to_half(base, gain) if question.share is None else question.share
@@ -495,11 +484,11 @@ def _alike(alike: Symmetry, question: PlanningQuestion, counted: float) -> Cases
 
 
 class Vertices(NamedTuple):
-    """What is known of each answer from populations that all hold one answer: arrays of shape (k,).
+    """Sampling models of populations that all have one answer: arrays of shape (k,).
 
-    `reported`, of shape (k, columns), has the probability of each column if all hold an answer; `asked` is the part of
-    the people in whose reports a binomial count shows, `identified` says whether reports tell the answer's share,
-    `other` is the worst thing that those may hold who do not hold the answer, and `share` its own worst share.
+    `reported`, of shape (k, columns), has the probability of each column if all respondents have an answer; `asked` is
+    the part of the respondents in a binomial count, `identified` is True for shares that reports identify, `other` is
+    the least favorable answer of the other respondents, and `share` the least favorable share.
     """
 
     reported: Array
@@ -530,7 +519,7 @@ def _vertices(design: Design) -> Vertices:
 
 
 def _unlike(vertices: Vertices, question: PlanningQuestion, places: Integers) -> Cases:
-    """Give the cases of these answers; what those hold who do not hold the answer is the worst, if it is not known."""
+    """Return the cases of these answers; the true answers of the others are the least favorable ones if not known."""
     base, gain, exact = vertices.base[places], vertices.gain[places], vertices.exact[places]
     absent = vertices.reported[vertices.other[places]]
     if question.share is None and question.population is not None:
@@ -546,7 +535,7 @@ def _unlike(vertices: Vertices, question: PlanningQuestion, places: Integers) ->
 
 
 def _nearest_to_half(base: Numbers, gain: Numbers) -> Any:
-    """Give the share with which an answer is reported as nearly as can be with probability 1/2."""
+    """Share with which an answer is reported with a probability as near to 1/2 as possible."""
     return np.clip((0.5 - base) / gain, 0.0, 1.0) + 0.0  # no minus zero
 
 
@@ -556,7 +545,7 @@ def _binomial_errors(base: Numbers, gain: Numbers, shares: Array, n: Numbers) ->
 
 
 def _unbiased_errors(design: Design, populations: Array, n: float) -> Array:
-    """Give the standard errors of all unbiased shares, of shape (populations, k), at expected counts."""
+    """Return the standard errors of all unbiased shares, of shape (populations, k), at expected counts."""
     reported = design.law.probabilities(populations)
     readout = design.law.readout(n * reported, np.full((len(populations), 1), n))
     binomial = _binomial_errors(readout.base, readout.gain, populations, readout.trials)
@@ -566,18 +555,18 @@ def _unbiased_errors(design: Design, populations: Array, n: float) -> Array:
 # Populations
 
 
-LARGEST_EFFECT = 10**6  # design effect that may be given; the smallest is its inverse
+LARGEST_EFFECT = 10**6  # and the smallest design effect is its inverse
 ROUNDED_SUM = 0.01  # how much the sum of rounded shares in a file may differ from 1
 
 
 def population_shares(population: Population, domain: Labels) -> Array:
-    """Give the shares that a population stands for, in the domain's order.
+    """Return the expected shares in the order of the domain.
 
     Parameters
     ----------
     population : str, tuple, path, array_like, Estimate, Tally or Pool
         ``"uniform"``; ``("zipf", s)`` or ``"zipf:s"``; a CSV file with the columns value and share (or count), where
-        answers that are not named have none; K shares; or a pilot, of which `inv_p` is taken, its groups together.
+        answers without a row have none; K shares; or a pilot: its `inv_p` estimate, over all groups.
     domain : tuple or range
         The possible answers.
 
@@ -611,7 +600,6 @@ def population_shares(population: Population, domain: Labels) -> Array:
 
 
 def tally_of(pilot: Pilot) -> Collected:
-    """Give the reports of a pilot."""
     reports: Any = pilot.tally if isinstance(pilot, Estimate) else pilot
     if not isinstance(reports, Tally | Pool):
         raise TypeError(f"pilot must be an Estimate, a Tally or a Pool, but got {type(pilot).__name__}")
@@ -631,7 +619,7 @@ class DesignEffect:
     shares : ndarray of shape (k,) or None
         The expected shares.
     sets : sequence of sets or None
-        The sets of answers that the estimate is for; all answers, added up, if None.
+        The sets of answers that are estimated; the sum over all answers if None.
     """
 
     value: float
@@ -640,7 +628,7 @@ class DesignEffect:
     sets: Sets | None = None
 
     def under(self, design: Design) -> float:
-        """Return the design effect of the same sample under a design that may randomize more or less."""
+        """Design effect of the same sample under another design."""
         if self.pilot is None or self.shares is None or design == self.pilot:
             return self.value
         here, there = (_simple_variance(one, self.shares, self.sets) for one in (self.pilot, design))
@@ -649,7 +637,6 @@ class DesignEffect:
 
 
 def given_effect(value: Any) -> DesignEffect:
-    """Check a design effect."""
     known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not known or not 1 / LARGEST_EFFECT <= value <= LARGEST_EFFECT:
         raise ValueError(
@@ -739,7 +726,6 @@ def _shares_of_pilot(reports: Collected, domain: Labels) -> Array:
 
 
 def _without_groups(tally: Tally) -> Tally:
-    """Put the groups of a tally together."""
     if not tally.by:
         return tally
     squares = None if tally.squares is None else tally.squares.sum()
@@ -769,6 +755,6 @@ def _shares_of_file(path: Path, domain: Labels) -> Array:
     if amount == "share" and not min(abs(amounts.sum() - 1), abs(amounts.sum() / 100 - 1)) <= ROUNDED_SUM:
         raise ValueError(
             f"{path} must have shares that sum to 1, or to 100 in percent, but they sum to {amounts.sum():.4g}; name a "
-            "column of numbers of people count"
+            "column of numbers of respondents count"
         )
     return np.asarray(np.bincount(where, amounts, len(domain)) / amounts.sum())

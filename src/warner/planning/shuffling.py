@@ -1,14 +1,14 @@
-r"""Privacy amplification by shuffling: the epsilon of many reports of which nobody can say who sent which.
+r"""Privacy amplification by shuffling: the epsilon of n anonymous reports in random order.
 
-A report alone gives away at most the design's epsilon. If somebody trusted takes the names off n reports and mixes them
-before anybody sees them, each report hides among the others, and what is then given away about one person, who may
-change the answer while the others stay as they are, is a smaller epsilon, up to a probability delta of more [1]_.
+One report spends at most the design's epsilon. If a trusted shuffler removes the names of n reports and mixes them,
+each report hides among the others. The privacy of one respondent, whose answer may change while the others stay as they
+are, is then (epsilon, delta)-differential privacy with a smaller epsilon [1]_.
 
-The proof needs one idea. Whatever people hold, they report answer i with probability at least b = min(p, q). So one may
-think of each as drawing, with probability Kb, a uniform answer: the *privacy blanket*. Let the adversary know all but
-the one person's report and the blanket's. What remains depends on three counts of a multinomial of n people: those who
-drew the one answer in question (probability b), those who drew the other (b), and those who drew any third ((K-2)b),
-and is the expectation
+The proof needs one idea. Every respondent reports answer i with probability at least b = min(p, q), for each true
+answer. This is a mixture: with probability Kb the report is a uniform answer, the *privacy blanket*. The adversary may
+know everything but the report of one respondent and the reports of the blanket. The rest depends on three counts of a
+multinomial of n respondents: of one answer (probability b), of the other (b), and of any third one ((K-2)b). It is the
+expectation
 
 .. math:: \delta(\varepsilon) = \frac{1}{nb}\, E\bigl[(h - l e^\varepsilon) X_0 - (h e^\varepsilon - l) X_1
           - q(e^\varepsilon - 1) X_2\bigr]_+
@@ -39,41 +39,41 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.facts import Symmetry
 
-MOST_SHUFFLED = 10**9  # reports; more can only hide one better, so that the rest may be taken as known
-GRID_NODES = (160, 40)  # values of the counts of the other and of the third answers that are looked at
-TAIL_PART = 1e-5  # the part of delta that may go to counts too rare to be looked at
+MOST_SHUFFLED = 10**9  # reports; the adversary may know the others
+GRID_NODES = (160, 40)  # evaluated values of the counts of the other and of the third answers
+TAIL_PART = 1e-5  # part of delta for counts that are too rare to be evaluated
 TAIL_ERROR = 1e-9  # relative error of the incomplete beta function, generously: 2e-11 was seen at a billion
 SUM_ERROR = 1e-6  # relative error of the probabilities, generously: they are products of up to 10^6 ratios
 EPSILON_HALVINGS = 10  # halvings of the interval that holds epsilon, once it is known up to a factor of two
 SMALLEST_SHOWN = 1e-9  # epsilon at which the halving ends
-COUNTS_ONE_BY_ONE = 2**14  # up to which third counts are looked at one by one
+COUNTS_ONE_BY_ONE = 2**14  # third counts that are evaluated one by one
 
 
 def shuffled(design: Design, n: int, delta: float) -> float:
     """Bound the central epsilon of n shuffled reports, for this delta.
 
-    Proven, never estimated: every approximation errs on the large side, and the design's own epsilon is the most that
-    is returned. It protects against changing one person's answer, if the shuffler is honest, all n people send one
-    report each through this design, and the adversary knows what all others hold.
+    The bound is proven: every approximation errs on the large side, and the result is at most the design's epsilon. It
+    holds for a change of one respondent's answer, if the shuffler is honest and all n respondents send one report each
+    under this design, against an adversary who knows all other true answers.
 
     Parameters
     ----------
     design : Design
-        What every answer goes through: a design whose answers are alike and whose reports name one answer each, such as
-        a `RandomizedResponse`. Of others no such bound is known here.
+        The randomization of the question: symmetric, with reports that name one answer each, such as a
+        `RandomizedResponse`.
     n : int
-        Number of people whose reports are shuffled, the one to protect among them.
+        Number of shuffled reports, including that of the protected respondent.
     delta : float
-        The probability with which more may be given away; far below 1/n, such as 1e-9.
+        Probability of a larger privacy loss; far below 1/n, such as 1e-9.
 
     Returns
     -------
     float
-        Epsilon; infinite for a design that never lies.
+        Epsilon; infinite for a design without noise.
 
     Notes
     -----
-    Reports beyond a billion are taken as known to the adversary.
+    Reports beyond a billion are treated as known to the adversary.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def shuffled(design: Design, n: int, delta: float) -> float:
     True
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ValueError(f"n must be a whole number of people, at least 1, but got {n!r}")
+        raise ValueError(f"n must be a whole number of respondents, at least 1, but got {n!r}")
     symmetry = shufflable(design, delta)
     if 0 in (symmetry.p, symmetry.q):
         return math.inf
@@ -97,20 +97,20 @@ def shuffled(design: Design, n: int, delta: float) -> float:
 
 
 def shufflable(design: Design, delta: float) -> Symmetry:
-    """Give the probabilities that the proof needs; a design without them, or a wrong delta, is an error."""
+    """Check delta and return the response probabilities that the proof needs."""
     if not 0 < delta < 1:
         raise ValueError(f"delta must be between 0 and 1, such as 1e-9, but got {delta!r}")
     symmetry = full_symmetry(design.law)
     if symmetry is None or not design.law.exclusive:
         raise ValueError(
-            "what a shuffler adds is known for designs whose reports name one answer each, with the same probabilities "
+            "delta needs a design whose reports name one answer each, with the same probabilities "
             f"for all answers, such as a randomized response, but got a {design.mechanism}; leave out delta"
         )
     return symmetry
 
 
 class _Pair(NamedTuple):
-    """The two worlds to tell apart: the one person's probabilities, and the blanket's of each answer."""
+    """Response probabilities of one respondent, and the blanket's probability of each answer."""
 
     larger: float
     smaller: float
@@ -128,7 +128,7 @@ class _Grid(NamedTuple):
 
 
 def _smallest_epsilon(pair: _Pair, n: int, delta: float, local: float) -> float:
-    """Halve the local epsilon while that can be proven, then the interval; its upper end is always proven."""
+    """Smallest proven epsilon, by bisection."""
     tail = TAIL_PART * delta
     grid = _grid(pair, n, tail)
 
@@ -142,13 +142,13 @@ def _smallest_epsilon(pair: _Pair, n: int, delta: float, local: float) -> float:
 
 
 def _delta(epsilon: float, pair: _Pair, n: int, grid: _Grid) -> float:
-    """Evaluate the expectation, but for the tails that the grid leaves out, from above."""
+    """Upper bound of the expectation, without the tails that the grid leaves out."""
     growth = math.exp(epsilon)
     gain = (pair.larger - pair.smaller * growth) * (1 + 1e-15)
     if gain <= 0:
         return 0.0
     loss = (pair.larger * growth - pair.smaller) * grid.other + pair.third * math.expm1(epsilon) * grid.third
-    remaining = n - grid.other - grid.third  # people among whom the answer in question is drawn
+    remaining = n - grid.other - grid.third  # trials of the one answer
     chance = pair.blanket / (1 - (pair.k - 1) * pair.blanket)
     least = np.floor(loss / gain * (1 - 1e-14)) + 1
     # E (gain X - loss)+ of a binomial X, by its upper tails P(X >= least); x P(X = x) is a tail of one trial less.
@@ -159,11 +159,11 @@ def _delta(epsilon: float, pair: _Pair, n: int, grid: _Grid) -> float:
 
 
 def _grid(pair: _Pair, n: int, tail: float) -> _Grid:
-    """Choose values of the two counts that take away, the other answer's first.
+    """Values of the two counts that reduce the expectation, starting with the other answer.
 
-    The expectation given both counts falls and is convex in each: one person more who draws the other answer, in the
-    place of anything else, takes away a non-negative amount that is independent of the next person's. So it does not
-    get smaller when probability moves from inside a cell to the cell's two ends in a way that keeps the mean.
+    Given both counts, the expectation is decreasing and convex in each: one more draw of the other answer, instead of
+    anything else, subtracts a non-negative amount that is independent of the next draw's. So a mean-preserving move of
+    probability from inside a cell to its two ends does not decrease the expectation.
     """
     other, weights = _mean_preserving_spread(n, pair.blanket, tail, GRID_NODES[0])
     if pair.k == 2:
@@ -183,16 +183,16 @@ def _grid(pair: _Pair, n: int, tail: float) -> _Grid:
 def _mean_preserving_spread(
     n: int, chance: float, tail: float, nodes: int, *, coarse: bool = False
 ) -> tuple[Array, Array]:
-    """Put the probabilities of Bin(n, chance) on a few values, so that a falling convex function gets no smaller mean.
+    """Concentrate Bin(n, chance) on a few values, without decreasing the mean of any falling convex function.
 
     Counts below the first value have a probability of at most `tail` (Chernoff: exp(-x^2 / 2 mean) for x below the
-    mean), which the caller adds. Those above the last are given to all others, where a falling function is larger.
+    mean), which the caller adds. The probability above the last value goes to the others, where the function is larger.
     """
     mean = n * chance
     width = math.sqrt(2 * mean * math.log(1 / tail)) * (1 + 1e-9)
     first, last = max(0, math.floor(mean - width)), min(n, math.ceil(mean + width) + 1)
     if coarse and last - first > COUNTS_ONE_BY_ONE:
-        # A whole cell to its lower end. There the third answers hardly matter, and ten thousands of them take time.
+        # A whole cell to its lower end: the third answers hardly matter there, and ten thousands of them take time.
         ends = np.linspace(first, last, 4 * nodes).round()
         above = np.append(at_least(ends, np.full(ends.shape, float(n)), chance), 0)
         return ends, np.maximum(above[:-1] - above[1:], 0) + 2 * TAIL_ERROR

@@ -1,4 +1,4 @@
-"""What plans have in common: people, epsilon and precision hang together, as tables, text and plots over both."""
+"""Plans: sample size, epsilon and precision determine one another, as tables, text and plots."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from warner.planning.precision import PlanningQuestion
 
 GRID_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
-GRID_PEOPLE = (0.1, 0.3, 1, 3, 10)  # times the number of people of the plan
+GRID_PEOPLE = (0.1, 0.3, 1, 3, 10)  # times the sample size of the plan
 
 
 class SurveyPlan(TableResult):
-    """A plan of a survey: sentences, and a table over a grid of epsilons and numbers of people.
+    """Plan of a survey: sentences, and a table over a grid of epsilons and sample sizes.
 
     The table is not in the JSON document, which has the `fields` of the plan.
     """
@@ -53,7 +53,7 @@ class SurveyPlan(TableResult):
 
     @property
     def epsilon(self) -> float:
-        """The privacy that one report spends."""
+        """Privacy budget of one report."""
         return self.design.epsilon
 
     def shown_epsilons(self, epsilons: Array) -> list[str]:
@@ -66,30 +66,30 @@ class SurveyPlan(TableResult):
         return {"format": "warner plan", "version": 1, "design": self.design.to_dict(), **known}
 
     def text(self) -> str:
-        """Write the sentences of the plan; the first one answers the question."""
+        """Sentences of the plan as wrapped text."""
         return wrapped(self.sentences())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tradeoff(SurveyPlan):
-    """People, epsilon and precision of a survey: two were given, and the third was found.
+    """Sample size, epsilon and precision of a survey: two were given, and the third was computed.
 
     Attributes
     ----------
     design : Design
-        What every answer will go through.
+        The randomization of the question.
     people : int
-        Number of people who report.
+        Number of respondents.
     solved_for : str
-        Which quantity was asked for: ``"people"``, ``"epsilon"``, or the measure.
+        The quantity that was computed: ``"people"``, ``"epsilon"``, or the measure.
     question : PlanningQuestion
-        What is to be known, and how surely; its parts are attributes of the plan as well.
+        The quantity to estimate, and the required precision; its fields are attributes of the plan as well.
     delta : float or None
-        The delta at which the reports, shuffled, were looked at.
+        The delta of the central epsilon of the shuffled reports.
     shuffled_epsilon : float or None
         The central epsilon of the shuffled reports at that delta, see `warner.planning.shuffling.shuffled`.
     advice : tuple of str
-        Sentences on what else to consider.
+        Sentences on alternatives.
     """
 
     design: Design
@@ -103,16 +103,16 @@ class Tradeoff(SurveyPlan):
 
     @abstractmethod
     def conditions(self) -> list[str]:
-        """Return what the precision is for, in few words: the interval, and the population."""
+        """Return the conditions of the precision in a few words: the interval, and the population."""
 
     @property
     def measure(self) -> str:
-        """What the goal is about: ``"half_width"`` or ``"error"``."""
+        """Measure of precision: ``"half_width"`` or ``"error"``."""
         return self.question.measure
 
     @property
     def goal(self) -> float | None:
-        """The half-width or error that was to be reached; None where that was the question."""
+        """Half-width or error to reach; None if it was computed."""
         return self.question.goal
 
     @property
@@ -122,7 +122,7 @@ class Tradeoff(SurveyPlan):
 
     @property
     def simultaneous(self) -> bool:
-        """Whether the intervals of all answers are to hold together (Bonferroni)."""
+        """True if all intervals have joint coverage (Bonferroni)."""
         return self.question.confidence.simultaneous
 
     @property
@@ -137,34 +137,34 @@ class Tradeoff(SurveyPlan):
 
     @cached_property
     def mechanisms(self) -> Mechanisms | None:
-        """All mechanisms at this epsilon, by the same formulas: what each needs, or tells, and which to take.
+        """All mechanisms at this epsilon, by the same formulas, with a recommendation.
 
-        None where it is made for repeated questions, where epsilon is infinite, or where a plan is for shares and the
-        design's answers are not alike, as those of a channel.
+        None for designs for repeated questions, for an infinite epsilon, and for plans of shares if the design is not
+        symmetric, such as a channel.
         """
         alike = self.design.law.symmetry is not None or self.question.numbers is not None
         comparable = alike and not self.design.repetition() and math.isfinite(self.epsilon)
         people = self.people if self.goal is None else None
         if comparable:
-            with suppress(ValueError):  # no mechanism can be made for this epsilon
+            with suppress(ValueError):  # no mechanism exists for this epsilon
                 return compared(self.design.domain, self.epsilon, self.question, people)
         return None
 
     def columns(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> list[Column]:
-        """Return the half-width, and the error, over a grid of epsilons and numbers of people.
+        """Return the half-width, and the error, over a grid of epsilons and sample sizes.
 
         Parameters
         ----------
         epsilons : sequence of float, optional
             The epsilons of the rows; if not given, 0.25 to 4 and that of the plan.
         people : sequence of int, optional
-            The numbers of people; if not given, from a tenth of the plan's to ten times as many.
+            The sample sizes; if not given, from a tenth of the plan's to ten times as many.
 
         Returns
         -------
         list of Column
             ``epsilon``, ``people``, ``half_width`` and, except for quantiles, ``error``: a row for each pair of an
-            epsilon and a number of people, epsilon by epsilon.
+            epsilon and a sample size, in the order of the epsilons.
         """
         epsilons = self.grid_epsilons() if epsilons is None else epsilons
         if people is None:
@@ -200,7 +200,7 @@ class Tradeoff(SurveyPlan):
         return super().facts() | {"advice": list(self.advice), "mechanisms": mechanisms}
 
     def grid_epsilons(self, apart: float = 1.0) -> list[float]:
-        """Give some usual epsilons and that of the plan, without those nearer to it than this factor."""
+        """Return some usual epsilons and that of the plan, without those nearer to it than this factor."""
         planned = self.epsilon
         if not follows_epsilon(self.design):
             return [planned]
@@ -210,7 +210,7 @@ class Tradeoff(SurveyPlan):
         return sorted({planned, *usual})
 
     def grid_text(self, epsilons: Sequence[float] | None = None, people: Sequence[int] | None = None) -> str:
-        """Write the grid with a row for each number of people, and a column for each epsilon."""
+        """Grid with a row for each sample size, and a column for each epsilon."""
         table = self.table(epsilons, people)
         names = list(dict.fromkeys(table["epsilon"].tolist()))
         columns = {"respondents": cells(table["people"][: len(table["people"]) // len(names)])}
@@ -221,7 +221,7 @@ class Tradeoff(SurveyPlan):
         return plain_table(Printed(columns, title))
 
     def plot(self, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the half-width (or the error) over people and epsilon; see `warner.output.plan_plots.plot_plan`."""
+        """Draw the half-width (or the error) over sample size and epsilon; see `warner.output.plan_plots.plot_plan`."""
         from warner.output.plan_plots import plot_plan
 
         return plot_plan(self, title=title, ax=ax)
@@ -234,6 +234,6 @@ class Tradeoff(SurveyPlan):
 
 
 def _two_digits(number: float) -> int:
-    """Round to two digits: the numbers of a table are to be remembered."""
+    """Round to two digits, which are easy to remember."""
     unit = int(10 ** max(0, math.floor(math.log10(max(number, 1))) - 1))
     return round(number / unit) * unit

@@ -1,4 +1,4 @@
-"""The text of a plan: a sentence for each thing that it tells."""
+"""Text of a plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sentences(plan: Plan) -> Iterator[str]:
-    """Say what the plan tells; the first sentence answers the question."""
+    """Sentences of a plan of shares; the first one answers the question."""
     yield " ".join([solution(plan), *_usual(plan)])
     yield design_sentence(plan.design)
     yield _interval(plan)
@@ -43,7 +43,7 @@ def sentences(plan: Plan) -> Iterator[str]:
 
 
 def solution(plan: Tradeoff) -> str:
-    """Answer the question of a plan."""
+    """Sentence that answers the question of a plan."""
     question, people = plan.question, counted(plan.people, "respondent", "respondents")
     about = question.about if question.share_asked is None else f" for a share of {share_text(question.share_asked)}"
     epsilon, measure = f"epsilon {plan.design.shown_epsilon()}", with_article(plan.measure)
@@ -66,7 +66,6 @@ def solution(plan: Tradeoff) -> str:
 
 
 def _usual(plan: Plan) -> Iterator[str]:
-    """Sentence with the number for a usual share, if the plan is for the least favorable one."""
     if plan.usual is not None:
         enough = f"{counted(plan.usual.people, 'respondent is', 'respondents are')} enough"
         if plan.solved_for != "people":
@@ -75,7 +74,6 @@ def _usual(plan: Plan) -> Iterator[str]:
 
 
 def design_sentence(design: Design) -> str:
-    """Sentence that names the design of a plan."""
     happens = ""
     if (symmetry := full_symmetry(design.law)) is not None:
         truth = "the truth is reported" if design.law.exclusive else "a report names the true answer"
@@ -98,7 +96,6 @@ def _interval(plan: Plan) -> str:
 
 
 def design_effect(plan: Tradeoff) -> Iterator[str]:
-    """Name the design effect of the sample."""
     effect = plan.question.effect
     if effect is not None:
         drawn = "as given" if effect.pilot is None else "the sample is drawn like the pilot"
@@ -122,7 +119,6 @@ def _smallest_share(plan: Plan) -> str:
 
 
 def shuffled_sentence(design: Design, central: float, delta: float | None) -> str:
-    """Say what shuffling adds to privacy."""
     if central == design.epsilon:
         return f"Shuffled reports: no better than epsilon {design.shown_epsilon()} can be proven at delta {delta:g}."
     return (
@@ -132,7 +128,7 @@ def shuffled_sentence(design: Design, central: float, delta: float | None) -> st
 
 
 def capped(difference: float) -> str:
-    """Write a difference in percentage points; one beyond all shares is not worth its digits.
+    """Difference in percentage points, at most "more than 100".
 
     >>> capped(0.03), capped(12_500.0)
     ('3 percentage points', 'more than 100 percentage points')
@@ -141,5 +137,5 @@ def capped(difference: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """Write a share in percent, in three digits: rare ones would vanish among decimals."""
+    """Share in percent with three significant digits."""
     return f"{100 * share:.3g} %"
