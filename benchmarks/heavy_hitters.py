@@ -6,7 +6,7 @@ PEM (Wang, Li, Jha) as published: equal groups, 16 bits a level, and the best k 
 linear hash, whose counts have the law of optimal local hashing, so that the tree alone differs. pure-LDP has its
 Hadamard sketch of 128 rows and 1,024 columns, and 4 bits a level, which were not tuned: its local hashing compares each
 report with the whole domain. Its SFP joins fragments by a hash of the whole, and may name fewer values than are wanted,
-or more, of which the best are taken. F1 is that of the k most common values; false names are those that nobody holds.
+or more, of which the best are taken. F1 is that of the k most common values; false names have a true share of zero.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pure_ldp.heavy_hitters.apple_sfp import SFPClient, SFPServer
 from pure_ldp.heavy_hitters.prefix_extending import PEMClient, PEMServer
 from pure_ldp.heavy_hitters.treehistogram import TreeHistClient, TreeHistServer
 people, bits, epsilon, wanted = json.load(sys.stdin)
-zeros = np.zeros  # current versions of NumPy refuse zeros(None), which pure-LDP asks for
+zeros = np.zeros  # current versions of NumPy reject zeros(None), which pure-LDP asks for
 np.zeros = lambda shape, *more, **named: zeros(() if shape is None else shape, *more, **named)
 texts = [f"{value:0{bits}b}" for value in people]
 results = {}
@@ -67,7 +67,7 @@ print(json.dumps(results))
 
 
 def population(n: int, bits: int, seed: int) -> Integers:
-    """Draw people who hold 2,000 values by Zipf's law with exponent 1.5."""
+    """Draw respondents with 2,000 values by Zipf's law with exponent 1.5."""
     rng = np.random.default_rng(seed)
     ranks = 1 / np.arange(1, 2001) ** 1.5
     return np.asarray(rng.integers(2**bits, size=2000)[rng.choice(2000, p=ranks / ranks.sum(), size=n)])

@@ -4,7 +4,7 @@
 
 FILE is a CSV file, which may be compressed, with the columns value and count: words with their frequencies, say. People
 draw their value from these frequencies (seed 1), reports are drawn with seed 2. The expected list has the 300 most
-common values: what somebody who has seen last year's would take. What was found goes to standard error.
+common values: as known from an earlier survey. What was found goes to standard error.
 """
 
 from __future__ import annotations

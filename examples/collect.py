@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 CLICKED, SIMULATED = 40, 1000  # respondents
-SHARES = {"often": [0.55, 0.2, 0.15, 0.07, 0.03], "licence": [0.3, 0.7]}  # what the simulated people hold
+SHARES = {"often": [0.55, 0.2, 0.15, 0.07, 0.03], "licence": [0.3, 0.7]}  # true shares of the simulated respondents
 EXAMPLES = Path(__file__).parent
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 SEND = """async ([script, place, choices]) => {
@@ -78,7 +78,7 @@ def _addresses(server: subprocess.Popen[str]) -> tuple[str, str]:
 
 
 def _collect(browser: Any, survey: str, dashboard: str, demo: Path) -> None:
-    people = random.Random(1965)  # noqa: S311 - invented people, and nobody's secret
+    people = random.Random(1965)  # noqa: S311 - simulated respondents have no secrets
     watching = browser.new_page(viewport={"width": 1000, "height": 900})
     watching.goto(dashboard)
     watching.wait_for_load_state("networkidle")

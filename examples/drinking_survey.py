@@ -1,7 +1,7 @@
 """A made-up survey on a sensitive question, from the answers to the estimate: `python examples/drinking_survey.py`.
 
-4,000 people are asked how often they drove after drinking. Each one's device tells the truth only sometimes, so no
-single report gives anybody away; the shares among all of them come out all the same.
+4,000 respondents are asked how often they drove after drinking. Each device reports the truth only sometimes, so no
+single report reveals the true answer, but the shares can be estimated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 ANSWERS = ["never", "once", "a few times", "every month", "every week"]
-PEOPLE = [2560, 720, 480, 200, 40]  # how many hold each answer: what nobody is ever told
+PEOPLE = [2560, 720, 480, 200, 40]  # true counts of the answers, which stay secret in a real survey
 
 REPORTED, ESTIMATED, TRUE = "#b8b8b8", "#0072b2", "#111111"
 

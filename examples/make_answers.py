@@ -1,6 +1,6 @@
 """Make `answers.csv`, the made-up survey that the demo runs on: 4,000 people, two questions, two regions.
 
-Nobody real answered. The shares are written below, so that anyone can see how near an estimate comes.
+All respondents are invented. The true shares are below, for comparison with estimates.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Make `cheating.csv`, the made-up survey of the page "Who says yes": 2,400 students, two questions about exams.
 
-Nobody real answered. What the answers depend on is written below, so that anyone can see how near an estimate comes.
+All respondents are invented. The true model is below, for comparison with estimates.
 A letter about honest exams went to half of the students, drawn by lot. A third were asked directly whether they had
-ever cheated, and some of those who had said no; all others threw dice. How often, everybody reported with a spinner.
+ever cheated, and some cheaters denied it; all others threw dice. All reported the frequency with a spinner.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ PEOPLE, SCHOOLS = 2_400, 60
 # Log-odds of having cheated, at age 22, in the north, without the letter; and by how much they change.
 INTERCEPT, PER_YEAR, LETTER, REGION = -0.3, -0.15, -0.6, {"north": 0.0, "south": 0.5, "west": 0.0}
 SPREAD = 0.3  # standard deviation of what the students of one school have in common
-OFTEN = 0.35  # part of those who have cheated who did so often
-ADMITTED = 0.6  # part of those who have cheated who say so when they are asked directly
+OFTEN = 0.35  # share of the cheaters who cheated often
+ADMITTED = 0.6  # share of the cheaters who admit it when asked directly
 WEIGHTS = {"north": 1.4, "south": 0.8, "west": 0.8}  # the north was sampled too thinly
 
 DICE = warner.surveys.forced_response(truth="27/36", yes="6/36")

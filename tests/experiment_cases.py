@@ -1,4 +1,4 @@
-"""A scale that takes seconds, and results that nobody measured, to see what the code makes of them."""
+"""A scale that takes seconds, and invented results, for tests of the code that judges them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ sys.path[:] = json.loads(sys.argv[1])
 import narwhals.stable.v2, pyarrow  # and not pyreadstat, for which a test may put a module of its own
 from warner.reports.readstat import write_streams
 
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait for a reader
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no process waits for the children
 requests = socket.socket(fileno=0)
 while True:
     message, files, *_ = socket.recv_fds(requests, 2**20, 3)

@@ -20,7 +20,7 @@ CASES = {
 
 
 def people_of(name: str) -> dict[str, list[Any]]:
-    """Return the table of a case as columns: a row for each covariate row and report, with the number of people."""
+    """Return the table of a case as columns: a row for each covariate row and report, with its frequency."""
     covariates, design = CASES[name]
     columns: dict[str, list[Any]] = {column: [] for column in (*covariates, "answer", "people")}
     for row in REFERENCE[name]["rows"]:

@@ -1,4 +1,4 @@
-"""The house: who may import whom, who may ask a design what it is, and how large a room may be."""
+"""Structure of the code: order of imports, knowledge of mechanisms and methods in one file each, ceilings and names."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ROOT = SOURCE.parents[1]
 MODULES = {path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in sorted(SOURCE.rglob("*.py"))}
 TEXTS = {module: path.read_text(encoding="utf-8") for module, path in MODULES.items()}
 
-# A module imports from its left, or from its own package.
-ARROW = (
+# A module imports from earlier lines, or from its own package.
+IMPORT_ORDER = (
     {"arrays", "runtime"},
     {"text"},
     {"documents", "numerics"},
@@ -42,7 +42,7 @@ ARROW = (
     {"service"},
     {"cli"},
 )
-# The conveniences that point right, inside a function: `design.randomize`, `Estimate.text`, `.plot`, `Plan.plot` ...
+# Exceptions inside functions, for methods such as `design.randomize`, `Estimate.plot` and `Plan.plot`
 CONVENIENCES = {
     ("designs/contract", "reports"),
     ("designs/memoized", "reports"),
@@ -59,26 +59,26 @@ CONVENIENCES = {
 
 @cache
 def nodes_of(text: str) -> list[ast.AST]:
-    """Parse a module, for which many rules ask, and give all of its nodes; the first is the module itself."""
+    """Return all nodes of a module; the first is the module itself."""
     return list(ast.walk(ast.parse(text)))
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _room_for_others() -> Iterator[None]:
+def _clear_the_cache() -> Iterator[None]:
     yield
     nodes_of.cache_clear()
 
 
-def room(module: str) -> str:
+def package(module: str) -> str:
     return module.split("/")[0]
 
 
-def place(module: str) -> int:
-    return next(number for number, rooms in enumerate(ARROW) if room(module) in rooms)
+def position(module: str) -> int:
+    return next(number for number, packages in enumerate(IMPORT_ORDER) if package(module) in packages)
 
 
 def imports(module: str) -> list[tuple[str, bool]]:
-    """Return the modules of ours that a module imports, and whether it does so inside a function."""
+    """Return the modules of this library that a module imports, with True for imports inside functions."""
     nodes = nodes_of(TEXTS[module])
     inside = {id(node) for function in nodes if isinstance(function, ast.FunctionDef) for node in ast.walk(function)}
     result = []
@@ -94,39 +94,38 @@ def imports(module: str) -> list[tuple[str, bool]]:
     return [(name, lazy) for name, lazy in result if name and not name.startswith("__")]
 
 
-def ours(module: str) -> bool:
+def has_position(module: str) -> bool:
     return module not in {"__init__", "__main__"}
 
 
-def test_every_room_has_its_place_in_the_arrow() -> None:
-    rooms = {room(module) for module in MODULES if ours(module)}
-    assert rooms == set().union(*ARROW)
+def test_every_package_has_a_position_in_the_import_order() -> None:
+    assert {package(module) for module in MODULES if has_position(module)} == set().union(*IMPORT_ORDER)
 
 
-def test_nothing_imports_against_the_arrow() -> None:
-    known = {name for rooms in ARROW for name in rooms}
-    found = [(module, *one) for module in filter(ours, MODULES) for one in imports(module)]
+def test_nothing_imports_against_the_order() -> None:
+    known = set().union(*IMPORT_ORDER)
+    found = [(module, *one) for module in filter(has_position, MODULES) for one in imports(module)]
     for module, other, lazy in found:
-        if room(other) == room(module):
+        if package(other) == package(module):
             continue
-        if lazy and (module, room(other)) in CONVENIENCES:
+        if lazy and (module, package(other)) in CONVENIENCES:
             continue
-        # The edge of the house may use the public names, which stand in `warner` itself.
-        target = room(other) if room(other) in known else None
+        # The service and the command line may import public names from `warner`.
+        target = package(other) if package(other) in known else None
         if target is None:
-            assert place(module) >= place("service"), f"{module} imports {other} from the front door"
+            assert position(module) >= position("service"), f"{module} imports the public name {other}"
             continue
-        assert place(target) < place(module), f"{module} imports {other}, which is not to its left"
+        assert position(target) < position(module), f"{module} imports {other}, which is not before it"
 
 
-def test_the_arrow_test_would_see_an_import_against_the_arrow() -> None:
-    assert place("estimators") > place("designs")
+def test_an_import_against_the_order_would_be_found() -> None:
+    assert position("estimators") > position("designs")
     assert ("designs/exact", False) in imports("designs/response")
 
 
 @cache
 def kinds_of_design() -> set[str]:
-    """Name the classes of designs, but the contract itself."""
+    """Return the names of the classes of designs, without the base class."""
 
     def below(kind: type[Any]) -> set[str]:
         return {kind.__name__}.union(*(below(child) for child in kind.__subclasses__()))
@@ -139,8 +138,8 @@ def test_the_kinds_of_designs_are_those_of_the_registry_and_their_families() -> 
     assert {mechanism.__name__ for mechanism in MECHANISMS.values()} < kinds_of_design()
 
 
-def test_nobody_asks_a_design_what_kind_it_is() -> None:
-    others = {module: text for module, text in TEXTS.items() if room(module) != "designs"}
+def test_no_module_depends_on_the_type_of_a_design() -> None:
+    others = {module: text for module, text in TEXTS.items() if package(module) != "designs"}
     for module, node in ((module, node) for module, text in others.items() for node in nodes_of(text)):
         if (
             isinstance(node, ast.Call)
@@ -149,17 +148,21 @@ def test_nobody_asks_a_design_what_kind_it_is() -> None:
         ):
             named = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
             named |= {name.attr for name in ast.walk(node.args[1]) if isinstance(name, ast.Attribute)}
-            assert not named & kinds_of_design(), f"{module}:{node.lineno} asks for a kind of design"
-        if isinstance(node, ast.Attribute) and node.attr == "mechanism" and room(module) in {"estimators", "inference"}:
-            pytest.fail(f"{module}:{node.lineno} asks a design for its name")
+            assert not named & kinds_of_design(), f"{module}:{node.lineno} depends on the type of a design"
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr == "mechanism"
+            and package(module) in {"estimators", "inference"}
+        ):
+            pytest.fail(f"{module}:{node.lineno} depends on the name of a mechanism")
 
 
-# Names that can be nothing else than a method's: power is also that of a test.
+# `power` is also the power of a test.
 METHOD_NAMES = set(METHODS) - {"power"}
 
 
 def method_names(text: str) -> list[int]:
-    """Return the lines that spell a method's name, but for defaults in the signature of a function."""
+    """Return the lines with the name of a method, except defaults in signatures."""
     defaults = {
         id(default)
         for function in nodes_of(text)
@@ -173,19 +176,19 @@ def method_names(text: str) -> list[int]:
     ]
 
 
-# The public names include functions that are called like methods.
-def test_what_is_known_of_a_method_stands_in_the_registry() -> None:
-    others = {module: text for module, text in TEXTS.items() if room(module) not in {"estimators", "__init__"}}
+# Public names include functions with the names of methods.
+def test_methods_are_named_in_their_registry_only() -> None:
+    others = {module: text for module, text in TEXTS.items() if package(module) not in {"estimators", "__init__"}}
     spelled = {module: method_names(text) for module, text in others.items()}
     assert not {module: lines for module, lines in spelled.items() if lines}
 
 
-def test_the_name_of_a_method_would_be_seen() -> None:
+def test_the_name_of_a_method_would_be_found() -> None:
     assert method_names('def f(method="mle"):\n    """Estimate by mle."""\n    return method == "inv_p"\n') == [3]
 
 
 def spelled_mechanisms(text: str) -> list[int]:
-    """Return the lines that spell a mechanism's name, and nothing else, as it stands in files or on a command line."""
+    """Return the lines with a string that is the name of a mechanism, as in files or on a command line."""
     known = {name.casefold() for name in MECHANISMS}
     return [
         node.lineno
@@ -197,16 +200,16 @@ def spelled_mechanisms(text: str) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if room(module) != "designs"])
-def test_what_is_known_of_a_mechanism_stands_in_the_registry(module: str) -> None:
+@pytest.mark.parametrize("module", [module for module in MODULES if package(module) != "designs"])
+def test_mechanisms_are_named_in_their_registry_only(module: str) -> None:
     assert not spelled_mechanisms(MODULES[module].read_text(encoding="utf-8")), f"{module} spells a mechanism's name"
 
 
-def test_the_name_of_a_mechanism_would_be_seen() -> None:
+def test_the_name_of_a_mechanism_would_be_found() -> None:
     assert spelled_mechanisms('"""Of unary encoding."""\nx = {"unary-encoding": 1}\n') == [2]
 
 
-# What is caught comes from a library, but for one command, which shows each warning in a line.
+# Warnings of other libraries are silenced; one command catches warnings to print each in one line.
 WARNINGS_CAUGHT = {
     "output/canvas": "Glyph .* missing from font",
     "regression/formulas": "DataMismatchWarning",
@@ -215,19 +218,19 @@ WARNINGS_CAUGHT = {
 }
 
 
-def test_no_warning_of_ours_is_silenced() -> None:
-    # A value does not warn: whoever wants none of its warnings calls `estimated` in the place of `estimate`.
+def test_no_warning_of_this_library_is_silenced() -> None:
+    # `estimated` does not warn, unlike `estimate`.
     assert {module for module, text in TEXTS.items() if re.search("catch_warnings|filterwarnings", text)} == set(
         WARNINGS_CAUGHT
     )
     assert not [module for module, words in WARNINGS_CAUGHT.items() if words not in TEXTS[module]]
 
 
-# Ceilings: a change that needs more of one of these says why, or makes room first.
+# Ceilings: a change that needs a higher one explains why, or removes code first.
 MOST_FILES = 215
 MOST_LINES = 72_500
 LONGEST_MODULE = 900  # lines
-MOST_WITH_ONE_IMPORTER = 60  # a module with one importer is part of that importer, but for what is loaded late
+MOST_WITH_ONE_IMPORTER = 60  # other modules are merged into their only importer, unless they are loaded late
 
 # Modules, or packages that have some, whose only importer does so inside a function or by a table of names.
 LOADED_LATE = {
@@ -244,11 +247,11 @@ LOADED_LATE = {
 }
 
 
-TABLES = {"__init__", "cli/__init__", "designs/__init__", "reports/files"}  # they name modules in strings
+TABLES = {"__init__", "cli/__init__", "designs/__init__", "reports/files"}  # with names of modules in strings
 
 
 def statements(body: list[Any], later: bool = False) -> Iterator[tuple[Any, bool]]:
-    """Yield statements, and whether each runs later than the import of its module: in a function, or only for types."""
+    """Yield statements, with True if they do not run at import: in a function, or only for types."""
     for node in body:
         yield node, later
         for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
@@ -258,7 +261,7 @@ def statements(body: list[Any], later: bool = False) -> Iterator[tuple[Any, bool
 
 
 def named_modules(module: str) -> Iterator[tuple[str, bool]]:
-    """Yield the modules that a module imports or has in a table, and whether each is loaded later than itself."""
+    """Yield the modules that a module imports or has in a table, with True if they are not loaded at import."""
     nodes = nodes_of(TEXTS[module])
     for node, later in statements(getattr(nodes[0], "body", [])):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -273,10 +276,7 @@ def named_modules(module: str) -> Iterator[tuple[str, bool]]:
 
 @cache
 def importers() -> dict[str, dict[str, bool]]:
-    """Return for each module the modules that import it, and whether each does so only later than it is loaded itself.
-
-    Package heads and the command itself are left out.
-    """
+    """Return the importers of each module, with True if an importer loads it late; without packages and `__main__`."""
     result: dict[str, dict[str, bool]] = {module: {} for module in MODULES if "__" not in module}
     for other in MODULES:
         for name, later in named_modules(other):
@@ -286,8 +286,8 @@ def importers() -> dict[str, dict[str, bool]]:
     return result
 
 
-def lonely() -> dict[str, dict[str, bool]]:
-    """Return the modules with one importer or none, and that importer."""
+def with_one_importer() -> dict[str, dict[str, bool]]:
+    """Return the modules with at most one importer, and the importer."""
     return {module: others for module, others in importers().items() if len(others) < 2}
 
 
@@ -296,17 +296,17 @@ def test_the_tree_stays_below_its_ceilings() -> None:
     assert len(lines) <= MOST_FILES
     assert sum(lines.values()) <= MOST_LINES
     assert not {module: number for module, number in lines.items() if number > LONGEST_MODULE}
-    assert len(lonely()) <= MOST_WITH_ONE_IMPORTER, sorted(lonely())
+    assert len(with_one_importer()) <= MOST_WITH_ONE_IMPORTER, sorted(with_one_importer())
 
 
 def test_every_module_has_an_importer_and_a_reason_if_it_is_loaded_late() -> None:
-    assert not [module for module, others in lonely().items() if not others]
-    late = {module for module, others in lonely().items() if all(others.values())}
+    assert not [module for module, others in with_one_importer().items() if not others]
+    late = {module for module, others in with_one_importer().items() if all(others.values())}
     assert not [module for module in late if not {module, module.rpartition("/")[0]} & LOADED_LATE.keys()]
-    assert not [place for place in LOADED_LATE if not any(f"{one}/".startswith(f"{place}/") for one in late)]
+    assert not [name for name in LOADED_LATE if not any(f"{module}/".startswith(f"{name}/") for module in late)]
 
 
-def test_importers_would_be_seen() -> None:
+def test_importers_would_be_found() -> None:
     known = importers()
     assert known["explanation/explanations"]["__init__"]
     assert known["reports/excel"]["reports/files"]
@@ -324,7 +324,7 @@ def test_no_public_function_has_the_name_of_a_module() -> None:
 
 
 def listed(package: str) -> list[str]:
-    """Return the names that the head of a package lists: one or several on a line, and a description."""
+    """Return the names in the docstring of a package: one or several on a line, and a description."""
     head = ast.get_docstring(ast.parse(TEXTS[f"{package}/__init__"])) or ""
     lines = head.partition("Its files::")[2].splitlines()
     return [name for line in lines if line.startswith("    ") for name in line.strip().partition("  ")[0].split()]
@@ -360,13 +360,13 @@ def test_every_module_has_a_test_of_its_name_or_stands_in_the_head_of_another() 
         named |= set(re.findall(r"([\w/]+)\.py", head))
     own = {module: f"{module}.py".rpartition("/") for module in MODULES if "__" not in module}
     assert not [
-        f"{module} has neither a test_{name} in tests/{room} nor a test file that names it in its head"
-        for module, (room, _, name) in own.items()
-        if not (tests / room / f"test_{name}").is_file() and module not in named
+        f"{module} has neither a test_{name} in tests/{folder} nor a test file that names it in its docstring"
+        for module, (folder, _, name) in own.items()
+        if not (tests / folder / f"test_{name}").is_file() and module not in named
     ]
 
 
-# Constants that each of several modules has: what it is of follows from the module.
+# Constants of several modules, each with its own value.
 OF_EACH_MODULE = {
     "FORMAT": "the name of the file format that the module reads and writes",
     "VERSION": "the version of that format",
@@ -375,7 +375,7 @@ OF_EACH_MODULE = {
 
 
 def constants(text: str) -> set[str]:
-    """Name the constants of a module: names in capitals that it assigns to at its top level."""
+    """Return the constants of a module: names in capitals that are assigned at the top level."""
     assigned: list[ast.expr] = []
     module = nodes_of(text)[0]
     assert isinstance(module, ast.Module)
@@ -391,8 +391,7 @@ def constants(text: str) -> set[str]:
     }
 
 
-def test_a_constant_has_one_name_and_one_place() -> None:
-    """A name in capitals says what it limits, in its unit; two modules that mean the same share one definition."""
+def test_a_constant_is_defined_in_one_module() -> None:
     places: dict[str, list[str]] = {}
     for module, path in MODULES.items():
         for name in constants(path.read_text(encoding="utf-8")) - OF_EACH_MODULE.keys():
@@ -400,15 +399,15 @@ def test_a_constant_has_one_name_and_one_place() -> None:
     assert not {name: modules for name, modules in places.items() if len(modules) > 1}
 
 
-def test_constants_would_be_seen() -> None:
+def test_constants_would_be_found() -> None:
     assert constants("A, B = 1, 2\nC: int = 3\nd = 4\nD[0] = 5\nif A:\n    E = 6\n") == {"A", "B", "C"}
 
 
-# Words that could mean anything.
+# Names that insiders alone understand
 NO_NAMES = {"found", "told", "held", "taken", "chosen", "ends", "left", "reach"}
 
 
-# An attribute of a result, which is documented under this name.
+# Public attributes of results
 DOCUMENTED = {"inference/presence": {"found"}}
 
 
@@ -429,12 +428,12 @@ def general_names(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_names_say_what_they_mean(module: str) -> None:
+def test_names_are_specific(module: str) -> None:
     allowed: set[str] = DOCUMENTED.get(module, set())
     assert not set(general_names(MODULES[module].read_text(encoding="utf-8"))) - allowed
 
 
-def test_general_names_would_be_seen() -> None:
+def test_general_names_would_be_found() -> None:
     assert general_names("class Told:\n    left: int\n\n\ndef _held(taken):\n    found = taken\n") == [
         "Told",
         "_held",

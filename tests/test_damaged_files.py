@@ -1,7 +1,7 @@
-"""Files damaged at random: each is read as what it says, or refused in one plain line, and nothing else happens.
+"""Files damaged at random: each is read correctly, or rejected in one plain line, and nothing else happens.
 
 Designs, tallies and surveys are damaged as JSON (a value replaced by another, a field gone or doubled) and as bytes;
-data files as bytes. What is still read must be sound: shown, written, read back as the same, and estimated or refused.
+data files as bytes. What is read must be sound: printed, written, read back as the same, and estimated or rejected.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def damaged_bytes(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def sound(read: Callable[[str], Any], text: str, *, estimated: bool = False) -> str:
-    """Read a text: what comes of it is sound, or it is refused in one line."""
+    """Read a text: the result is sound, or the text is rejected in one line."""
     try:
         value = read(text)
     except (ValueError, FileNotFoundError) as refused:

@@ -79,7 +79,7 @@ def test_another_process_holds_it_until_it_ends(system: str, tmp_path: Path) -> 
 
 def test_a_lock_whose_file_was_removed_keeps_out_nobody_and_is_taken_again(tmp_path: Path) -> None:
     first = FileLock(tmp_path / "kept.json")
-    first.path.unlink()  # as whoever releases it does while somebody else has just opened it
+    first.path.unlink()  # as a process that releases it while another one has just opened it
     second = FileLock(tmp_path / "kept.json")
     first.release()  # and leaves the file of the second alone
     with pytest.raises(BlockingIOError):

@@ -279,7 +279,7 @@ def test_limits_columns_and_doubts_are_computed_once(monkeypatch: pytest.MonkeyP
     assert result.to_markdown()
     assert result._repr_html_()
     assert sorted(calls) == ["_caution", "_tabulated", "doubt", "limits"]
-    result.text(level=0.9)  # other intervals have other limits and columns, and the doubts are the same
+    result.text(level=0.9)  # other intervals have other limits and columns, and the same warnings
     assert sorted(calls) == ["_caution", "_tabulated", "_tabulated", "doubt", "limits", "limits"]
 
 

@@ -128,7 +128,7 @@ def test_inverted_designs_are_simulated_person_by_person() -> None:
     inverted = RandomizedResponse(2, odds=(1, 3))
     reports = simulate.reports_of_population([1, 0], 10**6, inverted, rng=np.random.default_rng(5))
     assert abs(reports[0] / 10**6 - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 10**6)
-    # Nobody can keep or redraw an answer that is reported less than by chance; so people are drawn one by one.
+    # An answer that is reported less often than by chance cannot be kept or redrawn, so each is drawn.
     people = simulate.reports_of_people([10**6, 0], inverted, rng=np.random.default_rng(5))
     assert people.sum() == 10**6
     assert abs(people[0] / 10**6 - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 10**6)

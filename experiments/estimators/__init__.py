@@ -4,7 +4,7 @@ Made into one command, ``python -m experiments estimators``; `experiments.estima
 Python, and takes your own estimators and data as well.
 
 `populations` lists the populations, `entrants` the estimators, `scale` how much of it is run. A `contests.Contest` is
-one setting: a population, a design, a number of people. Its file is kept in a folder, as those of the paper's
+one setting: a population, a design, a sample size. Its file is kept in a folder, as those of the paper's
 experiments are; `ratios` makes a table of all files, `figures` and `page` show it.
 
 Its files::

@@ -1,7 +1,7 @@
-"""Simulation of one setting (population, design, number of people): the errors of every estimator, seed by seed.
+"""Simulation of one setting (population, design, sample size): the errors of every estimator, seed by seed.
 
 For each seed the people are drawn from the population, and then their reports. Two truths follow: the shares among
-these people, *realised*, and those of the *population*. Tables and figures show the first, as the paper does.
+the sample, `realised`, and of the `population`. Tables and figures show the first, as the paper does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ERROR_MEASURES = {
     "squared_error_population": "squared error, population",
     "total_variation_population": "total variation, population",
 }
-MOST_REAL_ANSWERS = 100_000  # answers: of real data with more, only those that somebody holds
+MOST_REAL_ANSWERS = 100_000  # answers: of real data with more, only those with a share above zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Contest:
     mechanism : str
         What every answer goes through, as `warner.designs.MECHANISMS` calls it.
     n, epsilon : int
-        Number of people, and privacy of the design.
+        Sample size, and privacy of the design.
     seeds : int
         Times that people and reports are drawn afresh.
     estimators : tuple of str
@@ -102,7 +102,7 @@ class Contest:
         return next(iter(MECHANISMS[self.mechanism].variants(self.population.k, self.epsilon).values()))
 
     def surveys(self) -> tuple[Integers, Integers]:
-        """Draw people and the counts of their reports, a row for each seed: the same for whoever estimates."""
+        """Draw people and the counts of their reports, a row for each seed: the same for all estimators."""
         rng = generator(
             "estimators", self.mechanism, self.population.name, self.population.k, self.n, self.epsilon, self.seeds
         )
@@ -173,7 +173,7 @@ def contests(scale: Scale, real: list[Population]) -> list[Contest]:
 
 
 def _uncrowded(population: Population) -> Population:
-    """Leave out the answers that nobody holds, of real data with very many answers."""
+    """Leave out answers with a share of zero, of real data with very many answers."""
     return (
         population
         if population.k <= MOST_REAL_ANSWERS

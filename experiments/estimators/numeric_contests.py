@@ -87,7 +87,7 @@ def incomes(histogram: Histogram, k: int) -> Population:
 
 @dataclass(frozen=True, eq=False)
 class NumericContest:
-    """One setting: a population of numbers, how many people, and epsilon."""
+    """One setting: a population of numbers, a sample size, and epsilon."""
 
     population: Population
     n: int
@@ -180,7 +180,7 @@ def ratios_to_ems(found: NumericOutcomes) -> NumericOutcomes:
 
 
 def numeric_summaries(found: NumericOutcomes) -> list[NumericSummary]:
-    """Summarise every estimator over some settings, the closest first."""
+    """Summarize every estimator over some settings, the closest first."""
     ratios = ratios_to_ems(found)
     listed = []
     for name in next(iter(ratios.values())):

@@ -1,7 +1,7 @@
 r"""Error ratios to the best in hindsight: what an estimator has lost, or won, in a setting, and over many.
 
 The best in hindsight is the smallest expected error of `inv_p`, `inv_n` and `mle` in a setting (of those that counts
-are enough for): nobody can choose it without knowing the truth. A ratio is
+are enough for): it cannot be chosen without the truth. A ratio is
 
 .. math:: r = \frac{\bar x + f}{\min_j \bar y_j + f}, \qquad f = 0.1/N^2,
 
@@ -84,7 +84,7 @@ def outcomes(errors_of: Mapping[Contest, Errors]) -> Outcomes:
 
 
 def summaries(found: Outcomes, measure: str = "squared_error") -> list[Summary]:
-    """Summarise what every estimator did in some settings: distributions first, then by the mean."""
+    """Summarize every estimator over some settings: distributions first, then by the mean."""
     listed = []
     for name in dict.fromkeys(name for of_all in found.values() for name in of_all):
         settings = {contest: of_all[name][measure] for contest, of_all in found.items() if name in of_all}

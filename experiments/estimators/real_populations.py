@@ -1,7 +1,7 @@
 """Real populations for the comparison: those that the paper's experiments know, and any histogram of a user's own.
 
 An own histogram is a CSV file, gzipped or not, of any name: a header ``value,count``, then a line for each answer and
-the number of people who hold it, 0 for an answer that nobody holds.
+its number of respondents, which can be 0.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Both as Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, B. Škorić and N. Li describe t
 under local differential privacy", SIGMOD 2020), restated here.
 
 *EMS* takes reports of a square wave. A step of expectation and maximization is followed by a filter with the weights
-1/4, 1/2 and 1/4 over neighbours, and all ends when the log-likelihood changes by less than :math:`10^{-3}`.
+1/4, 1/2 and 1/4 over neighbors, and all ends when the log-likelihood changes by less than :math:`10^{-3}`.
 
 *HH-ADMM* takes other reports: people are shared out among the levels of a tree of ever finer brackets, and those of
 each level report their bracket by optimal unary encoding. The histograms of all levels are then moved to the nearest
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
     from warner.designs.facts import ChannelOperator
 
-EMS_TOLERANCE = 1e-3  # nats between two steps, whatever the number of people
+EMS_TOLERANCE = 1e-3  # nats between two steps, for any sample size
 EMS_STEPS = 10_000
 FILTER = (0.25, 0.5, 0.25)
 BRANCHING = 4  # brackets that each bracket of a hierarchy is divided into
@@ -37,7 +37,7 @@ def em_smoothed(counts: Counts, operator: ChannelOperator) -> Array:
     """Estimate shares by EM with smoothing, from equal shares on."""
     k = operator.shape[0]
     shares, before = np.full(k, 1 / k), -math.inf
-    weights = np.convolve(np.ones(k), FILTER)[1:-1]  # at both ends a neighbour is missing
+    weights = np.convolve(np.ones(k), FILTER)[1:-1]  # at both ends a neighbor is missing
     for _ in range(EMS_STEPS):
         expected = np.maximum(operator.forward(shares), SMALLEST)
         value = float(counts @ np.log(expected))

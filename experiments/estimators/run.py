@@ -58,7 +58,7 @@ def compare(
     estimators : mapping of str to function, or iterable of str
         Your own estimators: functions of counts and design that give shares, or words such as ``module:function``.
     populations : mapping of str to array_like, optional
-        Your own data: for each name the number of people with each answer, or their shares.
+        Your own data: for each name the number of respondents with each answer, or their shares.
     data : path, optional
         A folder with real data, or a CSV file with the columns ``value,count``; ``~/.cache/warner`` if not given.
     seeds : int, optional

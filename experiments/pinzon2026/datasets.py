@@ -63,7 +63,7 @@ class Histogram:
 
     @property
     def n(self) -> int:
-        """The number of people."""
+        """Sample size."""
         return int(self.counts.sum())
 
     @property
@@ -91,7 +91,7 @@ class Dataset:
     Attributes
     ----------
     title, axis, unit : str
-        What figures call the column, its values and whoever holds them.
+        Names in figures of the column, its values and the respondents.
     column : str or None
         The column of a table of person records; None for a file of transactions.
     histogram : str
@@ -103,7 +103,7 @@ class Dataset:
     domain : function
         Takes the sorted values that were seen, gives the first answer and the number of answers.
     coverage : function
-        Takes the number of people, says how much of the published data that is.
+        Function from the sample size to a phrase on the part of the published data.
     every_item : bool
         Whether all items of a transaction count, and not the first alone.
     """

@@ -1,4 +1,4 @@
-"""The grid: made-up populations after Zipf's law, over epsilon, the number of people, of answers, and the exponent."""
+"""The grid: made-up populations after Zipf's law, over epsilon, sample size, number of answers, and the exponent."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ZipfSurvey:
 
     @property
     def absent(self) -> int:
-        """The number of answers that nobody holds."""
+        """Number of answers with a share of zero."""
         return int((self.people() == 0).sum())
 
     def columns(self) -> Columns:

@@ -143,7 +143,7 @@ def descents(scale: Scale) -> list[Descent]:
 
 
 def figures(trajectories: Mapping[Descent, Trajectory]) -> Figures:
-    """Draw a figure for each population and number of people, with its caption."""
+    """Draw a figure for each population and sample size, with its caption."""
     return {
         f"ibu s={s:g} n={n}": _figure(
             {descent: trajectory for descent, trajectory in trajectories.items() if (descent.s, descent.n) == (s, n)}

@@ -1,4 +1,4 @@
-"""Misprints of the paper and slips of its published code, for whoever checks the formulas."""
+"""Misprints of the paper and slips of its published code."""
 
 from __future__ import annotations
 

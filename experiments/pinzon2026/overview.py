@@ -96,7 +96,7 @@ def _figure(grid: Grid, scale: Scale, metric: str, way: Slice) -> CaptionedFigur
         scale_axes(panel, metric, by_people=way.by_people)
         first = s == scale.exponents[0]
         label_axes(panel, None if metric == "nll" else way.axis, f"{title}\n({unit})" if first else None)
-        if metric == "nll":  # the curves lie on each other: below, what tells them apart
+        if metric == "nll":  # the curves coincide: the panel below shows their differences
             _draw_excess(panels[1, column], way.points, along)
             scale_axes(panels[1, column], "excess", by_people=way.by_people)
             label_axes(panels[1, column], way.axis, f"Excess over MLE*\n({unit})" if first else None)

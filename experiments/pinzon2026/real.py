@@ -131,7 +131,7 @@ def _draw_truth(panel: Axes, histogram: Histogram) -> None:
     if not incomes:
         panel.ticklabel_format(axis="x", style="plain")
         panel.locator_params(axis="x", nbins=5)
-        margin = 0.03 * histogram.k  # around all of the domain, though its ends may be held by nobody
+        margin = 0.03 * histogram.k  # around the whole domain, including answers with a share of zero
         panel.set_xlim(histogram.first - margin, histogram.last + margin)
 
 

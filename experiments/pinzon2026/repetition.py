@@ -1,8 +1,8 @@
 """Repetition over seeds: how far each estimator is from the truth, for one population and one design.
 
-As published: the truth is the realised histogram of given people, who are randomized afresh for each seed. Errors are
-sums over the answers, so that squared bias plus variance is the mean squared error; whoever wants the mean over the
-answers, as in the published figures, divides by K.
+As published: the truth is the histogram of a given sample, which is randomized afresh for each seed. Errors are
+sums over the answers, so that squared bias plus variance is the mean squared error; divide by
+K for the mean over the answers of the published figures.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class EstimatorErrors(NamedTuple):
 
 
 def generator(*content: object) -> np.random.Generator:
-    """Make a generator whose seed is what it is for: whoever runs it, and after what, draws the same.
+    """Return a generator seeded by its purpose, so that results do not depend on the order of the runs.
 
     >>> generator("grid", 50).integers(10**9) == generator("grid", 50).integers(10**9)
     np.True_
@@ -69,7 +69,7 @@ def repeated(
     Parameters
     ----------
     people : ndarray of int of shape (k,)
-        How many people hold each answer: the truth.
+        True counts of the answers.
     design : RandomizedResponse
         What every answer goes through.
     seeds : int
@@ -124,7 +124,7 @@ def _drawn(
 
 
 def _below_zero(shares: NDArray[np.float64], absent: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the negative shares, of all answers and of those that nobody holds."""
+    """Count the negative shares, of all answers and of answers with a true share of zero."""
     if shares.min() >= 0:
         return np.zeros(len(shares), dtype=np.int64), np.zeros(len(shares), dtype=np.int64)
     below = shares < 0

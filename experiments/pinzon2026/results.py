@@ -233,7 +233,7 @@ def _computed(
 
 @contextmanager
 def closed_quietly(ready: Generator[Value, None, None]) -> Iterator[Generator[Value, None, None]]:
-    """Close a generator of joblib without its warning on what was not fetched: whoever stops a run knows."""
+    """Close a generator of joblib without its warning on results that were not fetched."""
     try:
         yield ready
     finally:

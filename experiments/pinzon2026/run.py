@@ -136,7 +136,7 @@ def reproduce_at(
     if what == "real" and not histograms:
         raise ValueError(f"the experiment real needs real data, but there are none: {'; '.join(notes)}")
     run = _Run(open_folder(output, scale), scale, workers or Workers(), tell)
-    run.captions(), run.claims_and_findings()  # if one of them is damaged, nobody should wait for that news
+    run.captions(), run.claims_and_findings()  # raise errors of damaged files before the long computation
     for note in notes:
         say(note)
     evidence = run.computed(what, histograms)

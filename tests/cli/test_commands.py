@@ -1,4 +1,4 @@
-"""Behaviour of all commands: help, one-line errors, and a survey from its design to its plan.
+"""Behavior of all commands: help, one-line errors, and a survey from its design to its plan.
 
 It tests cli/options.py, cli/commands.py, cli/texts.py and cli/sources.py.
 """

@@ -45,7 +45,7 @@ def test_the_same_numbers_in_every_form(folder: Path) -> None:
     for share, low, high in zip(expected["share"], expected["low"], expected["high"], strict=True):
         assert re.search(rf" {100 * share:.2f} +{100 * low:.2f} to {100 * high:.2f}\b", text)
     assert "1,000 reports" in text
-    assert "\x1b" not in text  # no colour where nobody watches
+    assert "\x1b" not in text  # no color without a terminal
 
 
 def test_groups_weights_methods_and_rows(folder: Path) -> None:

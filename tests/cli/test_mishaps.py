@@ -146,7 +146,7 @@ def test_separators_of_thousands_are_not_taken_for_decimal_commas(prompt: Prompt
 
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet", "md"])
 def test_a_folder_that_cannot_be_written_to_is_not_blamed_on_a_hidden_file(prompt: Prompt, ending: str) -> None:
-    said = prompt.complains(*ESTIMATE, "-o", f"/proc/e.{ending}")  # where nobody can make a file
+    said = prompt.complains(*ESTIMATE, "-o", f"/proc/e.{ending}")  # where no file can be created
     assert said.startswith(f"warner: /proc/e.{ending}: ")
     assert ".part" not in said
 

@@ -330,7 +330,7 @@ def vector(fields: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def damaged() -> Iterator[tuple[str, Any]]:
-    """Return designs that every reader must refuse, and what is wrong with each."""
+    """Return designs that every reader must reject, with the defect of each."""
     value: Any
     fine = response(["a", "b"], 3, 1)
     for name in fine:
@@ -525,7 +525,7 @@ def _damaged_rounds() -> Iterator[tuple[str, Any]]:
 
 
 def damaged_texts() -> Iterator[tuple[str, str]]:
-    """Return texts that a reader of text must refuse; after JSON.parse nobody can tell."""
+    """Return texts that a reader of text must reject; the defect is lost after JSON.parse."""
     head = '{"format": "warner design", "version": 1, "mechanism": "randomized response", '
     yield "a field twice", head + '"domain": ["a", "b"], "odds": ["3", "1"], "odds": ["3", "1"]}'
     yield "a field of the domain twice", head + '"domain": {"first": 0, "first": 0, "size": 2}, "odds": ["3", "1"]}'

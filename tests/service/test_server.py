@@ -532,7 +532,7 @@ def test_invitations_are_revoked_and_counted_by_the_command(tmp_path: Path, shel
         (("--revoke", "bad.csv"), "bad.csv: line 2 must be a link of `warner invite`, or its code of 22 characters"),
         (("--revoke", "empty.csv"), "empty.csv must hold at least one invitation"),
         (("--revoke", "foreign.csv"), "only invitations to this survey can be revoked, but 1 of these 1 are none"),
-        (("3", "--revoke", "foreign.csv"), "give a number of people to invite, or --revoke, not both"),
+        (("3", "--revoke", "foreign.csv"), "give a number of respondents to invite, or --revoke, not both"),
         (("3", "-o", "more.csv"), "--url must be given for new invitations"),
         (("--url", "https://x.example"), "--url is for new invitations"),
     ],

@@ -66,7 +66,7 @@ def invite(options: commands.Invite) -> None:
         _tell_left(asked, place) if revoke is None else _revoke(asked, place, revoke)
         return
     if revoke is not None:
-        raise ValueError("give a number of people to invite, or --revoke, not both")
+        raise ValueError("give a number of respondents to invite, or --revoke, not both")
     if url is None or output is None:
         missing = next(option for option, value in making.items() if value is None)
         raise ValueError(f"{missing} must be given for new invitations")
@@ -79,8 +79,8 @@ def _invite(asked: Survey, place: str, number: int, address: str, output: Path) 
     tokens = [secrets.token_bytes(16) for _ in range(number)]
     links = [f"{address}/s/{asked.id}#t={base64.urlsafe_b64encode(token)[:22].decode()}" for token in tokens]
     with _opened_alone(place, asked, "stop it, invite, and start it again") as store, written_whole(output) as part:
-        # The file takes its name after the hashes are on disk: no link is ever seen that would not work. If we are
-        # killed in between, there are hashes that nobody has a link to, and which nobody can guess.
+        # The file gets its name after the hashes are on disk, so that every visible link works. A crash in between
+        # leaves hashes without links, which cannot be guessed.
         save_text(part, "\n".join(["link", *links]), private=True)
         store.invite(tokens)
         _refuse_old(output)
@@ -99,7 +99,7 @@ def _revoke(asked: Survey, place: str, file: Path) -> None:
 
 
 def _tokens(file: Path) -> list[bytes]:
-    """Read invitations, which are links or codes; an error names a line, and not the secret that stands there."""
+    """Read links or codes of invitations; an error names the line, not its secret."""
     lines = loaded(file, lambda text: text.removeprefix("\ufeff").splitlines())
     codes = [(place, line.strip().strip('"').rpartition("#t=")[2]) for place, line in enumerate(lines, 1)]
     tokens = []
@@ -133,7 +133,7 @@ def _tell_left(asked: Survey, place: str) -> None:
 
 
 def _tell_prospects(asked: Survey, invited: int) -> None:
-    """Say what so many people can show, once they are invited: then it can still be changed."""
+    """Print the expected precision with this sample size, while the survey can still be changed."""
     from warner.service.dashboard_data import doubts, prospects
 
     for name, words in prospects(asked, invited).items():
@@ -189,7 +189,7 @@ def _write_page(asked: Survey, survey: Path, page: Path, url: str | None) -> Non
 
 @contextmanager
 def _opened_alone(place: str, asked: Survey, remedy: str) -> Iterator[Store]:
-    """Hold a database, which no running survey does, and give it back whatever happens."""
+    """Open the database of a survey that is not running, and release it at the end."""
     from warner.service.stores import opened
 
     try:
@@ -207,7 +207,7 @@ def _beside(survey: Path, asked: Survey) -> str:
 
 
 def _address(url: str) -> str:
-    """Check where a survey is, and write it without a slash at the end."""
+    """Check the URL of a survey, and remove the slash at its end."""
     from warner.service.pages import split_address
 
     return "".join(split_address(url))

@@ -179,7 +179,7 @@ Server
       that works once.
   page FILE: Write the page to this file, to be hosted elsewhere, without serving it. Needs --url.
   url URL: With --page: where responses are collected, such as https://survey.example.org.
-  revoke FILE: Revoke the invitations in this file, with one link or code per line, that nobody has used.
+  revoke FILE: Revoke the unused invitations in this file, with one link or code per line.
 Output
   rows NUMBER>=1: Number of rows to show; with --by, of each group.
   as_json --json: Print the result as JSON.

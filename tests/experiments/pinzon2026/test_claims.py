@@ -1,4 +1,4 @@
-"""The verdicts follow the numbers: results that nobody measured, and what the claims make of them."""
+"""The verdicts follow the numbers: claims on invented results."""
 
 from __future__ import annotations
 
