@@ -1,13 +1,12 @@
-"""Many groups at once: shares that borrow strength from each other, trends, and how much groups differ.
+"""Many groups at once: partial pooling, trends, and heterogeneity.
 
-Which estimate to take for groups: `warner.estimate` tells each group by its own reports alone, which is right for a
-claim about one group. `warner.estimate_groups` draws each share towards the others, as far as its own reports are
-noise: that is closer on average over the groups, for few reports by far.
+`warner.estimate` estimates each group from its own reports alone, for claims about one group. `warner.estimate_groups`
+shrinks each share toward the others, as far as its reports are noise, which reduces the average error over the groups.
 
 Its files::
 
     group_estimates    estimate_groups, GroupEstimates
     fay_herriot        partial pooling, averaged over the spread between groups
-    random_walk        trends: groups in an order
-    group_intervals    what intervals hold for; the exact ones
+    random_walk        trends along an order, and covariates of groups
+    group_intervals    coverage of intervals, exact intervals, means, ranks, heterogeneity
 """

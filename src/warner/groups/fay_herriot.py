@@ -1,9 +1,8 @@
 r"""Partial pooling by the model of Fay and Herriot, averaged over the spread between groups.
 
 The direct estimate of group g is :math:`y_g = \theta_g + e_g`, its share :math:`\theta_g = x_g' \beta + u_g`. Errors
-have the variance :math:`v_g` that the design tells (`direct_estimates`), and the effects :math:`u_g` the variance
-:math:`\tau^2`, whose root is the *spread*. The covariates :math:`x_g` are a column of ones where none are given. Given
-the spread, with :math:`w_g = 1/(\tau^2 + v_g)`,
+have the variance :math:`v_g` of the design, and the effects :math:`u_g` the variance :math:`\tau^2`, whose root is the
+*spread*. Without covariates :math:`x_g` is a column of ones. Given the spread, with :math:`w_g = 1/(\tau^2 + v_g)`,
 
 .. math::
     A = X' W X, \quad \beta = A^{-1} X' W y, \quad \mu_g = x_g' \beta, \quad s_g^2 = x_g' A^{-1} x_g,
@@ -14,15 +13,44 @@ the spread, with :math:`w_g = 1/(\tau^2 + v_g)`,
     \operatorname{Var} \theta_g = B_g v_g + (1 - B_g)^2 s_g^2.
 
 :math:`\ell` is the restricted likelihood [1]_; :math:`B_g` is the weight of the group's own reports. Shares are not
-taken at the most likely spread, which is often zero where groups are few, but averaged over all of its values, with
-weights :math:`\exp \ell(\tau)`: a flat prior from 0 to the largest standard deviation that shares can have. Their
-errors are averaged with weights :math:`\tau \exp \ell(\tau)`, a prior that is flat in :math:`\tau^2`, under which
-intervals cover as they say (to the second order, where groups are of one size [3]_). Under the prior that is flat in
-:math:`\tau` shares are closer, but their intervals cover as little as 91 % where the spread is half of the noise.
+estimated at the most likely spread, which is often zero for few groups, but averaged over all spreads with weights
+:math:`\exp \ell(\tau)`: a flat prior from 0 to the largest standard deviation that shares can have. Their errors are
+averaged with weights :math:`\tau \exp \ell(\tau)`, a prior that is flat in :math:`\tau^2`, under which intervals have
+their coverage to the second order, for groups of one size [3]_. Under the prior that is flat in :math:`\tau` coverage
+is as low as 91 % where the spread is half of the noise.
 
 **Many answers.** Answer k has the spread :math:`r_k \sqrt{m_k (1 - m_k)}` with :math:`0 \le r_k \le 1`; under a
-Dirichlet law all :math:`r_k` are equal. Whether they are is learnt from the answers: the :math:`r_k` are draws from one
-unknown law on a grid, found by the EM algorithm together with one pseudo-answer that is spread evenly.
+Dirichlet distribution all :math:`r_k` are equal. The :math:`r_k` are draws from one unknown distribution on a grid,
+estimated by the EM algorithm together with one pseudo-answer that is spread evenly.
+
+**Direct estimates.** In group g, :math:`c_g` of :math:`n_g` respondents were counted, each with probability
+:math:`b + a\theta_g`, so that :math:`y_g = (c_g/n_g - b)/a`. One debiased report of any group has the variance
+:math:`f(1-f)/a^2` with :math:`f = b + am` and m the mean share. By the law of total variance,
+
+.. math:: \operatorname{Var} y_g = \tau^2 + v_g, \qquad
+          v_g = \frac{1}{n_g} \Bigl( \frac{f (1 - f)}{a^2} - \tau^2 \Bigr), \qquad
+          \frac{f (1 - f)}{a^2} = \frac{b (1 - b)}{a^2} + \frac{1 - 2b}{a} \, m - m^2 .
+
+(A group's own estimated variance is correlated with the estimate, and is 0 for a count of 0.) So the variance is a
+polynomial in m and :math:`\tau^2`. Without a binomial count, the variance of one report is that under all reports
+together. For a mean, where this variance is mostly that of respondents, it is the pooled variance within groups. The
+collections of a pool are combined in each group by their precisions at m, with weights :math:`\lambda_p`; then
+:math:`1/n_g` becomes :math:`\sum \lambda_p^2 / n_p`, and the coefficients are averages with these weights.
+
+**Nonparametric maximum likelihood**, for groups that form clusters or lie far out. With the likelihood :math:`f_g(x)`
+of every share x, the distribution of shares that maximizes :math:`\sum_g \log \sum_j \pi_j f_g(x_j)` [4]_ is found on a
+grid. It is a maximum if and only if
+
+.. math:: d_j = \frac1G \sum_g \frac{f_g(x_j)}{\sum_i \pi_i f_g(x_i)} \le 1 \quad \text{for all } j,
+          \qquad \pi_j (1 - d_j) = 0,
+
+which Newton's steps solve with :math:`\pi_j (1 - d_j) = \mu` and :math:`\mu` that falls to 0 (an interior-point method,
+as in [5]_). The share of a group is its posterior mean. Partial pooling has lower error where shares are normal or
+beta. So this distribution is used only for a hundred groups or more, if it is more likely than the best beta
+distribution by more than :math:`A \log G`, where A is the number of values with weight, at least 3: Schwarz's
+criterion, with two numbers for each value. (With 3 for all A, normal shares with little noise were taken for clusters.)
+Its posterior intervals would neglect the estimation of the distribution, so that standard errors are those of partial
+pooling. A group with less noise than the distance between two values of the grid keeps its partially pooled share.
 
 References
 ----------
@@ -31,55 +59,9 @@ References
 .. [2] J. N. K. Rao, I. Molina, "Small Area Estimation", 2nd edition, Wiley 2015, sections 6.1 and 10.3.
 .. [3] G. S. Datta, J. N. K. Rao, D. D. Smith, "On measuring the variability of small area estimators under a basic area
    level model", Biometrika 92 (2005), 183-196.
-
-Direct estimates of groups: the unbiased share of each, and its sampling variance at any overall share.
-
-In group g an answer shows in a readout: of :math:`n_g` people :math:`c_g` were counted, each with probability
-:math:`b + a\theta_g`. The direct estimate is :math:`y_g = (c_g/n_g - b)/a`. One debiased report of anybody, in any
-group, has the variance :math:`f(1-f)/a^2` with :math:`f = b + am` and m the mean share of the groups. Shares differ
-between groups by :math:`\tau^2`; by the law of total variance the rest lies within, exactly:
-
-.. math:: \operatorname{Var} y_g = \tau^2 + v_g, \qquad
-          v_g = \frac{1}{n_g} \Bigl( \frac{f (1 - f)}{a^2} - \tau^2 \Bigr).
-
-A group's own estimated variance would not do: it goes with the estimate, and is 0 for a count of 0. Since
-
-.. math:: \frac{f (1 - f)}{a^2} = \frac{b (1 - b)}{a^2} + \frac{1 - 2b}{a} \, m - m^2,
-
-the variance is a polynomial in m and :math:`\tau^2`, :math:`r_g (\text{base} + \text{slope} \, m - \text{curvature} \,
-m^2 - \tau^2)` with :math:`r_g = 1/n_g`. Where a share does not show in a binomial count, the variance of one report is
-that under all reports together, which is a constant. Of a mean, where this variance is mostly that of people, it is the
-pooled variance within groups, as in an analysis of variance: what is left of the total after a :math:`\tau^2` that few
-groups tell badly would be too small on average. The collections of a pool are joined in each group by their
-precisions at the overall share m, with weights :math:`\lambda_p`; then :math:`r_g = \sum \lambda_p^2 / n_p`, and the
-coefficients are averages with the weights :math:`\lambda_p^2 / n_p`.
-
-Any law of the shares: nonparametric maximum likelihood, for groups that form clusters or lie far out.
-
-A group's count is binomial: of :math:`n_g` people :math:`c_g` were counted, each with probability
-:math:`b + a\theta_g`. So the likelihood :math:`f_g(x)` of every share x is known, and the law of the shares can be
-anything. The one that makes the counts most likely, :math:`\max_\pi \sum_g \log \sum_j \pi_j f_g(x_j)` [1]_, is found
-on a grid. It is a maximum if, and only if, no value is worth more weight,
-
-.. math:: d_j = \frac1G \sum_g \frac{f_g(x_j)}{\sum_i \pi_i f_g(x_i)} \le 1 \quad \text{for all } j,
-          \qquad \pi_j (1 - d_j) = 0,
-
-which Newton's steps solve with :math:`\pi_j (1 - d_j) = \mu` and :math:`\mu` that falls to 0 (an interior-point method,
-as in [2]_). The share of a group is then its posterior mean.
-
-Where shares are normal or beta, partial pooling (`fay_herriot`) is closer, since it has only two numbers to learn. So
-this law is taken only where a hundred groups or more make it far more likely than the best beta law: by more than
-:math:`A \log G`, where A is the number of values that have weight, at least 3. That is Schwarz's criterion: each value
-costs two numbers, itself and its weight, of :math:`\tfrac12 \log G` each. (With 3 for all A, normal shares with little
-noise were taken for clusters.) Its own posterior intervals are too short, as they take the estimated law for the true
-one: the standard errors stay those of partial pooling. A group whose noise is less than the distance between two values
-of the grid keeps its partially pooled share, which is nearly its own.
-
-References
-----------
-.. [1] J. Kiefer, J. Wolfowitz, "Consistency of the maximum likelihood estimator in the presence of infinitely many
+.. [4] J. Kiefer, J. Wolfowitz, "Consistency of the maximum likelihood estimator in the presence of infinitely many
    incidental parameters", Ann. Math. Stat. 27 (1956), 887-906.
-.. [2] R. Koenker, I. Mizera, "Convex optimization, shape constraints, compound decisions, and empirical Bayes rules",
+.. [5] R. Koenker, I. Mizera, "Convex optimization, shape constraints, compound decisions, and empirical Bayes rules",
    J. Amer. Stat. Assoc. 109 (2014), 674-685.
 """
 
@@ -187,9 +169,9 @@ def partially_pooled(direct: DirectEstimates, covariates: Array, limit: float | 
 
 
 def largest_spread(direct: DirectEstimates, overall: float) -> float:
-    """Give the largest standard deviation that shares can have whose mean is within two standard errors of this one.
+    """Return the largest standard deviation of shares whose mean is within two standard errors of this one.
 
-    So the spread is not known to be 0 where the mean is estimated as 0.
+    So the spread can be positive where the estimated mean is 0.
     """
     error = error_of_overall(direct, overall)
     nearest = min(max(0.5, overall - 2 * error), overall + 2 * error)  # to one half
@@ -197,20 +179,20 @@ def largest_spread(direct: DirectEstimates, overall: float) -> float:
 
 
 def error_of_overall(direct: DirectEstimates, overall: float) -> float:
-    """Give the standard error of the mean share, if all groups are alike."""
+    """Return the standard error of the mean share, if all groups have the same share."""
     precision = 1 / np.maximum(direct.select(direct.informative).sampling_variance(overall, 0.0), SMALLEST)
     return float(1 / np.sqrt(precision.sum()))
 
 
 def likely_range(likelihood: Callable[[Array], Array], tried: Array, points: int, negligible: float) -> Array:
-    """Give equally spaced spreads over the range in which the likelihood is not negligible."""
+    """Return equally spaced spreads over the range in which the likelihood is not negligible."""
     values = likelihood(tried)
     kept = np.flatnonzero(values > values.max() - negligible)
     return np.linspace(tried[max(kept[0] - 1, 0)], tried[min(kept[-1] + 1, tried.size - 1)], points)
 
 
 def trapezoid(log_likelihood: Array) -> Array:
-    """Give the weights of equally spaced values, under a flat prior, by the trapezoid rule."""
+    """Return posterior weights of equally spaced values, under a flat prior, by the trapezoid rule."""
     weights = np.exp(log_likelihood - log_likelihood.max())
     weights[[0, -1]] /= 2
     return np.asarray(weights / weights.sum())
@@ -235,7 +217,7 @@ def refined_maximum(likelihood: Callable[[Array], Array], spreads: Array, values
 def _in_blocks(
     direct: DirectEstimates, covariates: Array, spreads: Array, start: float, steps: int = MEAN_STEPS
 ) -> Iterator[tuple[slice, Fits]]:
-    """Fit at all spreads, so many at once that arrays stay small."""
+    """Fit at all spreads, in blocks that keep arrays small."""
     size = max(1, BLOCK // max(direct.share.size, 1))
     for first in range(0, spreads.size, size):
         block = slice(first, first + size)
@@ -245,7 +227,7 @@ def _in_blocks(
 def _averaged(
     direct: DirectEstimates, covariates: Array, spreads: Array, weights: Array, start: float, steps: int = MEAN_STEPS
 ) -> tuple[Array, Array, Array, Array]:
-    """Average over spreads with these weights: share, error, own weight and centre; errors by the matching prior."""
+    """Average over spreads: share, error (by the matching prior), weight of own reports, and center."""
     likely = weights > UNLIKELY
     spreads, weights = spreads[likely], weights[likely]
     laws = np.stack([weights, matched(weights, spreads)])
@@ -264,7 +246,7 @@ def _averaged(
 
 
 def matched(weights: Array, spreads: Array) -> Array:
-    """Give the weights of spreads under a prior that is flat in their squares, from those under one that is flat."""
+    """Convert the weights of spreads from a flat prior to a prior that is flat in their squares."""
     squared = weights * spreads
     return np.asarray(squared / squared.sum()) if squared.sum() > 0 else weights
 
@@ -300,7 +282,7 @@ def all_partially_pooled(answers: Sequence[DirectEstimates], covariates: Array, 
 
 
 def law_of_spreads(log_likelihood: Array, relative: Array) -> Array:
-    """Give the weights of the relative spreads of each answer, (spreads, answers), with a law that is common to all."""
+    """Return the posterior weights of relative spreads, (spreads, answers), under an estimated common prior."""
     k = log_likelihood.shape[1]
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=0))
     flat = np.gradient(relative)
@@ -353,17 +335,16 @@ class DirectEstimates:
 
     @classmethod
     def known(cls, share: Array, variance: Array) -> DirectEstimates:
-        """Give estimates whose variances are known, as those of a meta-analysis are taken to be."""
+        """Make estimates with known variances, as in a meta-analysis."""
         nothing, one = np.zeros(1), np.ones(share.shape)
         return cls(share, one, variance, nothing, nothing, nothing, np.ones(share.shape, dtype=bool))
 
     def sampling_variance(self, mean: Numbers, between: Numbers) -> Array:
-        """Give the variances at a mean share and a variance between groups; arrays that broadcast with the groups."""
+        """Return the variances at a mean share and a variance between groups; arrays broadcast."""
         whole = np.maximum(self.base + mean * (self.slope - mean * self.curvature), self.least)
         return np.asarray(self.per_report * np.maximum(whole - between * self.between, LEAST_REPORT_VARIANCE))
 
     def select(self, groups: Mask) -> DirectEstimates:
-        """Give those of some groups."""
         coefficients = (self.base, self.slope, self.curvature, self.between)
         base, slope, curvature, between = (part if part.size == 1 else part[groups] for part in coefficients)
         share, per_report = self.share[groups], self.per_report[groups]
@@ -371,7 +352,7 @@ class DirectEstimates:
         return DirectEstimates(share, per_report, base, slope, curvature, between, informative, self.least)
 
     def overall(self) -> float:
-        """Give the mean share, each group weighted by the precision that it has if all are alike."""
+        """Return the mean share, each group weighted by its precision if all groups are alike."""
         some = self.select(self.informative)
         mean = 0.5
         for _ in range(3):  # it hardly depends on where the variance is taken
@@ -381,7 +362,7 @@ class DirectEstimates:
 
 
 class Collection(NamedTuple):
-    """How one set of answers shows in one collection: arrays of shape (groups,), the coefficients also (1,)."""
+    """Sampling model of one set of answers in one collection: arrays of shape (groups,), coefficients also (1,)."""
 
     share: Array
     n: Array
@@ -392,7 +373,7 @@ class Collection(NamedTuple):
     between: Array = np.ones(1)
 
     def within_groups(self) -> Collection:
-        """Take what differs between groups out of the variance of one report, where reports tell how much it is."""
+        """Use the pooled variance within groups for one report, if it has enough degrees of freedom."""
         some = self.informative
         n, share = self.n[some], self.share[some]
         freedom = float(n.sum()) - n.size
@@ -403,24 +384,24 @@ class Collection(NamedTuple):
         return self._replace(base=base, between=np.zeros(1))
 
     def precision(self, mean: float) -> Array:
-        """Give the precision of each group's share where the mean share is this."""
+        """Return the precision of each group's share at this mean share."""
         one = np.maximum(self.base + mean * (self.slope - mean * self.curvature), LEAST_REPORT_VARIANCE)
         return np.where(self.informative, self.n / one, 0.0)
 
 
 def direct_estimates(tally: Collected, sets: Sets | None = None) -> list[DirectEstimates]:
-    """Give the direct estimates of the shares of all answers, or of some sets of answers; one for each set."""
+    """Compute the direct estimates of the shares of all answers, or of some sets of answers, one for each set."""
     collections = [_collections(part, sets) for part in tally.parts]
     return [_joined(list(parts)) for parts in zip(*collections, strict=True)]
 
 
 def direct_sum(tally: Collected, sets: Sets) -> DirectEstimates:
-    """Give the direct estimates of the share of one set, with its variance within groups as the groups have it."""
+    """Compute the direct estimates of the share of one set, with the pooled variance within groups."""
     return _joined([_collections(part, sets)[0].within_groups() for part in tally.parts])
 
 
 def _collections(part: Tally, sets: Sets | None) -> list[Collection]:
-    """Read how every set shows in one collection."""
+    """Return the sampling model of every set in one collection."""
     answered, width = part.answered, part.k if sets is None else len(sets)
     if part.design.epsilon == 0 or not answered.any():
         nothing, nobody = np.zeros(answered.size), np.zeros(answered.size, dtype=bool)
@@ -444,7 +425,7 @@ def _collections(part: Tally, sets: Sets | None) -> list[Collection]:
 def _what_reports_tell(
     share: Array, n: Array, base: Array, slope: Array, curvature: Array, answered: Mask
 ) -> Collection:
-    """Give a collection in which nothing is infinite: a set that reports do not tell is not informative."""
+    """Make a collection without infinite numbers; a set that is not identified is not informative."""
     known = np.isfinite(base)
     informative = answered & known
     base, slope, curvature = (np.where(known, part, 0.0) for part in (base, slope, curvature))
@@ -452,7 +433,7 @@ def _what_reports_tell(
 
 
 def _column(array: Counts, answered: Mask) -> Callable[[int], Array]:
-    """Give the columns of an array that broadcasts to (groups with reports, sets): a number for each group, or one."""
+    """Return a function that extracts a column of an array that broadcasts to (groups with reports, sets)."""
     whole, once = array.shape[0] > 1 or answered.sum() == 1, (array.shape[1] == 1 or not array.strides[1])
 
     def column(place: int) -> Array:
@@ -467,7 +448,7 @@ def _column(array: Counts, answered: Mask) -> Callable[[int], Array]:
 
 
 def _variance_of_one_report(part: Tally, sets: Sets | None) -> Array:
-    """Give the variance of one report under the reports of all groups together, of shape (1, sets)."""
+    """Return the variance of one report under the reports of all groups together, of shape (1, sets)."""
     counts, n = part.scaled()
     histogram = part.scaled_histogram()
     together = None if histogram is None else histogram.sum(axis=0, keepdims=True)
@@ -477,7 +458,7 @@ def _variance_of_one_report(part: Tally, sets: Sets | None) -> Array:
 
 
 def _joined(parts: list[Collection]) -> DirectEstimates:
-    """Join the collections of each group by their precisions at the overall share."""
+    """Combine the collections of each group by their precisions at the overall share."""
     if len(parts) == 1:
         share, n, base, slope, curvature, informative, between = parts[0]
         each = np.divide(1, n, out=np.zeros_like(share), where=informative)
@@ -500,14 +481,13 @@ def _joined(parts: list[Collection]) -> DirectEstimates:
 
 
 def _least_variance(parts: list[Collection]) -> float:
-    """Give the least variance of one report, s (1 - s) at the share s of a few reports that would say otherwise."""
+    """Return s (1 - s), the least variance of one report, at the share s of a few added reports."""
     reports = sum(float(part.n[part.informative].sum()) for part in parts)
     share = ADDED_REPORTS / (max(reports, ADDED_REPORTS) + ADDED_REPORTS)
     return max(share * (1 - share), LEAST_REPORT_VARIANCE)
 
 
 def _overall(parts: list[Collection]) -> float:
-    """Give the mean share of all groups and collections, by their precisions."""
     mean = 0.5
     for _ in range(3):
         weight = [part.precision(mean) for part in parts]
@@ -529,9 +509,10 @@ HAS_WEIGHT = 1e-4  # weight of a value that counts as one
 
 
 def shares_under_any_law(counts: Binomial, direct: DirectEstimates, pooled: Pooled) -> Array | None:
-    """Give the posterior means of the shares under the most likely law; None where a beta law says as much.
+    """Compute posterior means under the nonparametric maximum-likelihood distribution of shares.
 
-    `counts` are those of all groups, NaN where there are no reports; `pooled` are their partially pooled shares.
+    None if a beta distribution is not significantly worse. `counts` are those of all groups, NaN where there are no
+    reports; `pooled` are their partially pooled shares.
     """
     told = direct.informative & np.isfinite(counts.count)
     if told.sum() < FEWEST_GROUPS_FOR_ANY_LAW:
@@ -558,9 +539,9 @@ def shares_under_any_law(counts: Binomial, direct: DirectEstimates, pooled: Pool
 
 
 def likelihoods(counts: Array, grid: Array) -> Array:
-    """Give the likelihood of each share of a grid in each group, (groups, grid), the largest 1.
+    """Return the likelihood of each share of a grid in each group, (groups, grid), scaled to a maximum of 1.
 
-    `counts` are rows: the count, the trials, base and gain.
+    `counts` are rows: count, trials, base and gain.
     """
     count, trials, base, gain = counts[:, :, np.newaxis]
     probability = np.clip(base + gain * grid, 0, 1)
@@ -569,17 +550,16 @@ def likelihoods(counts: Array, grid: Array) -> Array:
 
 
 def log_likelihood(likelihood: Array, law: Array, many: Array) -> float:
-    """Give the log-likelihood of a law on the grid."""
     return float(many @ np.log(np.maximum(likelihood @ law, SMALLEST)))
 
 
 def derivatives(likelihood: Array, law: Array, many: Array) -> Array:
-    """Give the directional derivatives towards each value of the grid, over the groups: at most 1 at the maximum."""
+    """Return the directional derivatives towards each value of the grid, which are at most 1 at the maximum."""
     return np.asarray(many @ (likelihood / (likelihood @ law)[:, np.newaxis]) / many.sum())
 
 
 def most_likely_law(likelihood: Array, many: Array) -> Array:
-    """Give the law on a grid under which counts are most likely; `many` groups have each row of the likelihood."""
+    """Maximize the likelihood over distributions on a grid; `many` groups have each row of the likelihood."""
     weight = many / many.sum()
     size = likelihood.shape[1]
     law, slack = np.full(size, 1 / size), np.ones(size)
@@ -598,19 +578,19 @@ def most_likely_law(likelihood: Array, many: Array) -> Array:
 
 
 def _feasible(values: Array, step: Array) -> float:
-    """Give the part of a step, at most the whole, that leaves all values positive."""
+    """Return the largest fraction of a step that leaves all values positive."""
     falling = step < 0
     return min(1.0, 0.99 * float(np.min(-values[falling] / step[falling]))) if falling.any() else 1.0
 
 
 def values_with_weight(law: Array) -> int:
-    """Count the values of a law: neighbours on the grid that have weight are one value, between them."""
+    """Count the values of a distribution; neighbors on the grid are one value."""
     weighty = law > HAS_WEIGHT
     return int(weighty[0]) + int((weighty[1:] & ~weighty[:-1]).sum())
 
 
 def best_beta_likelihood(likelihood: Array, grid: Array, many: Array, pooled: Pooled) -> float:
-    """Give the log-likelihood of the most likely beta law, in the cells of the grid."""
+    """Maximize the log-likelihood over beta distributions, in the cells of the grid."""
     from scipy.optimize import minimize  # which takes longer to load than all of our modules
 
     edges = np.concatenate([[0], (grid[1:] + grid[:-1]) / 2, [1]])

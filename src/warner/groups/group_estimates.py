@@ -143,7 +143,7 @@ class GroupEstimates(TableResult):
         return _mirrored(self.tally)
 
     def table(self, level: float = 0.95, *, kind: str = "average") -> dict[str, Counts]:
-        """Give the shares as columns, a row for each group and answer.
+        """Return the shares as columns, a row for each group and answer.
 
         Parameters
         ----------
@@ -217,7 +217,6 @@ class GroupEstimates(TableResult):
         ]
 
     def _spread_note(self, level: float) -> str:
-        """Return how much groups differ: the spread of each answer with its interval."""
         step = "spread about the regression" if self.on else "spread between groups"
         name, roughly = ("one step", "") if self.along else (step, ", if shares are roughly normal")
         ends = zip(*map(np.atleast_1d, (self.spread, *self.spread_interval(level))), strict=True)
@@ -243,7 +242,7 @@ class GroupEstimates(TableResult):
         return {}
 
     def limits(self, level: float, kind: str) -> tuple[Array, Array]:
-        """Give the ends of the intervals of all shares, of shape (groups, k)."""
+        """Return the ends of the intervals of all shares, of shape (groups, k)."""
         if (level, kind) not in self._limits:
             reach = critical_value(level)
             check_kind(kind)
@@ -272,7 +271,7 @@ class GroupEstimates(TableResult):
         return {}
 
     def _exact_limits_of(self, level: float, place: int) -> tuple[Array, Array]:
-        """Return the ends of the exact intervals of one answer's share, which are kept: they take long."""
+        """Return the ends of the exact intervals of one answer's share, which are cached."""
         if self._mirrored and place == 1:
             low, high = self._exact_limits_of(level, 0)
             return 1 - high, 1 - low
@@ -284,7 +283,7 @@ class GroupEstimates(TableResult):
     def interval(
         self, answers: Label | Collection[Label] | None = None, *, level: float = 0.95, kind: str = "average"
     ) -> GroupIntervals:
-        """Give the intervals of one answer's share in all groups, of a set of answers together, or of every answer.
+        """Compute the intervals of one answer's share in all groups, of a set of answers, or of every answer.
 
         Parameters
         ----------
@@ -306,7 +305,7 @@ class GroupEstimates(TableResult):
         return GroupIntervals(self.tally, low, high, level, kind)
 
     def mean(self, values: Any = None, *, level: float = 0.95, kind: str = "average") -> GroupMeans:
-        """Give the mean of answers that are numbers, or that stand for numbers, in each group.
+        """Estimate the mean of answers that are numbers, or have numbers, in each group.
 
         Means are partially pooled as shares are: each is drawn towards the others as far as its reports are noise.
 
@@ -320,7 +319,7 @@ class GroupEstimates(TableResult):
         return group_means(self, values, level, kind)
 
     def spread_interval(self, level: float = 0.95) -> tuple[PerGroup, PerGroup]:
-        """Give the interval of the spread between groups, 0 included; one for each answer if there are more than two.
+        """Compute the interval of the spread between groups; one for each of more than two answers.
 
         It holds if the shares of groups are roughly normal about their mean (or the regression): Viechtbauer's
         Q-profile. Along an order it is the profile-likelihood interval of a step.
@@ -372,7 +371,7 @@ class GroupEstimates(TableResult):
         return summed_cochran_test([self.direct[place] for place in told], self.covariates.matrix, squared)
 
     def _exact_test(self) -> GroupTest | None:
-        """Return the exact test of one share; None with weights or covariates, or without one count in each group."""
+        """Return the exact test of one share; None with weights, covariates, or without binomial counts."""
         if not self.tally.simple or self.on:
             return None
         try:
@@ -385,7 +384,7 @@ class GroupEstimates(TableResult):
         return seeded_by(np.concatenate([np.ravel(part.counts) for part in self.tally.parts]))
 
     def ranks(self, answer: Label | None = None, *, count: int = 1, level: float = 0.95) -> GroupRanks:
-        """Give the expected rank of each group by the share of an answer, 1 for the largest, with its range.
+        """Compute the expected rank of each group by the share of an answer, 1 for the largest, with its range.
 
         Parameters
         ----------
@@ -406,7 +405,7 @@ class GroupEstimates(TableResult):
         return GroupRanks(self.tally, self.tally.domain[place], *found, int(count), level)
 
     def place_of(self, answer: Label | None) -> int:
-        """Give the place of an answer in the domain; of two answers, that of the first if none is named."""
+        """Return the position of an answer in the domain; of two answers the first by default."""
         if answer is not None:
             return positions_of([answer], self.tally.domain)[0]
         if self.tally.k > 2:
@@ -415,7 +414,7 @@ class GroupEstimates(TableResult):
         return 0
 
     def doubts(self) -> list[str]:
-        """Say what speaks against pooling these groups: too few of them, enough reports in each, sizes that matter."""
+        """Return warnings: too few groups, enough reports in each group, or shares related to group sizes."""
         return list(self._doubts)
 
     @cached_property
@@ -439,7 +438,7 @@ class GroupEstimates(TableResult):
         return said
 
     def _sizes_matter(self) -> bool:
-        """Tell whether the residuals of the direct estimates are correlated with the logarithm of the group's size."""
+        """Return True if the residuals of the direct estimates are correlated with the log group size."""
         direct = self.direct[0]
         some = direct.informative
         n = np.atleast_1d(self.tally.n)[some]
@@ -460,7 +459,7 @@ class GroupEstimates(TableResult):
         return bool(abs(coefficients[-1]) > SIZES_MATTER * error)
 
     def explanation(self, level: float, kind: str) -> str:
-        """Say in words for whom the intervals hold."""
+        """Return a sentence on the coverage of the intervals."""
         if kind == "each":
             return f"each of these intervals holds for its group, whatever the others are{self._neglected}"
         return (
@@ -470,7 +469,6 @@ class GroupEstimates(TableResult):
 
     @property
     def _neglected(self) -> str:
-        """Say what of a complex sample is not used."""
         if self.tally.sample is None:
             return ""
         drawn = self.tally.sample.described()
@@ -684,7 +682,7 @@ def estimate_groups(
 
 
 def advice(tally: Collected) -> str:
-    """Say that groups would be estimated more closely together, where that is so: for five groups or more."""
+    """Return advice if partial pooling would reduce the error of five groups or more; otherwise an empty text."""
     cells = len(tally.groups) * tally.k
     if not int(tally.answered.sum()) >= GROUPS_ADVISED or cells > CELLS_ADVISED:
         return ""
@@ -699,7 +697,6 @@ def advice(tally: Collected) -> str:
 
 
 def _mirrored(tally: Collected) -> bool:
-    """Tell whether there are two answers, of which each report tells the one as much as the other."""
     return mirrored([part.design for part in tally.parts])
 
 
@@ -722,7 +719,7 @@ def _refuse(tally: Collected, on: Any, along: str | None, *, different_people: b
 
 
 def _series(tally: Collected, along: str) -> Series:
-    """Put the groups in their order along a column, one series for each combination of the others."""
+    """Order the groups along a column, one series for each combination of the other columns."""
     place = tally.by.index(along)
     axis = axis_of_values([group[place] for group in tally.groups])
     if axis is None:
@@ -736,7 +733,7 @@ def _series(tally: Collected, along: str) -> Series:
 
 
 def _under_any_law(tally: Collected, direct: DirectEstimates, pooled: Pooled) -> Array | None:
-    """Give the shares of the first of two answers under any law; None where it is not needed, or counts do not tell."""
+    """Return shares of the first of two answers under an estimated distribution; None if not needed."""
     if not tally.simple or len(tally.groups) < FEWEST_GROUPS_FOR_ANY_LAW:
         return None
     try:
@@ -749,7 +746,7 @@ def _under_any_law(tally: Collected, direct: DirectEstimates, pooled: Pooled) ->
 def _all_pooled(
     answers: list[DirectEstimates], covariates: Array, series: Series | None, means: Array
 ) -> Iterator[tuple[int, Pooled]]:
-    """Pool each answer that some report tells, and give its place."""
+    """Pool each identified answer; yield its position and shares."""
     told = [place for place, direct in enumerate(answers) if direct.informative.any()]
     some = [answers[place] for place in told]
     if series is not None or len(answers) == 1:
@@ -758,7 +755,7 @@ def _all_pooled(
 
 
 def _walk_test(walks: list[RandomWalks]) -> GroupTest:
-    """Test whether nothing changes along an order, by the likelihood ratio; over many answers, by Bonferroni's rule."""
+    """Test that nothing changes along an order, by likelihood ratio, with Bonferroni's correction over answers."""
     told = [walk for walk in walks if walk.direct.informative.any()]
     statistic = max(walk.likelihood_ratio() for walk in told)
     # The printed one is that of the interval of the step, which is drawn as if 0 were no boundary.

@@ -1,71 +1,54 @@
-r"""Intervals of the shares of groups: what they hold for, and the exact ones where shares show in binomial counts.
+r"""Intervals, means, ranks and heterogeneity of groups.
 
-FAB limits: confidence intervals that are exact for every group, and short where the other groups suggest.
-
-"Frequentist, assisted by Bayes" [1]_: Clopper and Pearson's interval has the error probability :math:`\alpha/2` in
-either tail. Any other division is exact as well, even one that depends on the share: the share :math:`\theta` is
-accepted after c of n reports if, for a positive gain,
+**FAB limits** ("frequentist, assisted by Bayes" [1]_) are exact for every group, and short near the prediction from the
+other groups. Clopper and Pearson's interval has the error probability :math:`\alpha/2` in either tail. Any other
+division is exact as well, even one that depends on the share: :math:`\theta` is accepted after c of n reports if, for a
+positive gain,
 
 .. math:: P_\theta(X \le c) > \alpha \, (1 - s(\theta)) \quad \text{and} \quad P_\theta(X \ge c) > \alpha \, s(\theta).
 
-Whatever the function s is, the probability that the true share is not accepted is at most :math:`\alpha`, as long as s
-does not depend on the group's own reports. Intervals are the shortest on average over shares with mean m and spread
-:math:`\tau` if
+For every function s that does not depend on the group's own reports, the true share is rejected with probability at
+most :math:`\alpha`. Intervals are the shortest on average over shares with mean m and spread :math:`\tau` if
 
 .. math:: \Phi^{-1}(\alpha s) - \Phi^{-1}(\alpha (1 - s)) = 2 \sigma_\theta (m - \theta) / \tau^2, \qquad
           \sigma_\theta^2 = f (1 - f) / (n a^2), \quad f = b + a \theta.
 
-Far above m, s is near 0, and the lower tail has all of :math:`\alpha`. For a negative gain s and 1 - s change places.
+For a negative gain s and 1 - s are exchanged. m and :math:`\tau` come from all other groups: each group is left out of
+the regression and of the restricted likelihood of `fay_herriot` by subtracting its terms. With the leverage
+:math:`h = w x' A^{-1} x` and the residual e, the prediction without the group is :math:`y - e/(1-h)`, the determinant
+:math:`(1-h) \det A`, and the sum of squares smaller by :math:`w e^2 / (1-h)`. The share at which variances are taken
+comes from the half of the groups to which the group does not belong.
 
-m and :math:`\tau` come from all other groups. Each is left out of the regression and of the restricted likelihood of
-`fay_herriot` by taking its terms away: with the leverage :math:`h = w x' A^{-1} x` and the residual e, the prediction
-without the group is :math:`y - e/(1-h)`, the determinant :math:`(1-h) \det A`, and the sum of squares smaller by
-:math:`w e^2 / (1-h)`. What that leaves, the share at which variances are taken, comes from the half of the groups to
-which the group does not belong, so that nothing at all depends on its own reports.
+**Means** are shares of fuzzy sets (module `inference.means`), pooled as shares are. **Expected ranks** are averages
+over draws from the distributions of the pooled shares. Ranks of separate estimates are led by the smallest groups,
+whose noise is the largest; the expected rank of a small group is in the middle, with a wide range.
+
+**Heterogeneity, exact test**, where each group has one binomial count, all with the same base and gain. Given their
+total, such counts with equal probabilities are multivariate hypergeometric. The likelihood-ratio statistic T is
+compared with B draws: :math:`(1 + \#\{T^* \ge T\}) / (B+1)` is a p-value. Of many groups, draws end with the twentieth
+T* that is as large, and after l draws the p-value is 20/l [2]_.
+
+**Heterogeneity, approximate test**, otherwise. If all groups have the same share (or lie on the regression),
+:math:`Q(0) = \sum (y_g - \mu_g)^2 / v_g` is approximately chi-squared; its degrees of freedom are the number of
+informative groups less the number of coefficients [3]_. The approximation fails for small groups with counts that are
+nearly all 0: p is below 0.001 in a quarter of such surveys. With the spread :math:`\tau`,
+:math:`Q(\tau) = \sum (y_g - \mu_g)^2 / (v_g + \tau^2)` has that distribution; all spreads at which it is between two
+quantiles are the interval of the spread [4]_. It excludes 0 exactly where twice the tail of the test is below one minus
+the level.
+
+The statistics of K answers are dependent. With the correlation matrix R of their unbiased shares in one group, and d
+degrees of freedom each, the sum has the mean Kd and the variance :math:`2 d \lVert R \rVert^2`, so that it is about a
+multiple of chi-squared with :math:`d K^2 / \lVert R \rVert^2` degrees of freedom (Satterthwaite). R is that of surveys
+drawn from the overall distribution.
 
 References
 ----------
 .. [1] C. Yu, P. D. Hoff, "Adaptive multigroup confidence intervals with constant coverage", Biometrika 105 (2018),
    319-335.
-
-Means of a number in all groups, and the shares of sets of answers: sums of shares that are pooled as one.
-
-A mean is the share of a fuzzy set (module ``inference.means``), so that it has a direct estimate in every group, with
-the sampling variance that the design tells; groups are then drawn towards each other as those of a share are.
-
-Expected ranks of groups: where each may stand, by draws from the laws of their pooled shares.
-
-Ranks of separate estimates are led by the smallest groups, whose noise is the largest. Expected ranks are not: a group
-of which little is known is expected in the middle, with a wide range.
-
-Heterogeneity of groups: the test that all are alike, for one answer or for many, and the interval of the spread.
-
-*An exact test*, where each group has one binomial count, all with the same base and gain. Equal shares are then equal
-probabilities of a report. Given their total, such counts are multivariate hypergeometric, whatever the common share is.
-The likelihood-ratio statistic T is compared with B draws from this distribution: :math:`(1 + \#\{T^* \ge T\}) / (B+1)`
-is a p-value. Of many groups, draws end with the twentieth T* that is as large, and after l draws the p-value is 20/l
-[3]_.
-
-*An approximate test*, elsewhere. If all groups have the same share (or lie on the regression),
-:math:`Q(0) = \sum (y_g - \mu_g)^2 / v_g` is about chi-squared with as many degrees of freedom as there are groups that
-tell the share, less the number of coefficients [1]_. It is far from that where groups are small and nearly all of their
-counts are 0: p is below 0.001 in a quarter of such surveys.
-
-*The interval of the spread.* With the spread :math:`\tau`, :math:`Q(\tau) = \sum (y_g - \mu_g)^2 / (v_g + \tau^2)` has
-that chi-squared distribution; all spreads at which it is neither improbably large nor improbably small are the interval
-[2]_. It leaves out 0 exactly where twice the tail of the test is below one minus the level.
-
-The statistics of K answers are not independent. With the correlation matrix R of their unbiased shares in one group,
-and d degrees of freedom each, the sum has the mean Kd and the variance :math:`2 d \lVert R \rVert^2`, so that it is
-about a multiple of chi-squared with :math:`d K^2 / \lVert R \rVert^2` degrees of freedom (Satterthwaite). R is that of
-surveys drawn from the overall distribution.
-
-References
-----------
-.. [1] W. G. Cochran, "The combination of estimates from different experiments", Biometrics 10 (1954), 101-129.
-.. [2] W. Viechtbauer, "Confidence intervals for the amount of heterogeneity in meta-analysis", Stat. Med. 26 (2007),
+.. [2] J. Besag, P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991), 301-304.
+.. [3] W. G. Cochran, "The combination of estimates from different experiments", Biometrics 10 (1954), 101-129.
+.. [4] W. Viechtbauer, "Confidence intervals for the amount of heterogeneity in meta-analysis", Stat. Med. 26 (2007),
    37-52.
-.. [3] J. Besag, P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991), 301-304.
 """
 
 from __future__ import annotations
@@ -124,14 +107,14 @@ ALIKE = "all groups are alike"  # the hypothesis of a test without covariates an
 
 
 class Prior(NamedTuple):
-    """What the other groups suggest of each: the mean and the spread of its share."""
+    """Mean and spread of each group's share, predicted from the other groups."""
 
     mean: Array
     spread: Array
 
 
 def from_the_others(direct: DirectEstimates, covariates: Array) -> Prior:
-    """Give mean and spread for every group, from the reports of all others."""
+    """Predict mean and spread of every group from the reports of all other groups."""
     groups = direct.share.size
     mean, spread = np.full(groups, 0.5), np.full(groups, np.inf)  # the tails are divided evenly
     odd = np.arange(groups) % 2 == 1
@@ -166,7 +149,7 @@ def _left_out(direct: DirectEstimates, covariates: Array, at: float, largest: fl
 
 
 def fab_limits(counts: Binomial, prior: Prior, level: float) -> tuple[Array, Array]:
-    """Give the limits of the shares behind binomial counts; a prior that knows nothing gives Clopper and Pearson's."""
+    """Compute the limits of the shares behind binomial counts; those of Clopper and Pearson under a flat prior."""
     blocks = range(0, counts.count.size, GROUPS_AT_ONCE)
     ends = []
     for first in blocks:
@@ -194,7 +177,7 @@ def _limits(counts: Binomial, prior: Prior, alpha: float) -> tuple[Array, Array]
 
 
 def _shares_tried(counts: Binomial, alpha: float) -> Array:
-    """Give shares in rising order, of shape (shares, groups): over the whole range, and near the unbiased share."""
+    """Return ascending shares, of shape (shares, groups): over the whole range, and near the unbiased share."""
     f = np.clip(counts.count / counts.n, 0.5 / (counts.n + 1), 1 - 0.5 / (counts.n + 1))
     unbiased = np.clip(counts.share_at(f), 0, 1)
     widest = -ndtri(alpha * LEAST_DIVISION) * np.sqrt(f * (1 - f) / counts.n) / np.abs(counts.gain)
@@ -204,10 +187,10 @@ def _shares_tried(counts: Binomial, alpha: float) -> Array:
 
 
 def _accepts(counts: Binomial, prior: Prior, alpha: float, share: Array) -> Mask:
-    """Tell which groups accept these shares.
+    """Return which groups accept these shares.
 
-    A count below what noise alone explains is taken as that much for the lower tail, and one above what certainty
-    explains for the upper tail: that only widens, and no interval is empty.
+    For the lower tail, a count below the range that shares explain is moved to its end, and likewise for the upper
+    tail. That only widens intervals, and no interval is empty.
     """
     f = np.clip(counts.reported(share), 0, 1)
     sigma = np.sqrt(f * (1 - f) / counts.n) / np.abs(counts.gain)
@@ -220,7 +203,7 @@ def _accepts(counts: Binomial, prior: Prior, alpha: float, share: Array) -> Mask
 
 
 def divided(needed: Array, alpha: float) -> Array:
-    r"""Give the part s of the error probability for which :math:`\Phi^{-1}(\alpha s) - \Phi^{-1}(\alpha(1-s))` is this.
+    r"""Solve for the part s of alpha: :math:`\Phi^{-1}(\alpha s) - \Phi^{-1}(\alpha(1-s))` equals `needed`.
 
     >>> divided(np.array([-100.0, 0.0, 100.0]), 0.05).round(3).tolist()
     [0.0, 0.5, 1.0]
@@ -311,7 +294,7 @@ def exact_limits(
     level: float,
     along: str | None,
 ) -> tuple[Array, Array]:
-    """Give the FAB limits of one set of answers; from 0 to 1 for a group without reports."""
+    """Compute the FAB limits of one set of answers; from 0 to 1 for a group without reports."""
     if along is not None:
         raise ValueError('kind must be "average" along an order: limits for each group are not known there')
     counts = binomial_counts(tally, sets, place)
@@ -328,7 +311,7 @@ class NotBinomialError(ValueError):
 
 
 def binomial_counts(tally: Collected, sets: Sets | None, place: int) -> Binomial:
-    """Give the binomial counts that show the share of a set, NaN for groups without reports."""
+    """Return the binomial counts of the share of a set, NaN for groups without reports."""
     result = Binomial(*np.full((4, len(tally.groups)), np.nan))
     for part in tally.parts:
         groups = np.flatnonzero(part.answered)
@@ -372,7 +355,7 @@ class GroupMeans(Mean):
 
     @property
     def approximate(self) -> bool:
-        """Whether the level holds only about: exact limits are those for each group, without weights."""
+        """Whether the intervals are approximate; exact are those for each group, without weights."""
         return self.kind != "each" or self.weighted
 
     @property
@@ -382,7 +365,7 @@ class GroupMeans(Mean):
         return f"{about}{level_text(self.confidence.level)} {INTERVAL_HEADINGS[self.kind]}"
 
     def rows(self) -> Rows:
-        """Give the means as rows of a table of quantities, which says what their intervals hold for."""
+        """Return the labels of rows in a table of quantities, with the coverage of the intervals."""
         return super().rows()._replace(method=f"{self.method}, {INTERVAL_HEADINGS[self.kind].partition(', ')[2]}")
 
     def columns(self) -> list[Column]:
@@ -398,7 +381,7 @@ def pooled_share(direct: DirectEstimates, covariates: Array, series: Series | No
 
 
 def pooled_sum(estimates: GroupEstimates, sets: Sets, level: float, kind: str) -> tuple[Pooled, Array, Array]:
-    """Pool the shares of one set of answers, which may be fuzzy, and give their limits."""
+    """Pool the shares of one set of answers, which may be fuzzy; also return their limits."""
     reach, tally, matrix = critical_value(level), estimates.tally, estimates.covariates.matrix
     check_kind(kind)
     direct = direct_sum(tally, sets)
@@ -413,7 +396,7 @@ def pooled_sum(estimates: GroupEstimates, sets: Sets, level: float, kind: str) -
 
 
 def group_means(estimates: GroupEstimates, values: Any, level: float, kind: str) -> GroupMeans:
-    """Give the mean of the numbers that answers stand for, of each group; of two answers, as their shares have it."""
+    """Estimate the mean of the numbers of the answers in each group; for two answers, from their shares."""
     tally = estimates.tally
     x = numbers_of(tally, values)
     least, width = float(x.min()), float(np.ptp(x))
@@ -523,7 +506,7 @@ class GroupRanks(TableResult):
 def expected_ranks(
     share: Array, error: Array, count: int, level: float, seed: int
 ) -> tuple[Array, Array, Array, Array]:
-    """Give expected ranks, the ends of their ranges, and the probability of being among the first `count`."""
+    """Compute expected ranks, the ends of their ranges, and the probability of being among the first `count`."""
     rng = np.random.default_rng(seed)
     draws = DRAWS if share.size <= MANY_GROUPS else FEW_DRAWS
     places = np.empty((draws, share.size), dtype=np.int32)
@@ -572,7 +555,7 @@ def degrees_of_freedom(direct: DirectEstimates, covariates: Array) -> int:
 def q_profile(
     direct: DirectEstimates, covariates: Array, level: float, limit: float | None = None
 ) -> tuple[float, float]:
-    """Give the interval of the spread, from 0 to the largest that shares can have, or to a `limit`."""
+    """Compute the interval of the spread, from 0 to the largest possible spread, or to a `limit`."""
     freedom = degrees_of_freedom(direct, covariates)
     overall = direct.overall()
     largest = largest_spread(direct, overall) if limit is None else limit
@@ -686,15 +669,15 @@ def conditional_test(counts: Binomial) -> GroupTest | None:
 
 
 def _likelihood_ratio(counts: Integers, n: Integers) -> Array:
-    """Return twice the log-likelihood ratio of probabilities of their own and an equal one."""
+    """Return twice the log-likelihood ratio of separate probabilities against equal ones."""
     expected = counts.sum() / n.sum() * n
     return np.asarray(2 * (deviance(counts, expected) + deviance(n - counts, n - expected)).sum())
 
 
 def _conditional_p_value(counts: Integers, n: Integers, rng: np.random.Generator) -> float:
-    """Return the p-value of the likelihood-ratio statistic given the total of the counts.
+    """Compute the p-value of the likelihood-ratio statistic given the total of the counts.
 
-    Given the total, it rises with the sum of x ln x over both kinds of reports of all groups.
+    Given the total, the statistic rises with the sum of x ln x over both kinds of reports of all groups.
     """
     draws = min(CONDITIONAL_DRAWS, max(FEWEST_CONDITIONAL_DRAWS, COUNTS_DRAWN // counts.size - 1))
     stop = EXCEEDANCES if counts.size > GROUPS_DRAWN_IN_FULL else draws + 1
@@ -717,20 +700,20 @@ def _conditional_p_value(counts: Integers, n: Integers, rng: np.random.Generator
 
 
 def agreeing_interval(low: float, high: float, test: GroupTest, level: float) -> tuple[float, float]:
-    """Return the interval of the spread that leaves out 0 exactly where the test refutes it."""
+    """Make the interval of the spread exclude 0 exactly where the test rejects."""
     refuted = test.p_value < (1 - level) * (1 - ROUNDING)  # 1 - 0.95 is a hair above 0.05
     low = max(low, HETEROGENEITY_TOLERANCE) if refuted else 0.0
     return low, max(low, high)
 
 
 def cochran_test(direct: DirectEstimates, covariates: Array) -> GroupTest:
-    """Test one answer."""
+    """Cochran's Q test that one answer has the same share in all groups."""
     q = cochran_q(direct, covariates)
     return GroupTest(q.statistic, q.freedom, min(1.0, 2 * q.p_value), q.p_value, "Cochran")
 
 
 def summed_cochran_test(answers: Sequence[DirectEstimates], covariates: Array, squared: float) -> GroupTest:
-    """Test all answers at once; the `squared` correlations between their unbiased shares sum to this."""
+    """Test all answers at once; `squared` is the sum of squared correlations between their unbiased shares."""
     each = [cochran_q(direct, covariates) for direct in answers]
     statistic, expected = sum(q.statistic for q in each), sum(q.freedom for q in each)
     if expected <= 0:
@@ -741,7 +724,7 @@ def summed_cochran_test(answers: Sequence[DirectEstimates], covariates: Array, s
 
 
 def squared_correlations(tally: Collected, told: list[int], means: Array, rng: np.random.Generator) -> float:
-    """Give the sum of the squared correlations between the unbiased shares of these answers, K if there are none."""
+    """Sum the squared correlations between the unbiased shares of these answers; K if they are zero."""
     numbers = [float(np.sum(part.effective)) for part in tally.parts]
     people = [max(1, round(min(PEOPLE, sum(numbers)) * number / sum(numbers))) if number else 0 for number in numbers]
     groups = tuple((survey,) for survey in range(SURVEYS_DRAWN))

@@ -1,33 +1,26 @@
-r"""Trends: shares of groups in an order follow a random walk; Kalman's filter and smoother, averaged over the step.
+r"""Trends and covariates of groups: random walks by Kalman's filter and smoother, ordered groups, group regressions.
 
-The share of week t is that of week t - 1 plus a step, :math:`\theta_t = \theta_{t-1} + \tau \eta_t`, and its direct
-estimate :math:`y_t = \theta_t + e_t` has the variance :math:`v_t` that the design tells at the overall share. The
-filter starts diffuse: the first week with reports has level :math:`y` and variance v, and is no part of the likelihood.
+The share of week t is the share of week t - 1 plus a step, :math:`\theta_t = \theta_{t-1} + \tau \eta_t`, and its
+direct estimate :math:`y_t = \theta_t + e_t` has the variance :math:`v_t` of the design at the overall share. The filter
+starts diffuse: the first week with reports has level :math:`y` and variance v, and is no part of the likelihood [1]_.
 Weeks without reports are bridged, and before the first report the level is carried back, each with a variance that
 grows by :math:`\tau^2` per step. Where weeks are d apart the step has the variance :math:`d \tau^2`; :math:`\tau = 0`
 is a constant. Shares are averaged over :math:`\tau` as in `fay_herriot`. Several series (a region each) have the same
-:math:`\tau`, and a start each.
+:math:`\tau`, and a start each. The weight of a week's own reports is the derivative of its smoothed share in
+:math:`y_t`, which is :math:`\operatorname{Var}(\theta_t \mid y) / v_t`.
 
-The weight of a week's own reports is the derivative of its smoothed share in :math:`y_t`, which is
-:math:`\operatorname{Var}(\theta_t \mid y) / v_t`.
-
-**Whether anything changes.** Under a constant share the most likely step is 0 more often than half of the time, as the
-boundary alone would have it [2]_. In a long series of equal weeks the likelihood rises from 0 if
-:math:`\sum_k Z_k^2 / (\pi k)^2` exceeds its mean 1/6, a law of Cramer and von Mises: with probability 0.34. Over S
-series these add up. A gamma law with the same skewness has the shape 0.6125 S, and exceeds its mean with a probability
-that rises from 0.33 to 1/2 as S grows. The likelihood ratio is referred to chi-squared with one degree of freedom times
-that probability: its size at 5 % was 3.5 to 5.1 % (3 to 52 weeks, 1 to 20 series), that of half of chi-squared 2.4 to
-4.8 %, and least for one series.
+**Test of a constant share.** The most likely step of a constant share is 0 more often than half of the time, unlike for
+a usual boundary [2]_. In a long series of equal weeks the likelihood rises from 0 if :math:`\sum_k Z_k^2 / (\pi k)^2`
+exceeds its mean 1/6, a distribution of Cramér and von Mises: with probability 0.34. Over S series these add up. A gamma
+distribution with the same skewness has the shape 0.6125 S, and exceeds its mean with a probability that rises from 0.33
+to 1/2 as S grows. The likelihood ratio is compared with chi-squared with one degree of freedom times that probability:
+its size at 5 % was 3.5 to 5.1 % (3 to 52 weeks, 1 to 20 series).
 
 References
 ----------
 .. [1] J. Durbin, S. J. Koopman, "Time Series Analysis by State Space Methods", 2nd edition, Oxford 2012, chapter 2.
 .. [2] N. G. Shephard, A. C. Harvey, "On the probability of estimating a deterministic component in the local level
    model", J. Time Ser. Anal. 11 (1990), 339-347.
-
-Groups in an order: what numbers, dates, weeks, months and quarters are read as positions on a line.
-
-Covariates of groups: columns of numbers with a row for each group, joined to the groups of a tally.
 """
 
 from __future__ import annotations
@@ -90,18 +83,18 @@ class Series(NamedTuple):
         return np.asarray(self.places >= 0)
 
     def laid_out(self, values: Counts) -> Counts:
-        """Give values of the groups in the order of the series; those that are not there are 0."""
+        """Arrange values of the groups in the order of the series; 0 where there is no group."""
         return np.where(self.present, values[self.places], 0)
 
     def collected(self, values: Array, groups: int) -> Array:
-        """Give values of shape (length, series) for each group; NaN for those in no series."""
+        """Return values of shape (length, series) by group; NaN for groups in no series."""
         result = np.full(groups, np.nan)
         result[self.places[self.present]] = values[self.present]
         return result
 
 
 def ordered_series(positions: Array, series: Integers) -> Series:
-    """Put groups in the order of their positions, those of each series by themselves; NaN is no position.
+    """Order groups by position, each series by itself; NaN is no position.
 
     Distances are in steps: the usual distance, their median, is one.
 
@@ -195,7 +188,7 @@ class RandomWalks:
         return smoothed(share, self.noise, self.observed, self.series.distances, steps)
 
     def likelihood(self, steps: Array) -> Array:
-        """Give the log-likelihood of each of some standard deviations of a step."""
+        """Return the log-likelihood at each standard deviation of a step."""
         return self.smoothed(steps).log_likelihood
 
     @cached_property
@@ -204,7 +197,7 @@ class RandomWalks:
         return np.asarray(self.largest * np.linspace(0, 1, STEPS_TRIED) ** 3)
 
     def pooled(self) -> Pooled:
-        """Give the smoothed shares, averaged over the standard deviation of a step."""
+        """Return the smoothed shares, averaged over the standard deviation of a step."""
         steps = likely_range(self.likelihood, self.tried, STEPS_AVERAGED, NEGLIGIBLE_WALK_NATS)
         values, shares, variances = self.smoothed(steps)
         weights = trapezoid(values)
@@ -223,16 +216,16 @@ class RandomWalks:
         return best, float(self.likelihood(np.array([best]))[0])
 
     def likelihood_ratio(self) -> float:
-        """Give the likelihood-ratio statistic of a constant share: twice what the best step gains over none."""
+        """Return the likelihood-ratio statistic of a constant share."""
         return 2 * max(self.most_likely[1] - float(self.likelihood(np.zeros(1))[0]), 0.0)
 
     def chance_of_a_step(self) -> float:
-        """Give the probability that the most likely step is not 0 although nothing changes."""
+        """Return the probability that the estimated step is positive although nothing changes."""
         shape = SCORE_SHAPE * max(int((self.observed.sum(axis=0) > 1).sum()), 1)
         return float(gammaincc(shape, shape))
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Give the profile-likelihood interval of the step; it begins at 0 where the statistic of no step is small."""
+        """Compute the profile-likelihood interval of the step."""
         best, top = self.most_likely
         least = top - float(chdtri(1, 1 - level)) / 2
 
@@ -272,7 +265,7 @@ class Axis(NamedTuple):
 
 
 def axis_of_values(values: Sequence[object]) -> Axis | None:
-    """Give the axis of values that have an order; None where they have none. Missing values have no position.
+    """Return the axis of ordered values, or None. Missing values have no position.
 
     >>> axis_of_values(["2026-W01", "2026-W02", "2026-W10", None]).positions.tolist()
     [20451.0, 20458.0, 20514.0, nan]
@@ -290,14 +283,14 @@ def axis_of_values(values: Sequence[object]) -> Axis | None:
 
 
 def has_place(tally: Collected, along: str | None) -> Mask:
-    """Tell which groups have a place along a column: those that have a value of it; all where there is no order."""
+    """Return which groups have a value of the column `along`; all without an order."""
     if along is None:
         return np.ones(len(tally.groups), dtype=bool)
     return np.array([group[tally.by.index(along)] is not None for group in tally.groups])
 
 
 def without_place(tally: Collected, along: str | None) -> str:
-    """Say that some groups have no place along a column; nothing where all have."""
+    """Return a warning if some groups have no value of the column `along`."""
     all_placed = has_place(tally, along).all()
     return "" if all_placed else f"groups without a value of {along!r} have no place along it, and no share here"
 
@@ -309,7 +302,7 @@ def _number(value: object) -> float | None:
 
 
 def _day(value: object) -> float | None:
-    """Read a date as days since 1970: a day, with or without a time; the first day of a week, a month or a quarter."""
+    """Read a date as days since 1970: a day, with or without a time; the first day of a week, month or quarter."""
     if isinstance(value, datetime | date):
         value = value.isoformat()
     text = str(value).strip()
@@ -342,7 +335,7 @@ class Covariates(NamedTuple):
 
 
 def no_covariates(tally: Collected) -> Covariates:
-    """Give groups that are drawn to one overall share: a column of ones."""
+    """Return a column of ones, for groups that are shrunk toward one overall share."""
     return Covariates(tally, (), np.ones((len(tally.groups), 1)))
 
 
@@ -397,7 +390,7 @@ def _columns(on: Any) -> dict[str, Any]:
 
 
 def _plain(values: Any) -> list[Any]:
-    """Give the values that name groups as Python has them: whole numbers as such, what is missing as None."""
+    """Convert values that name groups to Python: whole numbers to int, missing values to None."""
     listed = values.to_list() if hasattr(values, "to_list") else np.asarray(values, dtype=object).tolist()
     plain = (value.item() if isinstance(value, np.generic) else value for value in listed)
     return [None if value != value else _whole(value) for value in plain]  # NaN differs from itself
@@ -414,7 +407,7 @@ def _refuse_repeated(rows: list[Group]) -> None:
 
 
 def _matched(groups: tuple[Group, ...], rows: list[Group]) -> tuple[list[int], list[int]]:
-    """Find the row of each group, and the rows of no group: by values, else by how they are written, as 1 and "1"."""
+    """Find the row of each group, and the other rows: by values, otherwise by text, such as 1 and "1"."""
     places = {row: place for place, row in enumerate(rows)}
     written = {tuple(map(str, row)): place for place, row in enumerate(rows)}
     found = [places.get(group, written.get(tuple(str(_whole(value)) for value in group), -1)) for group in groups]
@@ -448,7 +441,7 @@ def _with_groups(tally: Collected, more: list[Group]) -> Collected:
 
 
 def _orthonormal(values: Array, told: Any, names: tuple[str, ...]) -> Array:
-    """Give a basis of intercept and covariates that is orthonormal over the groups with reports."""
+    """Return a basis of intercept and covariates that is orthonormal over the groups with reports."""
     values = values / np.maximum(np.abs(values).max(axis=0), SMALLEST)  # so that squares are numbers
     centre, scale = values[told].mean(axis=0), values[told].std(axis=0)
     if (scale == 0).any():

@@ -151,7 +151,7 @@ def agreement_evidence(tally: Collected) -> tuple[float, str] | None:
 
 
 def _clearest(farthest: list[tuple[float, _Pair, int, int]]) -> Compared | None:
-    """Test the largest differences of a group; return the one with the smallest p-value, None if there are none."""
+    """Test the largest differences of a group, and return the comparison with the smallest p-value."""
     least = CLOSE_TO_LARGEST * max((distance for distance, *_ in farthest), default=0.0)
     tested = (pair.compared(row, answer) for distance, pair, row, answer in farthest if distance >= least)
     return min(tested, key=lambda one: one.p_value, default=None)
@@ -186,8 +186,6 @@ class _Shares:
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """Two collections, in the groups where both have reports."""
-
     collections: tuple[int, int]
     first: _Shares
     second: _Shares
@@ -200,13 +198,11 @@ class _Pair:
 
     @cached_property
     def known(self) -> Mask:
-        """Whether both collections identify the share, of shape (groups, answers)."""
         enough = (np.asarray(self.first.binomial.n) >= 1) & (np.asarray(self.second.binomial.n) >= 1)
         return np.asarray(np.isfinite(self.first.error) & np.isfinite(self.second.error) & enough)
 
     @cached_property
     def exact(self) -> Mask:
-        """Whether both shares show in binomial counts, of so few reports that the test is exact."""
         reports = np.asarray(self.first.binomial.n) + np.asarray(self.second.binomial.n)
         counted = self.first.exact & self.second.exact & (reports <= MOST_REPORTS)
         return np.asarray(counted) if self.may_be_exact else np.zeros_like(counted)
@@ -219,7 +215,7 @@ class _Pair:
         return np.where(self.known, ratio_to_error(difference, error), 0.0)
 
     def farthest(self, row: int) -> dict[int, float]:
-        """Return the answers with the largest difference in each direction, and how many standard errors that is."""
+        """Return the answers with the largest difference in each direction, with their scores."""
         known, distances = self.known[row], self.distances[row]
         if not known.any():
             return {}
@@ -232,7 +228,6 @@ class _Pair:
         return {answer: abs(float(distances[answer])) for answer in sorted(ends)}
 
     def compared(self, row: int, answer: int) -> Compared:
-        """Test one answer in one group."""
         exact = bool(self.exact[row, answer])
         if exact:
             p = equality_test(self.first.count(row, answer), self.second.count(row, answer))
@@ -262,7 +257,6 @@ def _pairs(tally: Collected) -> Iterator[_Pair]:
 
 
 def _shares(part: Tally, sets: list[list[int]] | None) -> _Shares:
-    """Return the unbiased shares of one collection with their sampling distributions."""
     groups = np.flatnonzero(part.answered)
     found = part.readout(groups, sets)
     columns = (found.count, found.trials, found.base, found.gain, found.exact)

@@ -1,8 +1,7 @@
-r"""Confidence sequences (any-time intervals): they hold at every number of reports at once, however often one looks.
+r"""Confidence sequences (any-time intervals), which hold simultaneously at every number of reports.
 
-An interval of Clopper and Pearson is for one look, at a number of reports that was fixed beforehand. Whoever watches it
-while reports arrive gives it many chances to miss. Here the chance that an interval *ever* misses is bounded. If x of
-the first n reports name an answer, each with probability f, then
+An interval of Clopper and Pearson is for one look, at a number of reports that was fixed beforehand. The probability
+that an any-time interval *ever* misses is bounded. If x of the first n reports name an answer, each with probability f,
 
 .. math:: M_n(f) = \int_0^1 \frac{g^x (1-g)^{n-x}}{f^x (1-f)^{n-x}} \frac{dg}{\pi\sqrt{g(1-g)}}
                  = \frac{B(x + 1/2,\, n - x + 1/2)}{B(1/2, 1/2)\, f^x (1-f)^{n-x}}
@@ -11,9 +10,9 @@ is a martingale that starts at 1: a likelihood ratio, averaged over all alternat
 exceeds :math:`1/\alpha` with probability at most :math:`\alpha` (Ville's inequality), so that the f with
 :math:`M_n(f) < 1/\alpha` are an interval that ever misses with at most this probability [2]_.
 
-The same holds where reports have scores y between 0 and 1 with the mean f, and x is their sum: a factor
-:math:`(g/f)^y ((1-g)/(1-f))^{1-y}` is convex in y, hence at most :math:`y\,g/f + (1-y)(1-g)/(1-f)`, whose mean is 1.
-That serves the shares that show in no binomial count, but in an average of scores within a known range.
+The same holds for reports with scores y between 0 and 1 with the mean f, and x their sum: a factor
+:math:`(g/f)^y ((1-g)/(1-f))^{1-y}` is convex in y, hence at most :math:`y\,g/f + (1-y)(1-g)/(1-f)`, whose mean is 1. So
+it applies to shares without a binomial count that are averages of scores within a known range.
 
 References
 ----------
@@ -65,7 +64,7 @@ def refuse_anytime(tally: Collected, method: str | None) -> None:
 def anytime_interval(
     readout: SamplingModel, alpha: float, levels: DistinctCounts | None = None
 ) -> tuple[Array, Array, Array]:
-    """Give intervals of shares that ever miss with probability at most alpha, and standard errors: low, high, error.
+    """Compute intervals of shares that ever miss with probability at most alpha: low, high, standard error.
 
     They are from 0 to 1 where reports do not tell a share.
 
@@ -106,7 +105,7 @@ def anytime_share_limits(binomial: Binomial, alpha: float) -> tuple[Array, Array
 
 
 def anytime_limits(x: Numbers, n: Numbers, alpha: float) -> tuple[Array, Array]:
-    r"""Give limits of the probability f that x of n reports followed, which ever miss with probability at most alpha.
+    r"""Compute limits of the probability f of x of n reports, which ever miss with probability at most alpha.
 
     They solve :math:`n\,\mathrm{KL}(x/n \Vert f) = r`, where :math:`r = \ln(1/\alpha) - \ln M_n(x/n)` is near
     :math:`\ln(1/\alpha) + \frac12 \ln(\pi n/2)`: for one look it would be half a squared normal quantile. Taken apart
@@ -129,7 +128,7 @@ def anytime_limits(x: Numbers, n: Numbers, alpha: float) -> tuple[Array, Array]:
 
 
 def _departure(a: Array, b: Array, radius: Array) -> Array:
-    """Find how many reports d more than a of a + b must be expected, for the divergence to reach the radius.
+    """Solve for the increase d of a in a + b expected reports at which the divergence equals the radius.
 
     With L(u) = u - ln(1 + u) the divergence is a L(d/a) + b L(-d/b), convex in d: Newton's method descends to the root
     from any larger d. Such are Pinsker's sqrt(radius n / 2), and what leaves out that more than a are expected; the
@@ -152,6 +151,6 @@ def _departure(a: Array, b: Array, radius: Array) -> Array:
 
 
 def _half_stirling(x: Array) -> Array:
-    """Give ln Gamma(x + 1/2) - x ln x + x - ln(2 pi)/2, for x >= 0; by Legendre's duplication formula."""
+    """Return ln Gamma(x + 1/2) - x ln x + x - ln(2 pi)/2 for x >= 0, by Legendre's duplication formula."""
     x = np.maximum(x, SMALLEST)
     return stirling_remainder(2 * x) - stirling_remainder(x)

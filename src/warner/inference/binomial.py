@@ -1,36 +1,29 @@
-r"""Binomial counts: confidence limits (Clopper-Pearson, Wilson, score), tails and tests of the share behind a count.
+r"""Binomial counts: confidence limits (Clopper-Pearson, Wilson, score, exact), tails and tests of the share of a count.
 
 A count is exactly binomial, :math:`c \sim \text{Bin}(n, \text{base} + \text{gain} \cdot \theta)`, whatever the other
-shares are. So the exact interval of Clopper and Pearson for that probability, carried over to :math:`\theta`, covers at
-least at its level, for every K, n and epsilon. Intervals that start from a valid estimator do not: the share of a
-frequent answer under `mle` is biased when many answers are near zero, and bootstrap or likelihood-ratio intervals
-around it can miss nearly always.
+shares are. So the exact interval of Clopper and Pearson for that probability, mapped to :math:`\theta`, covers at least
+at its level, for every K, n and epsilon. Intervals around a valid estimator do not: `mle` is biased for a frequent
+answer when many answers are near zero, and bootstrap or likelihood-ratio intervals around it can miss nearly always.
 
-Two shares can be meant: that of the **population** which the people are a sample of, or the **realised** share among
-these very people, where only the randomization is left to chance.
+The target is the share of the **population**, or of the **sample** (`realised`), where only the randomization is
+random.
 
-Sums of independent binomial counts: their tails, by adding up the terms of their laws.
-
-A sum of two binomial counts with different probabilities is not binomial, but its tail is a sum of products,
+**Sums of two counts.** The tail of a sum of binomial counts with different probabilities is a sum of products,
 
 .. math:: P(A + B \ge c) = \sum_j P(A = j)\, P(B \ge c - j),
 
-of which only some standard deviations around the means count. The terms of a binomial law follow from each other by
-:math:`P(k+1)/P(k) = \frac{n-k}{k+1} \frac{p}{1-p}`, so that nothing cancels and no factorial is needed. What is left
-out on the sides is at most `NEGLECTED` of the tail that is asked for (Bernstein's inequality): tails are right to that.
+of which only some standard deviations around the means count. The terms follow from each other by
+:math:`P(k+1)/P(k) = \frac{n-k}{k+1} \frac{p}{1-p}`, so that nothing cancels. By Bernstein's inequality the terms that
+are left out are at most `NEGLECTED` of the tail.
 
-**Exact limits of realised shares**, those among these very people. If m of n people hold an answer, the number of its
-reports is the sum of two binomial counts,
+**Exact limits of shares of the sample.** If m of n respondents have an answer, the number of its reports is
 
-.. math:: X_m = \text{Bin}(m, p) + \text{Bin}(n - m, q),
+.. math:: X_m = \text{Bin}(m, p) + \text{Bin}(n - m, q).
 
-whose law is known. With p above q it rises with m: one person more who holds the answer can only add to its reports.
-So the numbers m with :math:`P(X_m \ge c) > \text{tail}` and :math:`P(X_m \le c) > \text{tail}` are those between two
-ends, and each end misses the true m with probability at most `tail`, whatever m is (the argument of Clopper and Pearson
-for a binomial count). As m is whole, the ends are shares m/n. They are closer together than those that take all reports
-for equally likely, and much closer where little is randomized.
-
-Two neighbouring laws come from one. With Y the reports of everybody but one person,
+With p above q it rises stochastically with m. So the numbers m with :math:`P(X_m \ge c) > \text{tail}` and
+:math:`P(X_m \le c) > \text{tail}` lie between two ends, and each end misses the true m with probability at most `tail`
+(the argument of Clopper and Pearson). These intervals are much shorter where little is randomized. Two neighboring
+distributions come from one. With Y the reports of all respondents but one,
 
 .. math:: P(X_m \ge c) = P(Y \ge c) + p P(Y = c - 1), \qquad P(X_{m-1} \ge c) = P(Y \ge c) + q P(Y = c - 1).
 """
@@ -75,11 +68,10 @@ class Law(NamedTuple):
     terms: Array
 
     def counts(self) -> Array:
-        """Give the count that each term is the probability of."""
         return np.asarray(self.first[:, np.newaxis] + np.arange(self.terms.shape[1]))
 
     def at_least(self, counts: Array) -> Array:
-        """Give the probability of so many or more, for whole counts of shape (rows, any number)."""
+        """Probability of at least these whole counts, of shape (rows, any number)."""
         upward = np.cumsum(self.terms[:, ::-1], axis=1)[:, ::-1]
         tails = np.append(upward, np.zeros((len(upward), 1)), axis=1)
         places = np.clip(counts - self.first[:, np.newaxis], 0, self.terms.shape[1])
@@ -87,7 +79,7 @@ class Law(NamedTuple):
 
 
 def binomial_law(n: Array, probability: Array, tail: float) -> Law:
-    """Give the law of Bin(n, probability), a row for each, up to terms that do not count against `tail`.
+    """Distributions Bin(n, probability), one per row, without the terms that are negligible relative to `tail`.
 
     Examples
     --------
@@ -105,7 +97,7 @@ def binomial_law(n: Array, probability: Array, tail: float) -> Law:
 
 
 def _window(n: Array, probability: Array, tail: float) -> tuple[Array, Array]:
-    """Give the first and the last count that matter: t from the mean, with exp(-t^2 / 2(v + t/3)) small enough."""
+    """First and last relevant count: t from the mean, where exp(-t^2 / 2(v + t/3)) is negligible."""
     mean, variance = n * probability, n * probability * (1 - probability)
     small = -math.log(NEGLECTED * tail / 4)
     t = small / 3 + np.sqrt(small**2 / 9 + 2 * variance * small)
@@ -133,7 +125,7 @@ def in_blocks(function: Callable[..., Array], widths: Array, *rows: Array) -> Ar
 
 
 def terms_of(n: Array, probability: Array, tail: float) -> Array:
-    """Give how many terms the law of Bin(n, probability) has that count."""
+    """Return the number of relevant terms of Bin(n, probability)."""
     first, last = _window(n, probability, tail)
     return np.asarray(last - first + 1)
 
@@ -142,12 +134,12 @@ def terms_of(n: Array, probability: Array, tail: float) -> Array:
 
 
 def summable(n: Numbers, variance: Numbers) -> Mask:
-    """Tell whether these are whole reports, and their variance so small that their law can be added up."""
+    """Whether these are whole reports with a variance so small that their distribution can be summed."""
     return np.asarray((n == np.rint(n)) & (variance <= MOST_EXACT_VARIANCE))
 
 
 def fewest_holders(c: Numbers, n: Numbers, p: Numbers, q: Numbers, tail: float) -> Array:
-    """Give the smallest number m of people with :math:`P(X_m >= c) > tail`, or n; p must be above q.
+    """Return the smallest number m of respondents with :math:`P(X_m >= c) > tail`, or n; p must be above q.
 
     A count between two whole numbers is taken as the smaller one.
 
@@ -165,7 +157,7 @@ def fewest_holders(c: Numbers, n: Numbers, p: Numbers, q: Numbers, tail: float) 
 
 
 def _searched(tail: float, c: Array, n: Array, p: Array, q: Array) -> Array:
-    """Find the first m whose tail is large enough: by Newton's method on its normal quantile, nearly a line."""
+    """First m whose tail is large enough, by Newton's method on its normal quantile, which is nearly linear."""
     too_few, enough = np.full(c.size, -1.0), np.where(c > 0, n, 0.0)
     guess = np.clip(np.ceil(_by_the_normal_law(c, n, p, q, tail)), 1, n)
     for step in range(MOST_HOLDERS_STEPS):
@@ -196,7 +188,7 @@ def _by_the_normal_law(c: Array, n: Array, p: Array, q: Array, tail: float) -> A
 
 
 def _neighbouring_tails(tail: float, m: Array, c: Array, n: Array, p: Array, q: Array) -> tuple[Array, Array]:
-    """Give P(X_{m-1} >= c) and P(X_m >= c), for m from 1 to n."""
+    """P(X_{m-1} >= c) and P(X_m >= c), for m from 1 to n."""
     widths = terms_of(m - 1, p, tail) + terms_of(n - m, q, tail)
 
     def both(m: Array, c: Array, n: Array, p: Array, q: Array) -> Array:
@@ -241,7 +233,7 @@ class Binomial(NamedTuple):
 
     @classmethod
     def of(cls, readout: SamplingModel) -> Binomial:
-        """Take the counts in which a design says that shares show."""
+        """Return the counts of a sampling model."""
         return cls(readout.count, readout.trials, readout.base, readout.gain)
 
     @property
@@ -260,11 +252,9 @@ class Binomial(NamedTuple):
         return float(self.lowest), float(self.highest)
 
     def reported(self, share: Numbers) -> Numbers:
-        """Give the probability of such a report at a share."""
         return self.base + self.gain * share
 
     def share_at(self, probability: Numbers) -> Numbers:
-        """Give the share at which such a report has this probability."""
         return (probability - self.base) / self.gain
 
     @property
@@ -273,7 +263,7 @@ class Binomial(NamedTuple):
         return self.share_at(self.count / self.n)
 
     def noise(self, share: Numbers) -> Numbers:
-        """Give the variance of one report, if the share among these very people is given."""
+        """Variance of one report, given the share of the sample."""
         without, within = self.base, self.base + self.gain
         return share * within * (1 - within) + (1 - share) * without * (1 - without)
 
@@ -298,32 +288,31 @@ class Binomial(NamedTuple):
         return Binomial(self.n - self.count, self.n, 1 - self.base - self.gain, self.gain)
 
     def ordered(self, first: Numbers, second: Numbers) -> tuple[Numbers, Numbers]:
-        """Put the shares at a lower and at an upper limit of the probability in their order."""
+        """Order the shares at a lower and at an upper limit of the probability."""
         if np.ndim(self.gain):
             return np.where(self.gain > 0, first, second), np.where(self.gain > 0, second, first)
         return (first, second) if self.gain > 0 else (second, first)
 
     def of_sets(self, sets: Mask) -> Binomial:
-        """Give the counts of some sets, the last axis."""
         return Binomial(*(part[..., sets] for part in self))
 
     def whole(self) -> Binomial:
-        """Give whole numbers, for those of weights: of effective reports, and what counts of them."""
+        """Round effective numbers of weighted reports, and their counts in proportion."""
         n = np.maximum(np.rint(self.n), 1)
         return self._replace(count=np.clip(np.rint(self.count * n / self.n), 0, n), n=n)
 
     def never_empty(self, least: Numbers, most: Numbers) -> tuple[Binomial, Binomial]:
-        """Give the counts that the lower and the upper limit of the probability are for, so that no interval is empty.
+        """Return the counts for the lower and the upper limit of the probability; no interval is empty.
 
-        Shares from 0 to 1 explain from `least` to `most` reports. A count beyond is moved there, for the end on its
-        side. That only widens, because both limits rise with the count.
+        Shares from 0 to 1 explain from `least` to `most` reports. A count beyond is moved there for the end on its
+        side. That only widens the interval, because both limits rise with the count.
         """
         below, above = np.maximum(np.minimum(self.count, most), 0), np.minimum(np.maximum(self.count, least), self.n)
         return self._replace(count=below), self._replace(count=above)
 
 
 def expected_range(n: Numbers, lowest: Numbers, highest: Numbers) -> tuple[Array, Array]:
-    """Give the fewest and the most of n reports that probabilities from `lowest` to `highest` lead to expect.
+    """Return the smallest and largest expected count over probabilities from `lowest` to `highest`.
 
     Of whole reports these are whole; a number that should be whole, but for rounding, is taken as that. Counts of
     weights are not rounded: what counts and what does not would be rounded the same way, and not be mirror images.
@@ -339,7 +328,7 @@ def expected_range(n: Numbers, lowest: Numbers, highest: Numbers) -> tuple[Array
 def share_interval(
     binomial: Binomial, tail: float, target: str = "population", method: str | None = None
 ) -> tuple[Array, Array]:
-    """Give intervals for the shares behind these counts, with `tail` on either side.
+    """Return intervals for the shares behind these counts, with `tail` on either side.
 
     An interval is never empty: a count below what noise alone explains is taken as that much for the upper end, and
     one above what certainty explains for the lower end. That only widens, so the level is kept.
@@ -370,7 +359,7 @@ def share_interval(
 def interval_and_error(
     binomial: Binomial, tail: float, target: str, method: str | None = None, levels: DistinctCounts | None = None
 ) -> tuple[Array, Array, Array]:
-    """Give `share_interval` and `standard_error` in one pass: low, high and error."""
+    """Compute `share_interval` and `standard_error` in one pass: low, high and error."""
 
     def evaluated(c: Array, n: Numbers) -> tuple[Array, ...]:
         counted = binomial._replace(count=c, n=n)
@@ -412,7 +401,7 @@ def all_at_each_count(
 
 
 def binomial_limits(c: Numbers, n: Numbers, tail: Numbers) -> tuple[Array, Array]:
-    """Give the exact limits of Clopper and Pearson for a probability, `tail` on either side.
+    """Return the exact limits of Clopper and Pearson for a probability, `tail` on either side.
 
     BetaInv(tail; c, n-c+1), which is 0 for c = 0, and BetaInv(1-tail; c+1, n-c), which is 1 for c = n. For very many
     reports, where these would be lost in rounding, the normal limits, which are the same to all digits that count.
@@ -427,7 +416,7 @@ def binomial_limits(c: Numbers, n: Numbers, tail: Numbers) -> tuple[Array, Array
 
 
 def _quantile(a: Numbers, b: Numbers, tail: Numbers, *, upper: bool = False) -> Array:
-    """Give x with I(x; a, b) = tail, or with `upper` 1 - I(x; a, b) = tail: SciPy's, where that holds what it says.
+    """Return x with I(x; a, b) = tail, or with `upper` 1 - I(x; a, b) = tail: SciPy's root where it is accurate.
 
     No root is believed unchecked: SciPy 1.17 takes that of a = 1000 and b = 10^9 for twice what it is. What is off is
     bisected: I rises with x, and doubles between 0 and 1 are in the order of their bits, which leaves 62 steps.
@@ -449,7 +438,7 @@ def _quantile(a: Numbers, b: Numbers, tail: Numbers, *, upper: bool = False) -> 
 
 
 def variance_needed(tail: float) -> float:
-    r"""Give the variance of a count from which the normal law is a good approximation this far out.
+    r"""Return the variance of a count from which the normal approximation is accurate at this tail.
 
     By Edgeworth's expansion the error of a tail, relative to it, is near :math:`z^3/6` times the skewness of the count,
     which is at most :math:`1/\sqrt{\text{variance}}`: equally good is what has equal :math:`z^6/\text{variance}`.
@@ -458,17 +447,17 @@ def variance_needed(tail: float) -> float:
 
 
 def score_interval_is_accurate(binomial: Binomial, tail: float) -> Mask:
-    """Tell whether the score interval of a realised share holds: if there is much noise, or none at all."""
+    """Whether the score interval of a share of the sample is accurate: with much noise, or none."""
     without, within = binomial.noise(0.0), binomial.noise(1.0)
     enough = binomial.n * np.minimum(without, within) >= variance_needed(tail)
     return np.asarray(enough | (np.maximum(without, within) == 0))
 
 
 def realised_methods(binomial: Binomial, tail: float, method: str | None = None) -> tuple[Mask, Mask]:
-    """Tell which realised shares have exact intervals, and which of the others have score intervals, by default.
+    """Return which shares of the sample have exact intervals, and which others score intervals, by default.
 
-    The rest, where too many reports for an exact interval have too little noise for a score interval, and weights
-    whose effective number of reports is not whole, has those of Clopper and Pearson.
+    All others have the intervals of Clopper and Pearson: too many reports for an exact interval with too little noise
+    for a score interval, and weights with an effective number of reports that is not whole.
     """
     n, without, within = binomial.n, binomial.noise(0.0), binomial.noise(1.0)
     if method is not None:
@@ -479,7 +468,7 @@ def realised_methods(binomial: Binomial, tail: float, method: str | None = None)
 
 
 def share_limits(binomial: Binomial, tail: float, target: str, method: str | None = None) -> tuple[Array, Array]:
-    """Give the ends of intervals, counts being doubles; see `share_interval`."""
+    """Compute the ends of intervals, for counts that are doubles; see `share_interval`."""
     least, most = expected_range(binomial.n, binomial.lowest, binomial.highest)
     # Where hardly any report is expected, or hardly any other, one is already more than they explain.
     most = most - (at_least(most, binomial.n, binomial.highest) < tail)
@@ -489,7 +478,7 @@ def share_limits(binomial: Binomial, tail: float, target: str, method: str | Non
 
 
 def _raw_limits(below: Binomial, above: Binomial, tail: float, target: str, method: str | None) -> tuple[Array, Array]:
-    """Give the share at the lower limit for the counts `below`, and at the upper limit for the counts `above`."""
+    """Share at the lower limit for the counts `below`, and at the upper limit for the counts `above`."""
     allowed = {"population": ("clopper_pearson", "wilson"), "realised": ("exact", "clopper_pearson", "score")}[target]
     if method is not None and method not in allowed:
         raise ValueError(f"method must be one of {', '.join(allowed)} for the {TARGETS[target]}, but got {method!r}")
@@ -503,7 +492,7 @@ def _raw_limits(below: Binomial, above: Binomial, tail: float, target: str, meth
 
 
 def _realised(below: Binomial, above: Binomial, tail: float, method: str | None) -> tuple[Array, Array]:
-    """Give the same for realised shares: each by the method that it has."""
+    """Limits of shares of the sample, each by its method."""
     n, without, within = below.n, below.noise(0.0), below.noise(1.0)
     if method == "score" and not score_interval_is_accurate(below, tail).all():
         _refuse_few(n * np.minimum(without, within), "score", "as the variance of noise alone", variance_needed(tail))
@@ -541,7 +530,7 @@ def _clopper_pearson(below: Binomial, above: Binomial, tail: float) -> tuple[Arr
 
 
 def wilson_limit(binomial: Binomial, tail: float, side: int) -> Array:
-    """Give Wilson's limit: the probability at which the count is z of that probability's standard errors away."""
+    """Wilson's limit: the probability whose standard error times z is the distance of the count."""
     c, n = binomial.count, binomial.n
     z2 = float(ndtri(tail)) ** 2
     limit = (c + z2 / 2 + side * np.sqrt(z2 * (c * (1 - c / n) + z2 / 4))) / (n + z2)
@@ -549,7 +538,7 @@ def wilson_limit(binomial: Binomial, tail: float, side: int) -> Array:
 
 
 def score_limit(binomial: Binomial, tail: float, side: int) -> Array:
-    """Give the realised share at which `inv` is z of that share's standard errors away: the root of a quadratic."""
+    """Share of the sample whose standard error times z is its distance from `inv`: the root of a quadratic."""
     unbiased = binomial.unbiased
     factor = float(ndtri(tail)) ** 2 / (binomial.n * binomial.gain**2)
     without, within = binomial.noise(0.0), binomial.noise(1.0)
@@ -559,7 +548,7 @@ def score_limit(binomial: Binomial, tail: float, side: int) -> Array:
 
 
 def standard_error(binomial: Binomial, target: str = "population") -> Array:
-    r"""Give the standard errors of the unbiased shares: sqrt(phi (1 - phi) / n) / gain, for that of the population.
+    r"""Return the standard errors of the unbiased shares: sqrt(phi (1 - phi) / n) / gain, for the population.
 
     The observed share stands for phi, at least half a report away from none and from all: a count of 0 is no proof that
     there is nothing to count. An interval is still the better judge of a rare answer.
@@ -584,7 +573,7 @@ def _refuse_few(amount: Numbers, method: str, what: str, needed: float = LEAST_E
 
 
 def at_least(c: Numbers, n: Numbers, probability: Numbers) -> Array:
-    """Give P(Bin(n, probability) >= c) = I(probability; c, n - c + 1), which is 1 for c = 0 and 0 for c > n.
+    """Return P(Bin(n, probability) >= c) = I(probability; c, n - c + 1), which is 1 for c = 0 and 0 for c > n.
 
     Of weighted reports, c may exceed n by rounding alone, and is n then.
     """
@@ -594,7 +583,7 @@ def at_least(c: Numbers, n: Numbers, probability: Numbers) -> Array:
 
 
 def at_most(c: Numbers, n: Numbers, probability: Numbers) -> Array:
-    """Give P(Bin(n, probability) <= c) = 1 - I(probability; c + 1, n - c), which is 1 for c = n and 0 for c < 0.
+    """Return P(Bin(n, probability) <= c) = 1 - I(probability; c + 1, n - c), which is 1 for c = n and 0 for c < 0.
 
     Of weighted reports, c may be below 0 by rounding alone, and is 0 then.
     """
@@ -604,7 +593,7 @@ def at_most(c: Numbers, n: Numbers, probability: Numbers) -> Array:
 
 
 def log_binomial(x: Array, n: float, p: float) -> Array:
-    r"""Give :math:`\ln P(\text{Bin}(n, p) = x)`, to all digits for any n, as Loader does.
+    r"""Return :math:`\ln P(\text{Bin}(n, p) = x)` to full precision for any n, by Loader's algorithm.
 
     With Stirling's formula, :math:`\ln n! = n \ln n - n + \tfrac12 \ln 2\pi n + S(n)`, it is :math:`S(n) - S(x) -
     S(n-x) - D(x, np) - D(n-x, n(1-p)) + \tfrac12 \ln \frac{n}{2\pi x(n-x)}`, D being the deviance.
@@ -628,7 +617,7 @@ def log_binomial(x: Array, n: float, p: float) -> Array:
 
 
 def smallest_share(n: float, base: float, gain: float, alpha: float, power: float) -> float:
-    r"""Give the share that an answer must have to be found among n people with this probability.
+    r"""Return the smallest share of an answer that is detected among n respondents with this power.
 
     Found means: so many reports that noise alone has them with probability at most alpha (alpha/K, where K answers are
     tested). For many reports it is near :math:`(z_{1-\alpha} + z_{\text{power}}) \sqrt{q(1-q)/n} / (p-q)`; here both
@@ -656,7 +645,7 @@ def smallest_share(n: float, base: float, gain: float, alpha: float, power: floa
 
 
 def _smallest_whole(holds: Callable[[int], bool], n: int, start: float) -> int:
-    """Find the smallest whole number from 1 to n from which on something holds, or n + 1; `start` may be near it."""
+    """Smallest whole number from 1 to n from which on a condition holds, or n + 1; `start` is a first guess."""
     low, high, step = 1, max(1, min(math.ceil(start), n)), 1
     while high <= n and not holds(high):
         low, high, step = high + 1, min(high + step, max(n, high + 1)), 2 * step
@@ -664,6 +653,5 @@ def _smallest_whole(holds: Callable[[int], bool], n: int, start: float) -> int:
 
 
 def check_power(power: float) -> None:
-    """Refuse what is no power of a test."""
     if not isinstance(power, float | int | np.floating) or not 0 < power < 1:
         raise ValueError(f"power must be between 0 and 1, such as 0.8, but got {power!r}")

@@ -1,25 +1,18 @@
-r"""Results of a goodness-of-fit check: the tests of each collection, each with its sentence, and the verdict.
+r"""Results of a goodness-of-fit check: tests with their sentences, the verdict, and the influence of fake reports.
 
-Influence of fake reports (poisoning): how far some of them can move a share.
+**Influence of fake reports (poisoning).** Replacing or omitting m of N reports changes the observed shares by at most
+2m/N in all, and an estimator by at most 1/\|p - q\| times that. Shares sum to one, so that any single share moves by at
+most half of it, :math:`m / (N |p-q|)`: 5 fakes among 100 reports with p - q = 1/2 move a share by up to 10 percentage
+points. This bound holds for `inv`, `inv_n` and `inv_p`, and with p > q (or two answers) for `mle`. With p < q and more
+answers `mle` has no such bound: one report of an unreported answer can move half of everything. If a report supports
+several answers, it moves each of them; the bound then holds for `inv`, and twice the bound for `inv_p`, because all
+shares are lowered by one constant. `shrink` has no such bound; one report has moved a share by 2.8 times as much.
 
-Replacing m of N reports, or leaving m out, changes the observed shares by at most 2m/N in all, and no estimator here by
-more than 1/\|p - q\| times that. Shares sum to one, so any one of them moves by at most half of it,
-:math:`m / (N |p-q|)`: 5 fakes among 100 reports with p - q = 1/2 move a share by up to 10 percentage points.
-
-It holds for `inv`, `inv_n` and `inv_p`, and with p > q (or two answers) for `mle`. With p < q and more answers `mle`
-has no such bound: where an answer is never reported, one report can move half of everything. Where a report supports
-several answers, it moves each of them by so much at once; the bound then holds for `inv`, and twice of it for `inv_p`,
-because all shares are lowered by one constant, which may move the other way. `shrink` has no such bound: one report
-can change what is believed of all shares, and has moved one by 2.8 times as much.
-
-Goodness of fit of open reports: whether what no answer changes has the law of the design.
-
-Of an open domain hardly two reports are alike, and any value may be held by everybody or by nobody: the support of a
-value refutes little. But levels and directions are drawn whatever people hold, so that the counts of
-`ancillary_counts` are exactly binomial. Each is tested on both sides, and the smallest p-value is multiplied by the
-number of tests: reports that fit are found not to with probability at most 1 - level, exactly. Seen are a client with
-other weights of the levels, a weak generator of directions, copies of reports, and reports that were made up without
-care; not seen are the wrong odds, crafted reports with honest directions, and dishonest answers.
+**Open reports.** In an open domain hardly two reports are alike, and any value may have any share. But levels and
+directions do not depend on the true answers, so that the counts of `ancillary_counts` are exactly binomial. Each is
+tested on both sides, and the smallest p-value is multiplied by the number of tests, which is exact. Detected are a
+client with other weights of the levels, a weak generator of directions, copies of reports, and careless fakes; not
+detected are the wrong odds, crafted reports with honest directions, and dishonest answers.
 """
 
 from __future__ import annotations
@@ -87,9 +80,9 @@ def moved_by(tally: Collected, fakes: float) -> PerGroup:
 
 
 def influence_text(tally: Collected, fakes: int | None = None, method: str | None = None) -> str:
-    """Say how far fake reports can have moved a share: so many of them, or each percent of the reports if None.
+    """Return a sentence on the bound of this number of fake reports, or of each percent of the reports.
 
-    With the estimator that the shares are from, its own bound, if there is one, in words that need no name of it.
+    With `method`, the bound is that of the estimator of the shares.
 
     >>> from warner import RandomizedResponse, Tally
     >>> influence_text(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]), 1)
@@ -114,7 +107,7 @@ def influence_text(tally: Collected, fakes: int | None = None, method: str | Non
 
 
 def _of_method(tally: Collected, method: str) -> tuple[int, str]:
-    """Give how many times the bound holds for an estimator, and a word where none is known for it."""
+    """Return the factor of the bound for an estimator, and a sentence if no bound is known for it."""
     times = described(method).fake_bound(tally)
     if times is None:
         return 1, " This bound is for the unbiased estimate; none is known for the shares that are shown."
@@ -122,7 +115,7 @@ def _of_method(tally: Collected, method: str) -> tuple[int, str]:
 
 
 def _at_once(tally: Collected) -> str:
-    """Say how many answers one fake report can move at once, where that is more than one."""
+    """Return a sentence on the number of answers that one fake report can move, if it is more than one."""
     designs = [part.design for part in tally.parts if full_symmetry(part.design.law) is not None]
     most = max((design.law.linear.largest_support() for design in designs), default=1)
     if most == 1:
@@ -132,7 +125,7 @@ def _at_once(tally: Collected) -> str:
 
 
 def _for_whom(tally: Collected) -> str:
-    """Say for which estimators the bound on fakes holds, where that is not all of the closed forms."""
+    """Return a sentence on the estimators for which the bound holds, if these are not all closed forms."""
     designs = [part.design for part in tally.parts]
     if any(full_symmetry(design.law) is None for design in designs):
         return f" This bound holds for the estimator {UNBIASED}."
@@ -195,22 +188,12 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What the tests say about one collection.
+    """Tests of one collection.
 
-    Attributes
-    ----------
-    tally : Tally
-        The collection.
-    tests : tuple of Test
-        The tests; none of a design without noise, which fits everything.
-    misfits, misfits_alone : ndarray of bool of shape (groups, columns)
-        See `Check`.
-    epsilon_at_least : ndarray of shape (groups,) or None
-        A lower bound on the epsilon that was really spent; None where no such bound is known for the design.
-    misfit_kinds : ndarray of bool of shape (groups, kinds) or None
-        The kinds of reports that are rarer or commoner than the design can explain; None where none are kept apart.
-    together : ndarray of shape (groups,) or None
-        The p-value of the first two tests together, where the simulated surveys of the second also tell that.
+    Misfits have the shape (groups, columns). `epsilon_at_least`, of shape (groups,), is a lower bound on the epsilon
+    that was spent, if one is known. `misfit_kinds`, of shape (groups, types), marks types of reports outside their
+    range. `together`, of shape (groups,), is the joint p-value of the first two tests, if they use the same simulated
+    surveys.
     """
 
     tally: Tally
@@ -241,7 +224,7 @@ class Findings:
 
     @property
     def sees_more_noise(self) -> bool:
-        """Whether too much noise would show, as too little does: if the probabilities of all kinds are known."""
+        """Whether too much noise is detectable as well: if the probabilities of all types are known."""
         types = None if self.misfit_kinds is None else self.tally.design.law.types
         ancillary = None if types is None else types.ancillary()
         return ancillary is not None and ancillary.of_each_type
@@ -249,7 +232,7 @@ class Findings:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Check(TableResult):
-    """Whether reports fit their design, and what that says.
+    """Goodness-of-fit check of reports to their design.
 
     What has a value for each group is an array of shape (groups,), with NaN for a group without reports; without groups
     it is a number. At the stated level all statements hold at once: it is divided among the tests, the groups with
@@ -287,7 +270,7 @@ class Check(TableResult):
 
     @property
     def _judged(self) -> list[Array]:
-        """All p-values that are judged, of shape (groups,) each."""
+        """P-values that the verdict uses, of shape (groups,) each."""
         each = [p_values for part in self.findings for p_values in part.p_values]
         return each if self.agreement is None else [*each, self.agreement.p_value]
 
@@ -307,7 +290,7 @@ class Check(TableResult):
 
     @cached_property
     def _refused(self) -> tuple[Mask, Mask]:
-        """Which groups some collection fails by itself, and which the agreement of all, of shape (groups,) each."""
+        """Groups in which a collection fails by itself, and groups whose collections disagree."""
         values = np.stack(self._judged) if self.tests else np.full((1, self.tally.answered.size), np.nan)
         factor = np.isfinite(values).sum(axis=0) * self._answered
         failed = values * factor < 1 - self.level
@@ -321,7 +304,7 @@ class Check(TableResult):
 
     @property
     def fits(self) -> bool:
-        """Whether nothing speaks against the design, in any group."""
+        """Whether no test rejects the design, in any group."""
         return self.overall_p_value >= 1 - self.level
 
     @property
@@ -381,7 +364,7 @@ class Check(TableResult):
 
     @cached_property
     def _order(self) -> Integers:
-        """The groups, the smallest p-values first; groups without reports are the last."""
+        """Positions of the groups, by p-value; groups without reports are last."""
         return np.argsort(self._p_values, kind="stable")
 
     def columns(self, *, rows: int | None = None) -> list[Column]:
@@ -514,7 +497,6 @@ class Check(TableResult):
         return f"The reports fit {claim} in {every}: {p} (corrected for {groups})."
 
     def _disagreement(self) -> str:
-        """Return the verdict where each collection fits its design, but the collections contradict each other."""
         p, claim = p_value(self.overall_p_value), "The collections do not seem to come from one population"
         if not self.tally.by:
             return f"{claim} ({p}, below {1 - self.level:.4g})."
@@ -522,7 +504,6 @@ class Check(TableResult):
         return f"{claim} in {failed:,} of {groups}: {p} (corrected for {groups})."
 
     def _approximate(self) -> list[str]:
-        """Return the note of a table whose test of one population uses the normal distribution."""
         some = self.agreement is not None and bool(self.agreement.approximate.any())
         return ["The test of one population is approximate."] if some else []
 
@@ -546,7 +527,7 @@ class Check(TableResult):
         return f"{claim} If the reports fit, data at least this extreme occur with probability at most p.{approximate}"
 
     def _numbered(self) -> Iterator[list[str]]:
-        """Give the sentences on each collection; of a pool, headed by its number."""
+        """Yield the sentences on each collection; of a pool, after its number."""
         several = len(self.findings) > 1
         for number, part in enumerate(self.findings, 1):
             head = [f"Collection {number}, {part.tally.design.summary()}:"] if several else []
@@ -598,7 +579,6 @@ class Check(TableResult):
         return [f"{names[i]}: {self._outside(part, i)}" for i in failed[:GROUPS_DETAILED].tolist()]
 
     def _groups_apart(self) -> list[str]:
-        """Return a sentence on each group whose collections contradict each other, the smallest p-values first."""
         assert self.agreement is not None
         apart = self._order[self._refused[1][self._order]]
         names = self._group_names()
@@ -609,7 +589,7 @@ class Check(TableResult):
         return told_apart([printable(name) for name in self.tally.group_names()], NAME_WIDTH)
 
     def _too_few(self) -> list[str]:
-        """Say when a p-value of G2 cannot be small enough, because it is a share of too few simulations."""
+        """Return a warning if there are too few simulations for a p-value of G2 to be significant."""
         if not any(test.statistic is not None for test in self.tests):
             return []
         least = math.ceil(len(self._judged) * self._answered / (1 - self.level))
@@ -660,7 +640,6 @@ def _spent(bound: float, design: Design) -> str:
 
 
 def _collection(part: Findings, group: int) -> Document:
-    """Give what JSON can hold of the tests of one collection in one group."""
     columns = part.tally.design.law.columns
     bound = None if part.epsilon_at_least is None else float(part.epsilon_at_least[group])
     return {
@@ -691,7 +670,7 @@ NOT_SEEN = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenCheck(TableResult):
-    """Whether reports of an open domain fit their design, in what no answer changes.
+    """Goodness-of-fit check of open reports: counts that do not depend on the true answers.
 
     Attributes
     ----------
@@ -714,7 +693,7 @@ class OpenCheck(TableResult):
 
     @property
     def tests(self) -> int:
-        """How many counts were compared."""
+        """Number of counts that were compared."""
         return sum(map(len, self.counts))
 
     @property
@@ -724,7 +703,7 @@ class OpenCheck(TableResult):
 
     @property
     def fits(self) -> bool:
-        """Whether nothing speaks against the design."""
+        """Whether no count rejects the design."""
         return self.p_value >= 1 - self.level
 
     def columns(self) -> list[Column]:
@@ -815,7 +794,7 @@ def check_open(tally: OpenTally, *, level: float = 0.95) -> OpenCheck:
 
 
 def _p_values(counts: tuple[AncillaryCount, ...]) -> Array:
-    """Give twice the smaller tail of each count; of the largest of many, a bound on the upper one."""
+    """Return twice the smaller tail of each count; for the largest of many, a bound on the upper tail."""
     from scipy.special import gammaln
 
     count, n = (np.array([getattr(one, name) for one in counts], dtype=np.int64) for name in ("seen", "n"))

@@ -1,40 +1,35 @@
 r"""Goodness of fit: whether reports fit the design that they claim.
 
 A report names answer i with probability :math:`q + (p-q)\theta_i`. Whatever the true shares are, no answer can be rarer
-than q (with p < q, none commoner), and every distribution of reports that respects this is possible. So that is the
-only claim of a randomized response that reports can refute, and two tests look at it:
+than q (with p < q, none more common), and every distribution of reports that respects this is possible. So reports can
+refute only this claim of a randomized response. Two tests look at it:
 
-- *The rarest answer.* Its count is binomial with a probability of at least q. With K answers to choose the rarest
-  from, :math:`K \cdot P(\text{Bin}(N, q) \le \min_i c_i)` is a p-value for all true shares: exact, and cheap.
-- *All answers together.* :math:`G^2`, twice the log-likelihood that the best true shares leave on the table. It is
-  compared with surveys simulated at a vertex, where everybody holds the same answer and the others lie at q. No true
-  shares are known to give larger values; that is measured, not proven, and the test is called conservative.
+- *The rarest answer.* Its count is binomial with a probability of at least q. With K answers,
+  :math:`K \cdot P(\text{Bin}(N, q) \le \min_i c_i)` is a p-value for all true shares: exact, and cheap.
+- *All answers together.* :math:`G^2`, twice the log-likelihood ratio of the best true shares. It is compared with
+surveys
+  simulated at a vertex, where all respondents have the same answer. No true shares are known with larger values; that
+  is measured, not proven, and the test is called conservative.
 
-The two are near copies of each other, so that twice the smaller p-value would waste half of the level. The verdict
-compares the smaller one with the smaller ones of the same simulated surveys: its rank among them is a p-value. If it is
-beyond all of them, the first test alone, which is exact, may say more. With p < q everything is turned round: the
-commonest answer, and :math:`K \cdot P(\text{Bin}(N, q) \ge \max_i c_i)`.
+The two tests are strongly dependent, so that twice the smaller p-value would waste half of the level. The verdict ranks
+the smaller one among the smaller ones of the same simulated surveys. If it is beyond all of them, the exact test alone
+may be smaller. With p < q everything is reversed: the most common answer, and
+:math:`K \cdot P(\text{Bin}(N, q) \ge \max_i c_i)`.
 
-Where there are only two kinds of reports, one count tells everything, and all of it is exact: it is binomial with a
-probability between l and h, the least and the most that any answer leads to. Counts are the stranger, the smaller
-:math:`\min(P(\text{Bin}(N, l) \le c), P(\text{Bin}(N, h) \ge c))` is; and the probability of one as strange is
-largest at l or at h, because in between it first falls and then rises.
+With two types of reports, one count is sufficient, and all tests are exact: the count is binomial with a probability
+between l and h, the least and the most of all answers. Counts are the more extreme, the smaller
+:math:`\min(P(\text{Bin}(N, l) \le c), P(\text{Bin}(N, h) \ge c))` is; and the probability of one as extreme is largest
+at l or at h, because in between it first falls and then rises.
 
-Of any other design the first test looks at both sides of every count, between the least and the most that any answer
-makes it (`ProbabilityBounds`). Where a tally keeps the types of reports apart, they have tests of their own
-(`report_types`), and so has how often each answer was asked about, where a person is asked about some only
-(`asked_answers`). Of several collections each has its tests. The smallest p-value is multiplied by the number of tests.
+For any other design the first test looks at both sides of every count, between the least and the most of all answers
+(`ProbabilityBounds`). Types of reports have tests of their own (`report_types`). Under a design that asks each
+respondent about d of the K answers, the number who were asked about an answer is exactly :math:`\mathrm{Bin}(N, d/K)`;
+2K times the smallest tail is a p-value. It detects a client that prefers some answers. Each collection of a pool has
+its tests. The smallest p-value is multiplied by the number of tests.
 
-What no such check can see: more noise than claimed, uniform junk and dishonest answers. They give reports that honest
-answers from a flatter population, or from another one, would give as well. Only where the law of the kinds is known, as
-under a unary encoding, can the first two be seen.
-
-How often each answer was asked about: a test of designs that ask each person about some of the answers only.
-
-Under bit flips each person is asked about d of the K answers, all sets being equally likely, whatever is true. So the
-number of people who were asked about a given answer is exactly :math:`\mathrm{Bin}(N, d/K)`. Each of the K numbers is
-tested on both sides: 2K times the smallest tail is a p-value. It sees a client that prefers some answers, or that
-chooses what to ask about by what is true.
+No such check can detect more noise than claimed, uniform junk and dishonest answers, because honest answers from
+another population give such reports as well. Only where the distribution of the types is known, as under a unary
+encoding, can the first two be detected.
 """
 
 from __future__ import annotations
@@ -78,13 +73,13 @@ if TYPE_CHECKING:
 
 
 def asks_about_some(part: Tally) -> bool:
-    """Tell designs that ask each person about some of the answers only, drawn by chance."""
+    """Return True if the design asks each respondent about a random part of the answers."""
     symmetry = part.design.law.symmetry
     return symmetry is not None and symmetry.asked < 1
 
 
 def asked_test(part: Tally) -> Test | None:
-    """Test how often each answer was asked about; None where everybody is asked about all."""
+    """Test how often each answer was asked about; None if every respondent is asked about all."""
     if not asks_about_some(part):
         return None
     asked, tails = _asked_and_tails(part)
@@ -106,7 +101,7 @@ def asked_test(part: Tally) -> Test | None:
 
 
 def asked_evidence(part: Tally) -> list[tuple[float, str]]:
-    """Give the p-value of the test, the smallest of all groups, with what it would say: for those who did not ask."""
+    """Return the smallest p-value of all groups, with words for a warning."""
     if not asks_about_some(part):
         return []
     smallest = float(_smallest(_asked_and_tails(part)[1]).min())
@@ -114,13 +109,13 @@ def asked_evidence(part: Tally) -> list[tuple[float, str]]:
 
 
 def _chance(part: Tally) -> float:
-    """Give the probability that a person is asked about a given answer."""
+    """Return the probability that a respondent is asked about a given answer."""
     assert part.design.law.symmetry is not None
     return float(part.design.law.symmetry.asked)
 
 
 def _asked_and_tails(part: Tally) -> tuple[Counts, Array]:
-    """Give how many people were asked about each answer, and the smaller tail, for the groups that have reports."""
+    """Count how often each answer was asked about, with the smaller tail, in groups with reports."""
     counts, n = (values[part.answered] for values in part.scaled())
     trials = part.design.law.readout(counts, n).trials
     asked = np.where(trials <= NOBODY, 0, trials)
@@ -129,7 +124,6 @@ def _asked_and_tails(part: Tally) -> tuple[Counts, Array]:
 
 
 def _smallest(tails: Array) -> Array:
-    """Give the p-value of each group, for the two tails of each answer."""
     return np.asarray(np.minimum(1, 2 * tails.shape[-1] * tails.min(axis=-1)))
 
 
@@ -231,24 +225,24 @@ def check(
 
 
 def _number_of_tests(part: Tally) -> int:
-    """Give the number of p-values that are judged; of randomized response, two are judged as one."""
+    """Count the p-values that are judged; for randomized response, two are judged as one."""
     if _silent(part.design.law.bounds()) or not part.answered.any():
         return 0
     return 1 + number_of_report_type_tests(part) + asks_about_some(part)
 
 
 def _is_response(design: Design) -> bool:
-    """Tell designs of which the least likely true shares are known, for a simulation: everybody holds one answer."""
+    """Return True if a vertex is known as the least favorable population, for simulations."""
     return full_symmetry(design.law) is not None and design.law.exclusive and design.epsilon > 0
 
 
 def _has_one_count(design: Design) -> bool:
-    """Tell designs with two kinds of reports, of which one count says it all."""
+    """Return True if reports are of two types, so that one count is sufficient."""
     return design.law.exclusive and len(design.law.columns) == 2
 
 
 def _silent(bounds: ProbabilityBounds) -> bool:
-    """Tell a design without noise, under which nothing can be tested."""
+    """Return True if the design adds no noise, so that no misfit can be detected."""
     least, most = (0.0 if bounds.least is None else bounds.least), (1.0 if bounds.most is None else bounds.most)
     return bool(np.all(np.equal(least, 0)) and np.all(np.equal(most, 1)))
 
@@ -256,7 +250,7 @@ def _silent(bounds: ProbabilityBounds) -> bool:
 def _checked_part(
     part: Tally, level: float, chance: float, simulations: int, rng: np.random.Generator | None
 ) -> Findings:
-    """Test one collection by each rule that is for its design; each test of each group may err with this chance."""
+    """Test one collection by each test that applies; each test of each group has the level `chance`."""
     misfits, alone = np.zeros((2, part.answered.size, len(part.design.law.columns)), dtype=bool)
     if not part.answered.any():
         return Findings(part, (), misfits, alone, None)
@@ -282,10 +276,7 @@ def _checked_part(
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """The counts of one collection, of the groups with reports, and what its tests are made from.
-
-    Each test of each group may err with this chance.
-    """
+    """Counts of one collection in groups with reports, and the statistics of its tests, each at the level `chance`."""
 
     part: Tally
     chance: float
@@ -309,24 +300,23 @@ class _Counted:
         return self.part.scaled()[1][self.part.answered]
 
     def in_all_groups(self, values: Array) -> Array:
-        """Put numbers of these groups among those of the groups without reports, which are NaN."""
         return in_all_groups(values, self.part.answered)
 
     @cached_property
     def tails(self) -> Array:
-        """The chance of each count, or of one that is farther out, where it is largest."""
+        """Largest probability of each count, or of a more extreme one."""
         return _tails(self.counts, self.n, self.bounds)
 
     @cached_property
     def range_p_values(self) -> Array:
-        """Of all counts being in their range: exactly of one count, else the smallest tail times their number."""
+        """P-value of all counts being in their range: exact for one count, otherwise a Bonferroni bound."""
         if _has_one_count(self.design):
             return _one_count_test(self.counts[:, 0], self.n[:, 0], *_range_of_one(self.bounds))
         return np.asarray(np.minimum(1, _families(self.design) * self.tails.min(axis=-1)))
 
     @cached_property
     def outside(self) -> Mask:
-        """The counts that are outside their range, of shape (groups, columns)."""
+        """Counts outside their range, of shape (groups, columns)."""
         if _has_one_count(self.design):
             smallest = self.tails * EQUAL_G2 <= self.tails.min(axis=-1, keepdims=True)
             return np.asarray((self.range_p_values < self.chance)[:, np.newaxis] & smallest)
@@ -334,7 +324,6 @@ class _Counted:
 
     @cached_property
     def g2(self) -> Array | None:
-        """The statistic of the likelihood ratio, of designs whose least likely true shares are known."""
         if _has_one_count(self.design) or not _is_response(self.design):
             return None
         symmetric: Any = self.design
@@ -342,21 +331,20 @@ class _Counted:
 
     @cached_property
     def ranks(self) -> tuple[Array, Array] | None:
-        """The p-value of G2, and that of both tests together, by simulated surveys."""
+        """P-values of G2, and of both tests together, by simulated surveys."""
         if self.g2 is None:
             return None
         symmetric: Any = self.design
         return _judged(self.g2, self.range_p_values, self.n[:, 0], symmetric, self.simulations, self.rng)
 
     def epsilon_at_least(self, chance: float) -> Array | None:
-        """Give a lower bound on the epsilon that was spent, where one is known."""
         if not _is_response(self.design):
             return None
         return self.in_all_groups(_least_epsilon(self.counts, self.n, self.design, chance))
 
 
 def _range_test(counted: _Counted) -> Test:
-    """Test the range of each count: of the rarest answer, of the commonest one, or of all on both sides."""
+    """Test the range of each count: the rarest answer, the most common answer, or all answers on both sides."""
     part, bounds, p_values = counted.part, counted.bounds, counted.in_all_groups(counted.range_p_values)
     if bounds.least is not None and bounds.most is not None:
         return Test(
@@ -379,7 +367,6 @@ def _range_test(counted: _Counted) -> Test:
 
 
 def _likelihood_ratio_test(counted: _Counted) -> Test | None:
-    """Test all answers together, where it is known which true shares to simulate."""
     if counted.g2 is None or counted.ranks is None:
         return None
     p_values, g2 = counted.in_all_groups(counted.ranks[0]), counted.in_all_groups(counted.g2)
@@ -404,10 +391,7 @@ def _check_options(level: float, simulations: object, rng: object, fakes: object
 
 
 def doubt(tally: Collected) -> str:
-    """Say it if the rarest answer alone, or the kinds of reports, show that they do not fit; else say nothing.
-
-    The cheap part of `check`, at a level of 99 % for all groups together, for those who did not ask.
-    """
+    """Return a warning if a cheap test of `check` rejects at 99 % for all groups together; otherwise an empty text."""
     evidence = [(p, MISFIT.format(what)) for part in tally.parts for p, what in _evidence(part)]
     if isinstance(tally, Pool) and (found := agreement_evidence(tally)) is not None:
         p, what = found
@@ -422,7 +406,7 @@ def doubt(tally: Collected) -> str:
 
 
 def _evidence(part: Tally) -> list[tuple[float, str]]:
-    """Give the p-value of each cheap test of all groups of a collection, with what it says."""
+    """Return the p-value of each cheap test of a collection, over all groups, with words for a warning."""
     bounds, answered = part.design.law.bounds(), part.answered
     if not answered.any() or _silent(bounds):
         return []
@@ -447,7 +431,7 @@ def _evidence(part: Tally) -> list[tuple[float, str]]:
 
 
 def _families(design: Design) -> int:
-    """Give the number of tails that are looked at: of every column, on one side or on both, where anything is possible.
+    """Count the tails that are tested: of every column, on one side or on both, unless any count is possible.
 
     Of two columns, what is too few of the one is too many of the other.
     """
@@ -461,7 +445,7 @@ def _families(design: Design) -> int:
 
 
 def _tails(counts: Counts, n: Array, bounds: ProbabilityBounds) -> Array:
-    """Give for each count the chance of so few where it is the least likely, or so many where it is the most."""
+    """Return the smaller tail of each count, at the end of its range where that tail is largest."""
     least, most = bounds
 
     def tail(c: Array, total: Numbers) -> Array:
@@ -473,7 +457,7 @@ def _tails(counts: Counts, n: Array, bounds: ProbabilityBounds) -> Array:
 
 
 def _extremes(counts: Counts, bounds: ProbabilityBounds) -> Counts:
-    """Give the counts that speak loudest against the design: the smallest and the largest, if all have one range."""
+    """Return the smallest and the largest count if all have one range, otherwise all counts."""
     sides = {side: np.ndim(value) for side, value in zip(("min", "max"), bounds, strict=True) if value is not None}
     if any(sides.values()):
         return counts
@@ -484,7 +468,6 @@ def _extremes(counts: Counts, bounds: ProbabilityBounds) -> Counts:
 
 
 def _range_of_one(bounds: ProbabilityBounds) -> tuple[float, float]:
-    """Give the range of the probability of the first of two columns."""
     least, most = (None if side is None else np.broadcast_to(side, 2) for side in bounds)
     if least is None or most is None:  # what is implied: the other column has the rest
         known = least if least is not None else most
@@ -495,7 +478,7 @@ def _range_of_one(bounds: ProbabilityBounds) -> tuple[float, float]:
 
 
 def _one_count_test(c: Counts, n: Array, low: float, high: float) -> Array:
-    """Give the largest probability of a count as strange, whatever its own probability from low to high; 1 in between.
+    """Return the largest probability of a count at least as extreme, over probabilities from low to high.
 
     >>> _one_count_test(np.array([0]), np.array([4.0]), 0.5, 0.5)  # 0 and 4 of 4 are as strange: 2/16
     array([0.125])
@@ -520,12 +503,12 @@ def _one_count_test(c: Counts, n: Array, low: float, high: float) -> Array:
 
 
 def likelihood_ratio(counts: Counts, n: Numbers, design: Symmetric) -> Array:
-    r"""Give :math:`G^2 = 2 \sum_i c_i \ln\frac{c_i/N}{q + (p-q)\hat\theta_i}` at the maximum-likelihood estimate.
+    r"""Compute :math:`G^2 = 2 \sum_i c_i \ln\frac{c_i/N}{q + (p-q)\hat\theta_i}` at the `mle` estimate.
 
-    Where the estimate is positive, observed over expected is one constant. So these answers count as a single one, with
-    s reports of the :math:`N (1 - (K-m) q)` that are expected of m of them together; any other has Nq. Written as a sum
-    of terms :math:`c \ln(c/e) - c + e`, each at least 0, nothing cancels. Counts are of shape (..., k), n of
-    shape (..., 1).
+    Where the estimate is positive, observed over expected is one constant. So these answers count as a single answer,
+    with s reports of the :math:`N (1 - (K-m) q)` that are expected of m of them together; any other has Nq. As a sum of
+    terms :math:`c \ln(c/e) - c + e`, each at least 0, nothing cancels. Counts are of shape (..., k), n of shape (...,
+    1).
     """
     a, b, total = design.law.symmetry.whole
     n = np.asarray(n, dtype=np.float64)
@@ -541,12 +524,12 @@ def likelihood_ratio(counts: Counts, n: Numbers, design: Symmetric) -> Array:
 
 
 def _least_epsilon(counts: Counts, n: Array, design: Design, chance: float) -> Array:
-    """Bound the epsilon that was spent from below, from what q can have been.
+    """Compute a lower bound on the epsilon that was spent, from a confidence limit of q.
 
     With p > q no answer is rarer than q, so q is at most the upper limit of the rarest, and p/q = 1/q - (K-1) at least
-    what that gives. With p < q no answer is commoner than q, so q is at least the lower limit of the commonest, and
-    q/p = 1/(1/q - (K-1)) at least what that gives; beyond q = 1/(K-1) no p is left, and the bound is infinite. Of two
-    answers one count says it all, and the bound is the smallest epsilon that its own test does not refute.
+    the value at this limit. With p < q no answer is more common than q, so q is at least the lower limit of the most
+    common, and q/p = 1/(1/q - (K-1)). Beyond q = 1/(K-1) there is no p, and the bound is infinite. For two answers one
+    count is sufficient, and the bound is the smallest epsilon that its own test does not reject.
     """
     if design.k == 2:
         return _least_epsilon_of_two(counts.min(axis=-1).astype(np.float64), n[:, 0], chance)
@@ -560,7 +543,7 @@ def _least_epsilon(counts: Counts, n: Array, design: Design, chance: float) -> A
 
 
 def _least_epsilon_of_two(fewer: Array, n: Array, chance: float) -> Array:
-    """Give the smallest epsilon at which so few reports of one of two answers are not too few.
+    """Return the smallest epsilon at which so few reports of one of two answers are not significant.
 
     With q = 1 / (1 + e^epsilon), the probability of so few, or of as many as the others are, rises with epsilon.
 
@@ -587,9 +570,9 @@ def _least_epsilon_of_two(fewer: Array, n: Array, chance: float) -> Array:
 def _judged(
     g2: Array, p_extreme: Array, n: Array, design: Symmetric, simulations: int, rng: np.random.Generator | None
 ) -> tuple[Array, Array]:
-    """Give the p-value of G2, and that of both tests together, for each group, from ranks among simulated surveys.
+    """Compute the p-values of G2, and of both tests together, from ranks among simulated surveys.
 
-    What is simulated depends on the number of reports alone: groups of one size are compared with the same surveys.
+    Simulations depend on the number of reports alone: groups of one size are compared with the same surveys.
     """
     p_values, together = np.ones(len(g2)), np.ones(len(g2))  # a G2 of zero is the smallest: nothing to simulate
     tested = np.flatnonzero(g2 > 0)
@@ -610,11 +593,11 @@ def _judged(
 
 
 def _ranked(g2: Array, p_extreme: Array, values: Array, extremes: Array) -> tuple[Array, Array]:
-    """Rank each observed G2 among the simulated values, and the smaller p-value of both tests among those of these.
+    """Rank each observed G2 among simulated values, and the smaller p-value of both tests among theirs.
 
-    The rank of G2 is (1 + the number of simulated ones that are at least as large) / (1 + the number of simulations).
-    The smaller of it and of the p-value of the rarest answer is ranked again. That is exact where surveys are simulated
-    at their true shares. A rank is never below 1 / (1 + simulations); there the exact test goes on.
+    The rank of G2 is (1 + number of simulated values at least as large) / (1 + number of simulations). The smaller of
+    it and the p-value of the rarest answer is ranked again, which is exact where surveys are simulated at their true
+    shares. A rank is never below 1 / (1 + simulations); below that, the exact test is used.
     """
     ordered, every = np.sort(values), values.size + 1  # with the observed one
 
@@ -630,7 +613,7 @@ def _ranked(g2: Array, p_extreme: Array, values: Array, extremes: Array) -> tupl
 
 
 def _at_a_vertex(n: int, design: Symmetric, simulations: int, rng: np.random.Generator) -> Iterator[Counts]:
-    """Draw surveys of people who all hold the first answer, a block at a time; the blocks make no difference."""
+    """Draw blocks of surveys in which all respondents have the first answer."""
     everybody = np.zeros(design.k)
     everybody[0] = 1
     rows = max(1, SIMULATED_COUNTS_AT_ONCE // design.k)

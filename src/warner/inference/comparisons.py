@@ -1,24 +1,16 @@
-r"""Comparing two shares: two answers of the same people (sign test, McNemar), or one answer in two groups (Barnard).
+r"""Comparing two shares: two answers of the same respondents (sign test, McNemar), or one answer in two groups.
 
-Which of two answers is larger needs neither p nor q where every answer is supported with the same two probabilities.
-Reports that support both of them, or neither, say nothing. One that supports exactly one of them supports the first as
-often as the second if and only if the shares are equal, because :math:`P(i, \text{not } j) - P(j, \text{not } i) =
-(p-q)(\theta_i - \theta_j)`. So given their number, those of the first are binomial with probability one half, which
-makes the test exact: the sign test where each report supports one answer, McNemar's otherwise. How many reports support
-both, only the reports themselves can tell. Without them the design says how the difference shows. With only two
-answers, the difference is twice a share minus one, and everything is as exact as for one share.
+If all answers are symmetric, the test of two answers needs neither p nor q. Reports that support both answers, or
+neither, are uninformative. A report that supports exactly one of them supports the first as often as the second if and
+only if the shares are equal, because :math:`P(i, \text{not } j) - P(j, \text{not } i) = (p-q)(\theta_i - \theta_j)`. So
+given the number of such reports, those of the first answer are binomial with probability one half: the sign test for
+reports of one answer, McNemar's test otherwise. The number of reports that support both answers follows only from the
+reports themselves. Without them, the difference is approximately normal. Of only two answers the difference is twice a
+share minus one.
 
-How the numbers come from counts is in the module `differences`.
-
-Two complementary answers are one share: who does not hold the first answer holds the second.
-
-The share of the second is :math:`1 - \theta`, and its interval is the mirror image of that of the first. Two rows would
-be one finding, shown twice. So wherever results are meant for people, the *first* of two answers stands for both: *yes*
-in every named design about a trait, and elsewhere the answer that the design names first. Tables for programs (CSV,
-JSON, data frames) keep both rows.
-
-Where a report may support both answers, the two counts are two readings of that one share, and their intervals are not
-mirror images. There both rows are shown, the first answer first.
+The shares of two complementary answers are :math:`\theta` and :math:`1 - \theta`, with mirrored intervals. So tables
+for readers show the first answer alone; tables for programs (CSV, JSON, data frames) have both rows. Where a report may
+support both answers, the two counts differ, and both rows are shown.
 """
 
 from __future__ import annotations
@@ -198,21 +190,19 @@ def _comparison(
     groups: tuple[Group, ...] = (),
     note: str = "",
 ) -> Comparison:
-    """Make the result; weights make an interval and a test approximate."""
     named = test if tally.simple or test in {"normal", STUDENT} else "approximate"
     shown = np.clip(shown, -1, 1)[()]
     return Comparison(*names, shown, *numbers, confidence, approximate or not tally.simple, named, groups, note)
 
 
 def _by_sample(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
-    """Compare two answers of a complex sample."""
     return answers_apart(tally.parts[0], i, j, confidence) if tally.sample is not None else None
 
 
 def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
-    """Compare two answers that are all there are by one share, where one binomial count tells it in each group.
+    """Compare the only two answers by the share of the first, if each group has one binomial count.
 
-    The difference is 2 share - 1, the ratio share / (1 - share), and both are equal at a share of one half.
+    The difference is 2 share - 1, the ratio share / (1 - share), and both answers are equal at a share of one half.
     """
     if not mirrored([part.design for part in tally.parts]):
         return None
@@ -231,7 +221,7 @@ def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple
 
 
 def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
-    """Compare by the sign test, where all answers are supported alike, and it is known which reports support both."""
+    """Compare by the sign test, if all answers are symmetric and the reports that support both are known."""
     part = tally.parts[0]
     symmetry = full_symmetry(part.design.law)
     if len(tally.parts) > 1 or symmetry is None or not part.has_likelihood:
@@ -258,12 +248,11 @@ def _by_sign(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[
 
 
 def _exact(tally: Collected, confidence: Confidence, n: float) -> bool:
-    """Tell whether the interval of a difference is exact: that of the population, without weights, of not too many."""
     return confidence.target == "population" and tally.simple and n <= MOST_REPORTS
 
 
 def _supporting_both(part: Tally, i: int, j: int) -> Array:
-    """Count the reports of each group that support both answers, or weigh them; groups without reports are left out."""
+    """Count, or weigh, the reports that support both answers, in each group that has reports."""
     groups = np.flatnonzero(part.answered)
     if part.design.law.exclusive:
         return np.zeros(groups.size)
@@ -284,9 +273,9 @@ def _supporting_both(part: Tally, i: int, j: int) -> Array:
 
 
 def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str]:
-    """Compare by how the difference shows under the designs: it is approximately normal.
+    """Compare by the normal distribution of the estimated difference.
 
-    The ratio comes from the intervals of both, each at half the tail.
+    The ratio comes from the intervals of both shares, each at half the tail.
     """
     answered = tally.answered
     wider = Confidence(1 - (1 - confidence.level) / 2, confidence.target)
@@ -332,7 +321,7 @@ def compare_groups(
 
 
 def note_between(tally: Collected, sets: Sets, rows: list[int], confidence: Confidence) -> str:
-    """Say what else than the design-based variance decides a comparison of two groups; nothing elsewhere."""
+    """Return a note if the interval rests on more than the design-based variance; otherwise an empty text."""
     if tally.sample is None:
         return ""
     names = [shown_name(tally.groups[row]) for row in rows]
@@ -342,7 +331,7 @@ def note_between(tally: Collected, sets: Sets, rows: list[int], confidence: Conf
 def _groups_compared(
     tally: Collected, place: int, rows: list[int], confidence: Confidence, test: str
 ) -> tuple[Difference, bool, str]:
-    """Compare one answer between two groups: of a complex sample, by two binomial counts, or by the normal law."""
+    """Compare one answer between two groups: by Student's t, two binomial counts, or the normal distribution."""
     if tally.sample is not None:
         return groups_apart(tally.parts[0], place, rows, confidence)
     first, second = joints(tally.parts, rows, [[place]], target=confidence.target)
@@ -396,10 +385,10 @@ def counts_compared(
 
 
 def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Confidence) -> tuple[Difference, bool]:
-    """Compare unbiased estimates of two groups, which are independent, and tell whether the interval is approximate.
+    """Compare independent unbiased estimates of two groups; also return whether the interval is approximate.
 
-    The limits of both are joined as Newcombe does, or, where a count has too little noise for that among these very
-    people, as they are, each at half the tail: so is what nobody can tell.
+    The limits of both shares are joined by Newcombe's method. For the shares of the sample, where a count has too
+    little noise for that, they are subtracted, each at half the tail; so is the share of uninformative reports.
     """
     target, tail = confidence.target, confidence.tail(1)
     groups = joints(tally.parts, rows, [[place]], target=target)
@@ -454,7 +443,6 @@ def _ratio_cell(low: float, high: float) -> str:
 
 
 def _ratio_in_words(ratio: float) -> str:
-    """Write a ratio, and do not let one that the test tells apart from 1 look like it."""
     if ratio == 1 or f"{ratio:.3g}" != "1":
         return f"{ratio:.3g}"
     return "just above 1" if ratio > 1 else "just below 1"
@@ -467,7 +455,7 @@ MIRROR_TOLERANCE = 1e-6  # share by which limits found by iteration may differ f
 
 
 def answers_of_interest(k: int) -> range:
-    """Give the places of the answers whose shares say everything: of two the first, otherwise all.
+    """Return the positions of the answers whose shares determine all shares: of two answers the first.
 
     >>> list(answers_of_interest(2)), list(answers_of_interest(3))
     ([0], [0, 1, 2])
@@ -476,7 +464,7 @@ def answers_of_interest(k: int) -> range:
 
 
 def rows_mirrored(table: Mapping[str, Counts], k: int) -> bool:
-    """Tell whether rows come in pairs, of which the second follows from the first: share and interval."""
+    """Return True if rows come in pairs whose shares and intervals are mirror images."""
     if k != 2:
         return False
     share, low, high = (np.asarray(table[name], dtype=np.float64).reshape(-1, 2) for name in ("share", "low", "high"))
@@ -485,7 +473,7 @@ def rows_mirrored(table: Mapping[str, Counts], k: int) -> bool:
 
 
 def unmirrored(table: Mapping[str, Counts], k: int) -> dict[str, Counts]:
-    """Give the table of an estimate as people read it: of two answers that mirror each other, the row of the first.
+    """Return the table of an estimate for readers: of two mirrored rows, only the first.
 
     >>> from warner import RandomizedResponse, Tally, estimate
     >>> result = estimate(Tally(RandomizedResponse(["yes", "no"], truth="3/4"), [40, 60]))
@@ -497,7 +485,7 @@ def unmirrored(table: Mapping[str, Counts], k: int) -> dict[str, Counts]:
 
 
 def remainder(domain: Sequence[Label]) -> str:
-    """Say where the second of two answers is.
+    """Return the sentence that relates the share of the second answer to the first answer's share.
 
     >>> remainder(["yes", "no"])
     "the share of 'no' is 100 % minus that of 'yes'"

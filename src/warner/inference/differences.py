@@ -1,50 +1,33 @@
-r"""Difference and ratio of two proportions, from counts: their intervals, and the p-value of equality.
+r"""Difference and ratio of two shares: intervals and p-values of equality, from counts and in complex samples.
 
-Up to `MOST_REPORTS` the interval of a difference is exact (module `exact_differences`). Beyond, it is normal for two
-answers of the same people; for two groups it joins the limits of each. Where a count is below 10, and among these very
-people where there is little noise, it comes from the exact intervals of both shares, each at half the tail; so does
-that of the ratio. Equality is tested exactly.
+Up to `MOST_REPORTS` the interval of a difference is exact (module `exact_tests`). Beyond, it is normal for two answers
+of the same respondents, and joins the limits of each share for two groups. Where a count is below 10, or the sample has
+little noise, it comes from the exact intervals of both shares, each at half the tail; so does the interval of the
+ratio. Equality is tested exactly. The interval of the difference excludes 0, and the interval of the ratio excludes 1,
+exactly where the test rejects (`agreeing`).
 
-One comparison speaks with one voice (`agreeing`): the interval of the difference leaves out 0, and that of the ratio
-leaves out 1, exactly where the test calls the shares different.
-
-Differences in complex samples: of two domains, or of two answers of the same respondents.
-
-**Two domains.** Each has limits of its own, :math:`b_j` below and :math:`o_j` above its unbiased share :math:`x_j`
-(`warner.inference.intervals`; not cut to [0, 1]), at the degrees of freedom of the difference. They are joined as
-Newcombe joins independent ones [1]_, with the correlation r of the two shares, because domains share clusters. Where a
-school raises a share in both, their difference varies less than that of independent shares, and where it raises one and
-lowers the other, more:
-
-.. math:: x_1 - x_2 - \max\Bigl(\sqrt{b_1^2 + o_2^2 - 2 r b_1 o_2},\ z \sqrt F\Bigr)
-
-and likewise above, where :math:`r = C / \sqrt{v_1 v_2}` with the design-based covariance C and the variances v of the
-effective samples. F is what clusters cannot remove: the larger one of the variance of the randomization and of the
-scatter of respondents within clusters. Where a domain is worth fewer than `FEW` respondents, the limits of each at half
-the tail are subtracted instead, which needs no correlation. Where one of them lies in one cluster, so that its limits
-are 0 and 1, the others are those of its own share.
-
-**Two answers** have the limits of a mean of scores from -1 to 1; the only two answers have those of the first share.
-
-The p-value is the largest :math:`\alpha` at which the interval of level :math:`1 - \alpha` contains equality, so that
-interval and test cannot contradict each other.
-
-.. [1] R. G. Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven
-   methods", Statistics in Medicine 17 (1998), 873-890; with a correlation: G. Y. Zou, A. Donner, "Construction of
-   confidence limits about effect measures: a general approach", Statistics in Medicine 27 (2008), 1693-1702.
-
-Newcombe's interval: the difference of two independent shares, joined from an interval of each.
-
-Each share has an interval of its own, :math:`l_s` to :math:`u_s` around the unbiased estimate :math:`\hat\theta_s`;
-neither is cut at 0 and 1. Their difference has the interval
+**Joined intervals.** From the limits :math:`l_s` to :math:`u_s` around two independent unbiased estimates
+:math:`\hat\theta_s`, neither cut at 0 and 1, the difference has the interval
 
 .. math:: \hat\theta_1 - \hat\theta_2 - \sqrt{(\hat\theta_1 - l_1)^2 + (u_2 - \hat\theta_2)^2}
    \quad\text{to}\quad
    \hat\theta_1 - \hat\theta_2 + \sqrt{(u_1 - \hat\theta_1)^2 + (\hat\theta_2 - l_2)^2}
 
-(Newcombe [1]_; Zou and Donner [2]_). It asks only for the two intervals, so that it holds for any two designs; with
-exact intervals it errs on the safe side. The p-value is then the smallest :math:`\alpha` at which the interval of level
-:math:`1 - \alpha` leaves out 0: interval and test cannot disagree.
+[1]_, [2]_. It holds for any two designs; with exact limits it is conservative. The p-value is the smallest
+:math:`\alpha` at which the interval of level :math:`1 - \alpha` excludes 0.
+
+**Two domains of a complex sample** share clusters. Their limits, :math:`b_j` below and :math:`o_j` above the unbiased
+share :math:`x_j`, at the degrees of freedom of the difference, are joined with the correlation r of the two shares:
+
+.. math:: x_1 - x_2 - \max\Bigl(\sqrt{b_1^2 + o_2^2 - 2 r b_1 o_2},\ z \sqrt F\Bigr)
+
+and likewise above, where :math:`r = C / \sqrt{v_1 v_2}` with the design-based covariance C and the variances v of the
+effective samples. F is the variance that clusters cannot remove: the larger one of the variance of the randomization
+and of the scatter of respondents within clusters. Where a domain is worth fewer than `FEW` respondents, the limits of
+each at half the tail are subtracted, which needs no correlation. A domain in one cluster has the limits 0 and 1.
+
+**Two answers of a complex sample** have the limits of a mean of scores from -1 to 1; the only two answers have the
+limits of the first share. The p-value is the largest :math:`\alpha` at which the interval contains equality.
 
 .. [1] R. G. Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven
    methods", Statistics in Medicine 17 (1998), 873-890.
@@ -105,7 +88,7 @@ class Difference(NamedTuple):
 
 
 def agreeing(numbers: Difference, confidence: Confidence) -> Difference:
-    """Let the intervals leave out equality exactly where it is refuted: by the test, or among these very people.
+    """Make the intervals exclude equality exactly where the test rejects it.
 
     The test of equality is the sharper one. Where it says that the first share is larger, no difference of 0 or less
     is left; where it does not refute equality, 0 stays in. So intervals are cut, or widened, up to 0, and those of the
@@ -197,7 +180,7 @@ def _compared(
     few: Numbers,
     p_value: PerGroup,
 ) -> tuple[Difference, bool]:
-    """Put the ends of both shares, for this very target, in the place of approximate ones where these do not hold."""
+    """Replace approximate limits by the exact limits of both shares where the approximation is not accurate."""
     (low1, high1), (low2, high2) = (share_limits(count, tail / 2, target) for count in counts)
     middle, low, high = approximate
     exact = np.asarray(few)
@@ -221,7 +204,7 @@ def _compared(
 
 
 def ratio_limits(low1: Numbers, high1: Numbers, low2: Numbers, high2: Numbers) -> tuple[Numbers, Numbers]:
-    """Give what the ratio of two shares can be if each lies in its interval; infinite where the second may be zero."""
+    """Limits of the ratio of two shares within these limits; infinite where the second share may be zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(high2 > 0, low1 / high2, 0.0), np.where(low2 > 0, high1 / low2, np.inf)
 
@@ -243,7 +226,7 @@ TAIL_STEPS = 40  # that halve the logarithm of a tail
 
 
 def student_error(error: Numbers, freedom: Numbers, tail: float) -> Array:
-    """Give the error with which a normal law extends as far as Student's t does."""
+    """Return the standard error at which the normal distribution has the half-width of Student's t."""
     return np.asarray(error * (stdtrit(np.maximum(freedom, 1), tail) / ndtri(tail)))
 
 
@@ -288,16 +271,14 @@ class Apart:
 
     @property
     def blind(self) -> Mask:
-        """Which of both domains lie in one cluster."""
         return np.asarray(self._drawn.blind[:, 0])
 
     @property
     def _subtracted(self) -> bool:
-        """Whether limits are subtracted: of a domain with few respondents, or in one cluster."""
         return bool(self.blind.any() or self.readout.trials[:, 0].min() < FEW)
 
     def _variances(self, tail: Array) -> Array:
-        """Return the variances of the effective samples, of shape (2, tails)."""
+        """Variances of the effective samples, of shape (2, tails)."""
         found, drawn = self.readout, self._drawn
         frequency = np.clip(found.count / found.trials, 0, 1)
         counted = frequency * (1 - frequency) / found.trials / np.square(found.gain)
@@ -323,7 +304,7 @@ class Apart:
         return (low[0] - high[1])[np.newaxis], (high[0] - low[1])[np.newaxis]
 
     def _joined(self, tail: Array) -> tuple[Array, Array, bool]:
-        """Return the joined ends, and whether what clusters cannot remove decides one."""
+        """Return the joined limits, and whether the variance that clusters cannot remove determines one of them."""
         share = self.readout.share()
         low, high = uncut_limits(self.readout, self.together.freedom, tail)
         below, above = np.maximum(share - low, 0), np.maximum(high - share, 0)
@@ -359,7 +340,7 @@ class Apart:
         return float(inverted(contains)[0])
 
     def note(self, names: Sequence[str], tail: float) -> str:
-        """Say what else than the design-based variance decides; nothing elsewhere."""
+        """Return a note if the interval rests on more than the design-based variance; otherwise an empty text."""
         if self.blind.any():
             alone = [name for name, blind in zip(names, self.blind.tolist(), strict=True) if blind]
             return in_one_cluster(alone)
@@ -398,7 +379,6 @@ def answers_apart(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple
 
 
 def groups_in_one_cluster(tally: Tally, names: list[str]) -> str:
-    """Say which of the groups that have reports lie in one cluster; nothing if there is none."""
     assert tally.drawn.drawn is not None
     rows = np.flatnonzero(tally.answered)[tally.drawn.drawn.blind[:, 0]]
     return in_one_cluster([names[row] for row in rows.tolist()])
@@ -426,7 +406,6 @@ def groups_apart(tally: Tally, place: int, rows: list[int], confidence: Confiden
 
 
 def _ratio(first: SamplingModel, second: SamplingModel, tail: float) -> tuple[Array, Array]:
-    """Return the limits of the ratio of two shares from those of both, each at half the tail."""
     ratio = ratio_limits(*(end for one in (first, second) for end in design_based_limits(one, tail / 2)[:2]))
     return np.asarray(ratio[0])[:, 0], np.asarray(ratio[1])[:, 0]
 
@@ -439,7 +418,7 @@ TEST_QUANTILE_TOLERANCE = 1e-12  # to which the normal quantile of a p-value is 
 
 
 class Sample(NamedTuple):
-    """What a sample tells of one share: an unbiased estimate, and the binomial count that tells it exactly, if any."""
+    """Sampling model of one share: the unbiased estimate, and the binomial count if there is one."""
 
     estimate: Sampled
     binomial: Binomial | None = None
@@ -450,9 +429,9 @@ class Sample(NamedTuple):
         return float(self.estimate.share)
 
     def interval(self, tail: float) -> tuple[float, float]:
-        """Give an interval around the unbiased estimate, from the exact limits of the count where there is one.
+        """Interval around the unbiased estimate, from the exact limits of the count if there is one.
 
-        It is not cut to 0 and 1. That is done with the difference: distances to ends that were cut would be too short.
+        It is not cut to the range from 0 to 1, because the distances to cut ends would be too short.
         """
         if self.binomial is None:
             below, above = self.estimate.distances(tail)
@@ -463,14 +442,14 @@ class Sample(NamedTuple):
 
 
 def joined(samples: list[Sample], alpha: float) -> tuple[float, float]:
-    """Give the interval of the difference at the level 1 - alpha; its ends may lie beyond -1 and 1."""
+    """Interval of the difference at the level 1 - alpha; its ends may lie beyond -1 and 1."""
     (low1, high1), (low2, high2) = (sample.interval(alpha / 2) for sample in samples)
     one, two = (sample.unbiased for sample in samples)
     return one - two - math.hypot(one - low1, high2 - two), one - two + math.hypot(high1 - one, two - low2)
 
 
 def joined_test(samples: list[Sample]) -> float:
-    """Give the smallest alpha at which the interval of level 1 - alpha leaves out 0, by its normal quantile."""
+    """Smallest alpha at which the interval of level 1 - alpha excludes 0, by its normal quantile."""
     first_is_larger = samples[0].unbiased > samples[1].unbiased
 
     def beyond_zero(quantile: float) -> float:

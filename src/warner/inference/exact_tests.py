@@ -1,50 +1,39 @@
-r"""The sign test and Fisher's exact test: whether two probabilities are equal, for any number of reports.
+r"""Exact tests of equal probabilities (sign, Fisher, Barnard), and exact limits of the difference of two proportions.
 
-Neither needs p or q.
+*The sign test*, for two counts of the same reports: of the reports in exactly one of two equally likely counts, each is
+in the first with probability one half. *Fisher's test*, for the counts of two samples: given their sum, the first count
+is hypergeometric. Neither needs p or q. In small samples Fisher's test hardly spends half of its level [1]_; Barnard's
+spends more.
 
-*The sign test*, for two counts of the same reports. If both are equally likely, then of the reports that are in exactly
-one of the two, each is in the first with probability one half.
-
-*Fisher's test*, for the counts of two samples. Given their sum, the first is hypergeometric. That leaves so few tables
-that the test hardly spends more than half of its level in small samples [1]_; Barnard's spends more (module
-`exact_differences`).
-
-.. [1] D. V. Mehrotra, I. S. F. Chan, R. L. Berger, "A cautionary note on exact unconditional inference for a difference
-   between two independent binomial proportions", Biometrics 59 (2003), 441-450.
-
-Exact unconditional limits of the difference of two proportions, and Barnard's test.
-
-Each count is binomial, with a probability that follows its share. That the shares differ by :math:`d` says that the two
-probabilities lie on a line, :math:`\phi_1 = e + \rho\phi_2`, and leaves open where. How far a table of two counts is
-from the line, in standard errors, is its score,
+**Limits.** Each count is binomial with a probability that follows its share. If the shares differ by :math:`d`, the two
+probabilities lie on a line, :math:`\phi_1 = e + \rho\phi_2`. The score of a table of two counts is its distance from
+the line in standard errors,
 
 .. math:: z = \frac{c_1/n_1 - \rho\, c_2/n_2 - e}{\text{error at } \hat\phi_2} ,
 
-where :math:`\hat\phi_2` makes the counts most likely among the probabilities on the line. The difference at which the
-score is a normal quantile is an approximate limit. It need not hold at its level, but it puts the tables in an order,
-and every order leads to a limit that does. With :math:`R` the tables that come before the observed one, and itself, it
-is
+where :math:`\hat\phi_2` is the maximum-likelihood estimate on the line. The difference at which the score is a normal
+quantile is an approximate limit, which orders the tables. Every order leads to a limit that holds. With :math:`R` the
+tables up to the observed one in this order, it is
 
 .. math:: \min\{d : \max_{\phi_2} P_d(R) \ge \text{tail}\} .
 
-For if that is above the true d, then :math:`P_d(R)` is below the tail; so the observed table is one of the first in the
-order that together have less than the tail, and that happens less often than the tail says (Buehler [1]_; for two
-answers of the same people Lloyd and Moldovan [2]_). The larger the first share, or the smaller the second, the more
-probable is R. So the maximum rises with d, and one search finds the limit.
+If it is above the true d, then :math:`P_d(R)` is below the tail; so the observed table is one of the first in the order
+that together have less than the tail, which has a probability below the tail (Buehler [2]_; Lloyd and Moldovan [3]_).
+R becomes more probable with a larger first or a smaller second share, so that the maximum rises with d. Tables that
+reject equality come first in the order. So the interval excludes 0 wherever the test rejects.
 
-Tables for which a test refutes equality come first in the order. So the interval leaves out 0 wherever the test does: R
-is then a part of what the test refutes, and no more probable than that may be.
+*Barnard's test* is the largest probability, on the line, of a score at least as large [4]_, [5]_; two-sided, twice
+that. If both counts follow their shares alike, the line is :math:`\phi_1 = \phi_2`, and z the score statistic with
+pooled variance.
 
-*Barnard's test* of the counts of two samples asks for the largest probability, on the line, of a score at least as
-large [3]_, [4]_; two-sided, twice that. Where both counts follow their shares alike, the line is :math:`\phi_1 =
-\phi_2`, and z the usual score statistic with pooled variance.
-
-.. [1] R. J. Buehler, "Confidence intervals for the product of two binomial parameters", J. Amer. Statist. Assoc. 52
+.. [1] D. V. Mehrotra, I. S. F. Chan, R. L. Berger, "A cautionary note on exact unconditional inference for a difference
+   between two independent binomial proportions", Biometrics 59 (2003), 441-450.
+.. [2] R. J. Buehler, "Confidence intervals for the product of two binomial parameters", J. Amer. Statist. Assoc. 52
    (1957), 482-493.
-.. [2] C. J. Lloyd, M. V. Moldovan, "Exact one-sided confidence limits for the difference between two correlated
+.. [3] C. J. Lloyd, M. V. Moldovan, "Exact one-sided confidence limits for the difference between two correlated
    proportions", Statistics in Medicine 26 (2007), 3369-3384.
-.. [3] G. A. Barnard, "Significance tests for 2 x 2 tables", Biometrika 34 (1947), 123-138.
-.. [4] S. Suissa, J. J. Shuster, "Exact unconditional sample sizes for the 2 x 2 binomial trial", J. Roy. Statist. Soc.
+.. [4] G. A. Barnard, "Significance tests for 2 x 2 tables", Biometrika 34 (1947), 123-138.
+.. [5] S. Suissa, J. J. Shuster, "Exact unconditional sample sizes for the 2 x 2 binomial trial", J. Roy. Statist. Soc.
    A 148 (1985), 317-327.
 """
 
@@ -91,15 +80,14 @@ class Line(NamedTuple):
     slope: float
 
     def swapped(self) -> Line:
-        """Give the second as a function of the first."""
         return Line(-self.start / self.slope, 1 / self.slope)
 
 
 class TwoBinomials(NamedTuple):
-    """How two counts vary: their numbers of reports, and the probabilities that they may have.
+    """Joint distribution of two counts: their numbers of reports and the ranges of their probabilities.
 
-    If a report is in at most one of them, `together` is from what to what their probabilities may sum to; else they are
-    independent.
+    If a report is in at most one of the counts, `together` is the range of the sum of both probabilities. Otherwise the
+    counts are independent.
     """
 
     n1: float
@@ -109,11 +97,10 @@ class TwoBinomials(NamedTuple):
     together: tuple[float, float] | None = None
 
     def swapped(self) -> TwoBinomials:
-        """Let the counts change places."""
         return TwoBinomials(self.n2, self.n1, self.span2, self.span1, self.together)
 
     def stretch(self, line: Line) -> tuple[float, float]:
-        """Give the second probabilities from which to which the line can be had; the wrong way round if it cannot."""
+        """Range of the second probability on the line; empty (low > high) if the line is impossible."""
         start, slope = line
         low, high = self.span2
         low, high = max(low, (self.span1[0] - start) / slope), min(high, (self.span1[1] - start) / slope)
@@ -123,7 +110,7 @@ class TwoBinomials(NamedTuple):
         return max(low, least), min(high, most)
 
     def score(self, first: Numbers, second: Numbers, line: Line) -> Array:
-        """Give how many standard errors the counts are from the line, positive where the first is the larger one."""
+        """Distance of the counts from the line in standard errors, positive if the first count is too large."""
         start, slope = line
         two = np.clip(self._likeliest(first, second, line), *self.stretch(line))
         one = np.clip(start + slope * two, 0, 1)
@@ -136,13 +123,13 @@ class TwoBinomials(NamedTuple):
         return np.where(np.abs(apart) > ROUNDING, np.where(variance > 0, score, np.sign(apart) * HIGHEST_SCORE), 0.0)
 
     def _likeliest(self, first: Numbers, second: Numbers, line: Line) -> Numbers:
-        """Give the second probability on the line that makes the counts most likely, between 0 and 1."""
+        """Maximum-likelihood estimate of the second probability on the line."""
         if self.together is not None:
             return _likeliest_together(first, second, self.n1, line)
         return _likeliest_apart(first, second, self.n1, self.n2, line)
 
     def fewest(self, line: Line, score: float) -> Integers:
-        """Give for each second count the smallest first one with such a score, or n1 + 1 where there is none."""
+        """Smallest first count with at least this score for each second count, or n1 + 1 if there is none."""
         return _fewest(
             lambda first, second: self.score(first, second, line) >= score * (1 - SCORE_ROUNDING),
             self.n1,
@@ -153,7 +140,7 @@ class TwoBinomials(NamedTuple):
     def largest_chance(
         self, fewest: Integers, line: Line, far: float = FAR_DEVIATIONS, against: float | None = None
     ) -> float:
-        """Give the largest probability, on the line, of as many first reports as each number of second ones asks for.
+        """Largest probability, on the line, of first counts of at least `fewest` given each second count.
 
         Zero where no probabilities are on the line. Counts that are `far` standard deviations off are left out. If it
         is only to be compared with a number, `against`, it is about that large where it is far from it.
@@ -218,7 +205,7 @@ def _likeliest_apart(first: Numbers, second: Numbers, n1: float, n2: float, line
 
 
 def _middle_root(square: Numbers, linear: Numbers, constant: Numbers) -> Numbers:
-    """Give the middle root of t^3 + square t^2 + linear t + constant, by Viete's cosines."""
+    """Middle root of t^3 + square t^2 + linear t + constant, by Viète's trigonometric formula."""
     p = np.minimum(linear - square**2 / 3, -(ROUNDING**2))  # where all three coincide, there is one place
     q = 2 * square**3 / 27 - square * linear / 3 + constant
     angle = np.arccos(np.clip(1.5 * q / p * np.sqrt(-3 / p), -1, 1))
@@ -226,7 +213,7 @@ def _middle_root(square: Numbers, linear: Numbers, constant: Numbers) -> Numbers
 
 
 def _polished(t: Numbers, square: Numbers, linear: Numbers, constant: Numbers) -> Numbers:
-    """Improve the root by Newton's method: cosines lose half of the digits where two roots are close, but no more."""
+    """Refine the root by Newton's method, because cosines lose half of the digits where two roots are close."""
     lost = CUBIC_STEP * (1 + np.abs(square))
     for _ in range(CUBIC_STEPS):
         slope = (3 * t + 2 * square) * t + linear
@@ -242,7 +229,7 @@ def _polished(t: Numbers, square: Numbers, linear: Numbers, constant: Numbers) -
 def barnard_test(
     first: float, second: float, n: tuple[float, float], lowest: float = 0.0, highest: float = 1.0
 ) -> float:
-    """Give the exact p-value of equal probabilities between `lowest` and `highest`, of two whole counts.
+    """Exact p-value of the hypothesis that two counts have equal probabilities between `lowest` and `highest`.
 
     Examples
     --------
@@ -258,7 +245,7 @@ def barnard_test(
 
 
 def line_test(first: float, second: float, law: TwoBinomials, line: Line) -> float:
-    """Give the exact p-value of two counts whose probabilities lie on a line, twice that of the observed side."""
+    """Exact p-value of the hypothesis that two probabilities lie on a line, twice the one-sided p-value."""
     score = float(law.score(first, second, line))
     if score == 0:
         return 1.0
@@ -269,7 +256,7 @@ def line_test(first: float, second: float, law: TwoBinomials, line: Line) -> flo
 
 @lru_cache(maxsize=64)
 def refuted_by_score(law: TwoBinomials, line: Line, tail: float) -> Integers:
-    """Give for each second count the smallest first one whose score refutes the line; these have less than the tail."""
+    """Smallest first count whose score rejects the line at this level, for each second count."""
     known: dict[bytes, bool] = {}  # of few reports, many scores have the same tables
 
     def too_many(score: float) -> bool:
@@ -289,12 +276,12 @@ def refuted_by_score(law: TwoBinomials, line: Line, tail: float) -> Integers:
 
 
 def refuted_by_sign(n: float, tail: float) -> Integers:
-    """Give for each second count the smallest first one that refutes equality by the sign test, or n + 1."""
+    """Smallest first count that rejects equality by the sign test for each second count, or n + 1."""
     return _fewest(lambda a, b: at_least(a, a + b, 0.5) < tail, n, np.arange(n + 1), together=True)
 
 
 def _fewest(holds: Callable[[Array, Array], Mask], n: float, second: Array, *, together: bool) -> Integers:
-    """Find the smallest first count from which on something holds, for each second one; else n + 1."""
+    """Smallest first count from which on a condition holds, for each second count; n + 1 if there is none."""
     most = n - second if together else np.full(second.size, n)
     fewest = first_true_each(lambda first: holds(first, second), np.zeros(second.size), most + 1)
     return np.where(fewest > most, n + 1, fewest).astype(np.int64)
@@ -304,7 +291,7 @@ def _fewest(holds: Callable[[Array, Array], Mask], n: float, second: Array, *, t
 
 
 def limits_between(first: Binomial, second: Binomial, tail: float) -> tuple[float, float, float]:
-    """Give the limits of the difference of two shares in two samples, and the p-value of equality.
+    """Limits of the difference of two shares in two samples, and the p-value of equality.
 
     Examples
     --------
@@ -350,7 +337,7 @@ def _between(first: Binomial, second: Binomial) -> tuple[TwoBinomials, Callable[
 
 
 def limits_of_answers(first: Binomial, second: Binomial, tail: float) -> tuple[float, float]:
-    """Give the limits of the difference of two shares of the same people, if a report is in at most one of the counts.
+    """Limits of the difference of two shares in one sample, if a report is in at most one of the counts.
 
     Both follow their shares alike. The test of equality is the sign test.
 
@@ -370,7 +357,7 @@ def limits_of_answers(first: Binomial, second: Binomial, tail: float) -> tuple[f
 
 
 def limits_of_supports(first: float, second: float, n: float, gain: float, tail: float) -> tuple[float, float]:
-    """Give the limits of the difference of two shares from the reports that support the one and not the other answer.
+    """Limits of the difference of two shares from the reports that support exactly one of the answers.
 
     Of their probabilities it is used only that they differ by `gain` times as much as the shares.
     """
@@ -390,7 +377,7 @@ def _limits(
     line: Callable[[float], Line],
     tail: float,
 ) -> tuple[float, float]:
-    """Give both limits; the upper one is that of the second share less the first."""
+    """Both limits; the upper limit is the negative lower limit of the reversed difference."""
     low = Side(law, *counts, refuted[0], line)
     high = Side(law.swapped(), *counts[::-1], refuted[1], lambda d: line(-d).swapped())
     return low.limit(tail), -high.limit(tail)
@@ -409,7 +396,7 @@ class Side(NamedTuple):
     line: Callable[[float], Line]
 
     def limit(self, tail: float) -> float:
-        """Give the smallest difference at which tables from the observed one on have a chance of at least the tail."""
+        """Smallest difference at which the tables from the observed one on have at least the probability `tail`."""
         quantile = -float(ndtri(tail))
         refuted = self.first >= self.refuted[int(self.second)]
         first, second = self._explained()
@@ -443,7 +430,7 @@ class Side(NamedTuple):
         return max(limit, ROUNDING) if refuted else min(limit, 0.0)
 
     def _explained(self) -> tuple[float, float]:
-        """Give counts that shares of 0 and 1 explain: beyond them, a limit goes no farther. That only widens."""
+        """Move counts into the range that shares from 0 to 1 can explain, which only widens the interval."""
         second = max(self.second, float(expected_range(self.law.n2, *self.law.span2)[0]))
         first = min(self.first, float(expected_range(self.law.n1, *self.law.span1)[1]))
         return first if self.law.together is None else min(first, self.law.n1 - second), second
@@ -457,13 +444,13 @@ def _log_ways(n: float) -> Array:
 
 
 def _window(n: float, probabilities: Array, deviations: float) -> slice:
-    """Give the counts within so many standard deviations of what is expected."""
+    """Range of counts within some standard deviations of the expected count."""
     mean, width = n * probabilities, deviations * np.sqrt(n * probabilities * (1 - probabilities)) + 10
     return slice(max(math.floor((mean - width).min()), 0), min(math.ceil((mean + width).max()), int(n)) + 1)
 
 
 def _laws(ways: Array, window: slice, n: float, probabilities: Array) -> Array:
-    """Give the binomial probabilities of the counts of a window, a row for each probability."""
+    """Binomial probabilities of the counts in a window, of shape (probabilities, counts)."""
     x, p = np.arange(window.start, window.stop), probabilities[:, np.newaxis]
     return np.asarray(np.exp(ways[window] + xlogy(x, p) + xlog1py(n - x, -p)))
 
@@ -471,7 +458,7 @@ def _laws(ways: Array, window: slice, n: float, probabilities: Array) -> Array:
 def _largest(
     function: Callable[[Array], Array], low: float, high: float, n: float, against: float | None = None
 ) -> float:
-    """Find the largest value of a mixture of binomial probabilities: on a grid, then on finer ones at its peaks.
+    """Largest value of a mixture of binomial probabilities: on a grid, then on finer grids around its peaks.
 
     A function of this kind changes over a standard error of the probability, not faster; in the arc sine of its root
     that is 1 / (2 sqrt(n)) everywhere. Where it is far from what it is compared with, the first grid is enough.
@@ -511,7 +498,7 @@ INTEGRAL_PANELS, PANEL_NODES = 60, 20  # of that integral, by Gauss and Legendre
 
 
 def sign_tail(first: Numbers, second: Numbers) -> Array:
-    """Give P(Bin(first + second, 1/2) >= first): how far the first exceeds the second by chance alone.
+    """Return P(Bin(first + second, 1/2) >= first), the one-sided p-value of the sign test.
 
     >>> float(sign_tail(4.0, 1.0))  # (5 + 1) / 32
     0.1875
@@ -520,7 +507,7 @@ def sign_tail(first: Numbers, second: Numbers) -> Array:
 
 
 def sign_test(first: Numbers, second: Numbers) -> Numbers:
-    """Give the two-sided p-value of the sign test, twice the smaller tail."""
+    """Two-sided p-value of the sign test, twice the smaller tail."""
     return np.minimum(1, 2 * np.minimum(sign_tail(first, second), sign_tail(second, first)))[()]
 
 
@@ -528,7 +515,7 @@ def sign_test(first: Numbers, second: Numbers) -> Numbers:
 
 
 def fisher_test(first: float, second: float, n: tuple[float, float]) -> float:
-    """Give Fisher's exact p-value of equal probabilities, twice the smaller tail of the hypergeometric law.
+    """Fisher's exact p-value of equal probabilities, twice the smaller tail of the hypergeometric distribution.
 
     >>> round(fisher_test(2, 0, (2, 2)), 6)  # one of six ways to choose two of four
     0.333333

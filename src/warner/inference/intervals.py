@@ -1,30 +1,23 @@
 r"""Confidence intervals of any sets of answers, under any design, of one collection or several.
 
-A design has a `SamplingModel` of each share: a binomial count, then the interval is exact; or an unbiased linear
-combination of the observed shares, then it is approximately normal. If reports do not tell a share, its interval is
-from 0 to 1. The method that was used says whether an interval is exact, and nothing else does.
+A design has a `SamplingModel` of each share: a binomial count with an exact interval, or an unbiased linear combination
+of the observed shares with an approximately normal one. The interval of a share that is not identified is from 0 to 1.
+The method of an interval determines whether it is exact. Pooled collections are combined by their score
+(`warner.inference.normal`); the share of the sample is the average over collections, weighted by sample size.
 
-Collections that were pooled are combined by their score (`warner.inference.normal`). The share realised among all of
-their people is the average of what was realised in each, weighted by their numbers.
+**Complex samples: binomial counts** have the limits of Clopper and Pearson at the effective sample size (Korn and
+Graubard), which comes with the sampling model (`warner.reports`).
 
-Limits in complex samples: Korn and Graubard's for shares, and limits of means with two more respondents.
+**Complex samples: other scores**, such as means. Student's t is too short for few respondents with skewed scores. With
+scores from 0 to 1, one more respondent at each end of the range (as Agresti and Coull add them to counts) gives
+:math:`m = (k x + 1)/(k + 2)` and :math:`V' = V (k/(k+2))^2 + (m^2 + (1-m)^2)/(k+2)^2`, with k the effective sample size
+by weights. The limits are :math:`m \pm \max(t_d \sqrt{V'}, z \sqrt{D})`. The variance D of the randomization given the
+true answers is known, so that it needs no Student's t. For groups in one cluster the limits are the whole range.
 
-**Shares** that show in binomial counts have the exact limits of Clopper and Pearson at the effective sample size, which
-comes with the readout (`warner.reports`).
-
-**Other scores**, such as means: Student's t is too short for few respondents with skewed scores. With scores from 0 to
-1, one more respondent at each end of the range, as Agresti and Coull add them to counts, gives :math:`m = (k x + 1)/(k
-+ 2)` and :math:`V' = V (k/(k+2))^2 + (m^2 + (1-m)^2)/(k+2)^2`, with k the effective sample size by weights. The limits
-are :math:`m \pm \max(t_d \sqrt{V'}, z \sqrt{D})`. The variance D of the randomization given the true answers needs no
-Student's t, because it is known.
-
-**Groups in one cluster** show nothing about the variance between clusters: their limits are the whole range.
-
-Dvoretzky, Kiefer and Wolfowitz's band of a distribution function: limits of all cumulative shares at once.
-
-The distribution function of reports that each name one answer, :math:`G(t) = (t+1)q + (p-q)F(t)`, is nowhere further
-than :math:`\sqrt{\ln(2/\alpha)/(2n)}` from what was observed, with probability at least :math:`1 - \alpha`, for every n
-and every law, with Massart's constant [1]_; so F(t) is nowhere further than that over :math:`|p - q|`.
+**Cumulative shares.** The distribution function of reports that each name one answer,
+:math:`G(t) = (t+1)q + (p-q)F(t)`, is within :math:`\sqrt{\ln(2/\alpha)/(2n)}` of the observed one everywhere, with
+probability at least :math:`1 - \alpha` (Dvoretzky, Kiefer and Wolfowitz, with Massart's constant [1]_). So F(t) is
+within this distance over :math:`|p - q|`.
 
 References
 ----------
@@ -121,7 +114,6 @@ def cut_limits(readout: SamplingModel, tail: Numbers, span: tuple[float, float] 
 
 
 def _effective(readout: SamplingModel, freedom: Numbers, tail: Numbers) -> Binomial:
-    """Return the counts at the effective sample size."""
     assert readout.drawn is not None
     fewer = fewer_people(readout.drawn.people, freedom, tail)
     return Binomial(readout.count * fewer, readout.trials * fewer, readout.base, readout.gain)
@@ -163,7 +155,7 @@ def uncut_limits(
 
 
 def _means(readout: SamplingModel, freedom: Numbers, tail: Numbers, span: tuple[float, float]) -> tuple[Array, Array]:
-    """Return the middles and half-widths of intervals of means of scores, whose range is the span."""
+    """Centers and half-widths of intervals of means of scores whose range is the span."""
     drawn = readout.drawn
     assert drawn is not None
     width = span[1] - span[0]
@@ -183,7 +175,7 @@ BAND_ANSWERS = 9  # from so many on, one band for all cumulative shares is narro
 
 
 def has_band(part: Tally, confidence: Confidence) -> bool:
-    """Tell whether the cumulative shares are to hold at once, and reports of one law name one of many answers each."""
+    """Whether simultaneous intervals of cumulative shares use the Dvoretzky-Kiefer-Wolfowitz band."""
     everybody = confidence.simultaneous and confidence.target == "population" and part.simple
     design = part.design
     return bool(
@@ -192,7 +184,6 @@ def has_band(part: Tally, confidence: Confidence) -> bool:
 
 
 def dkw_band(readout: SamplingModel, level: float) -> tuple[Array, Array]:
-    """Give the lower and upper limits of the cumulative shares that show in this way."""
     half = np.sqrt(math.log(2 / (1 - level)) / (2 * readout.trials)) / abs(np.asarray(readout.gain))
     share = readout.share()
     return np.clip(np.minimum(share, 1) - half, 0, 1), np.clip(np.maximum(share, 0) + half, 0, 1)
@@ -207,7 +198,7 @@ EXACT = frozenset({"clopper_pearson", "exact", "anytime", "dkw", "known"})
 
 @dataclass(frozen=True)
 class Confidence:
-    """Which intervals are meant: their level, whose share they are for, whether for all answers, and for all looks."""
+    """The intervals to compute: level, target, and whether they are simultaneous or any-time."""
 
     level: float = 0.95
     target: str = "population"
@@ -224,9 +215,9 @@ class Confidence:
             )
 
     def tail(self, k: int) -> float:
-        """Give the chance of a miss on either side; that of one of k intervals, if these are to hold all at once.
+        """Probability of a miss on either side; with Bonferroni's correction for k simultaneous intervals.
 
-        That is Bonferroni's correction. Šidák's would need counts that do not depend on each other negatively.
+        Šidák's correction would need counts without negative dependence.
         """
         return (1 - self.level) / (2 * k if self.simultaneous else 2)
 
@@ -275,7 +266,7 @@ class IntervalResult(TableResult):
 
     @property
     def method(self) -> str:
-        """How the interval was computed, in words."""
+        """Method of the interval, in words."""
         return " or ".join(self.methods)
 
     @property
@@ -348,11 +339,7 @@ class Interval(IntervalResult):
 
 
 def law_of(tally: Collected, confidence: Confidence) -> Confidence:
-    """Give the intervals to compute: for the population, where some design counts only a part of the people.
-
-    These are a random part, so that a share among all people shows in them as that of a population does, and no more
-    loosely: draws without replacement only lessen the chance. The interval holds for the realised share as well.
-    """
+    """Confidence for the population, where a design counts only a random part of the respondents."""
     refuse_realised(tally, confidence.target)
     if confidence.target == "population" or all(counts_everyone(part.design.law) for part in tally.parts):
         return confidence
@@ -362,7 +349,7 @@ def law_of(tally: Collected, confidence: Confidence) -> Confidence:
 def interval(
     tally: Collected, answers: Any, confidence: Confidence, *, method: str | None = None, cumulative: bool = False
 ) -> Interval:
-    """Give the intervals of all shares, of one answer, of a set of answers, or of the cumulative shares."""
+    """Compute the intervals of all shares, one answer, a set of answers, or the cumulative shares."""
     sets: Sets | None = CumulativeSets(tally.k) if cumulative else None
     if answers is not None and cumulative:
         raise TypeError("give answers or cumulative=True (the shares of all answers up to each), not both")
@@ -399,10 +386,9 @@ def limits(
     method: str | None = None,
     readout: SamplingModel | None = None,
 ) -> Limits:
-    """Give the interval and standard error of every answer's share, or of the shares of sets of answers.
+    """Compute interval and standard error of the share of every answer, or of sets of answers.
 
-    Of a group without reports they are NaN. `readout` is how the shares show in the only collection, if that is known
-    already.
+    They are NaN for a group without reports. `readout` is the sampling model of the only collection, if it is known.
     """
     answered, confidence = tally.answered, law_of(tally, confidence)
     if confidence.anytime:
@@ -449,12 +435,12 @@ def intervals_apart(designs: list[Design], confidence: Confidence) -> int:
 
 
 def mirrored(designs: list[Design]) -> bool:
-    """Tell whether there are two answers, whose unbiased shares sum to one whatever is reported: one tells both."""
+    """Return True if there are two answers whose unbiased shares always sum to one."""
     return designs[0].k == 2 and all(_sum_to_one(design) for design in designs if design.epsilon > 0)
 
 
 def _sum_to_one(design: Design) -> bool:
-    """Tell whether unbiased shares of all answers sum to one, whatever is reported, and show in the same way."""
+    """Whether unbiased shares of all answers sum to one for all reports, with one sampling model."""
     if not design.law.exclusive:
         return False
     counts = np.sqrt(np.arange(2.0, 2 + len(design.law.columns)))[np.newaxis]  # of which they would not by accident
@@ -464,7 +450,7 @@ def _sum_to_one(design: Design) -> bool:
 
 
 def _with_known(tally: Collected, confidence: Confidence, sets: Sets, whole: Mask, method: str | None) -> Limits:
-    """Give the limits of sets of which some are all answers together, whose share is known."""
+    """Limits of sets of which some contain all answers, so that their share is known."""
     shape = (len(tally.answered), len(sets))
     low, high, error = np.ones(shape), np.ones(shape), np.zeros(shape)
     methods: tuple[str, ...] = ("known",)
@@ -484,7 +470,7 @@ def _with_known(tally: Collected, confidence: Confidence, sets: Sets, whole: Mas
 
 
 def in_all_groups(values: Array, answered: Mask) -> Array:
-    """Put rows of the groups that have reports in their places; those of the others are NaN."""
+    """Insert rows of NaN for the groups without reports."""
     if answered.all():
         return values
     result = np.full((answered.size, *values.shape[1:]), np.nan)
@@ -502,7 +488,7 @@ def _all_names(names: Iterable[Iterable[str]]) -> tuple[str, ...]:
 def readout_limits(
     readout: SamplingModel, tail: float, target: str, method: str | None = None, levels: DistinctCounts | None = None
 ) -> Limits:
-    """Give the limits of shares as they show in one collection, exact where they are binomial, else approximate."""
+    """Limits of shares in one collection: exact where they are binomial, otherwise approximate."""
     if readout.drawn is not None:
         if method is not None:
             raise ValueError(
@@ -538,7 +524,7 @@ def readout_limits(
 
 
 def _names(binomial: Binomial, target: str, tail: float, method: str | None) -> tuple[str, ...]:
-    """Name what was used for binomial counts: the method that was asked for, or the defaults of `share_interval`."""
+    """Methods of binomial counts: the requested one, or the defaults of `share_interval`."""
     if method is not None or target == "population":
         return (method or "clopper_pearson",)
     exact, scored = realised_methods(binomial, tail)
@@ -552,7 +538,7 @@ def _names(binomial: Binomial, target: str, tail: float, method: str | None) -> 
 def _of_groups(
     parts: tuple[Tally, ...], groups: list[int], sets: Sets | None, tail: float, target: str
 ) -> list[Limits]:
-    """Give the limits of each group; those of groups that equally many collections tell are computed in one go."""
+    """Limits of each group; groups with equally many collections are computed together."""
     rows: dict[int, Limits] = {}
     alike: dict[int, list[int]] = {}
     answered = [(part, part.answered) for part in parts]
@@ -577,7 +563,7 @@ def _of_groups(
 
 
 def _combined(together: Joint, tail: float) -> Limits:
-    """Combine what all collections tell about the population: binomial counts, or else unbiased estimates."""
+    """Combine all collections for the population: binomial counts, otherwise unbiased estimates."""
     low, high, error = np.empty((3, together.exact.shape[1]))
     exact = np.asarray(together.exact.all(axis=0))
     names: list[tuple[str, ...]] = []
@@ -591,7 +577,6 @@ def _combined(together: Joint, tail: float) -> Limits:
 
 
 def _weighted(together: Joint, tail: float) -> Limits:
-    """Combine unbiased estimates of the collections by their precision, where not all are binomial counts."""
     if together.fuzzy:
         share, error, _ = together.average("population")
         return Limits(*normal_limits(share, error, tail), error, ("linear",))
@@ -600,10 +585,10 @@ def _weighted(together: Joint, tail: float) -> Limits:
 
 
 def _realised(together: Joint, tail: float) -> Limits:
-    """Average the realised shares of the collections, weighted by their numbers of people.
+    """Average the shares of the sample over the collections, weighted by their sample sizes.
 
-    Where a binomial count is too small for the normal law, the ends are averages of exact ends, each at a level that
-    lets all of them hold.
+    Where a binomial count is too small for the normal distribution, the ends are averages of exact ends, each at a
+    level at which all of them hold together.
     """
     middle, error, unknown = together.average("realised")
     people = None if together.fuzzy else together.everybody

@@ -1,36 +1,29 @@
-r"""Means and standard deviations of numbers, and differences of means between groups.
+r"""Means, standard deviations and quantiles of numbers, and differences of means between groups.
 
-The share of a set of answers is :math:`\sum_i u_i \theta_i` with :math:`u_i` one inside and zero outside. A mean is the
-same with memberships in between: with :math:`u_i = (x_i - a)/(b - a)` for numbers from a to b, it is
-:math:`a + (b-a)\sum_i u_i\theta_i`, the share of a fuzzy set. So a mean needs no statistics of its own. Its interval is
-exact (Clopper and Pearson) where some reports are binomial in it, as under a cut-off response and under every design
-with two possible reports; elsewhere it is that of an unbiased mean of scores, which is about normal.
+**Means.** The share of a set of answers is :math:`\sum_i u_i \theta_i` with :math:`u_i` one inside and zero outside.
+With :math:`u_i = (x_i - a)/(b - a)` for numbers from a to b, the mean is :math:`a + (b-a)\sum_i u_i\theta_i`, the share
+of a fuzzy set. Its interval is exact (Clopper and Pearson) where some reports are binomial in it, as under a cut-off
+response and every design with two possible reports; otherwise it is that of an unbiased, approximately normal mean of
+scores.
 
-The standard deviation of two values is :math:`(b-a)\sqrt{\theta(1-\theta)}`, so its interval is the image of the
-interval of the share :math:`\theta`. Of more values, the variance is a share as well,
-:math:`\sigma^2 = E(x-c)^2 - (\mu-c)^2` about the estimated mean c. Its error is that of the mean of :math:`(x-c)^2`.
-That error vanishes where all values are about as far from the mean, although :math:`(\mu-c)^2` does not. With S the
-estimate, L its normal limit and h the half-width of the interval of the mean, the lower limit is therefore
-:math:`S - \sqrt{(S-L)^2 + h^4}`.
+**Standard deviations.** For two values it is :math:`(b-a)\sqrt{\theta(1-\theta)}`, so that its interval is the image of
+the interval of :math:`\theta`. For more values the variance is a share as well, :math:`\sigma^2 = E(x-c)^2 - (\mu-c)^2`
+about the estimated mean c. Its error is that of the mean of :math:`(x-c)^2`, which vanishes where all values are about
+as far from the mean, although :math:`(\mu-c)^2` does not. With S the estimate, L its normal limit and h the half-width
+of the interval of the mean, the lower limit is therefore :math:`S - \sqrt{(S-L)^2 + h^4}`.
 
-What results about numbers have in common: a value with its interval, or one for each group, in every form.
+**Quantiles.** The :math:`\tau`-quantile is :math:`q = \min\{x : F(x) \ge \tau\}`. Let L(t) and U(t) be limits of F(t),
+each of which misses with probability at most :math:`\alpha/2` at every single t. The interval is from the first t with
+:math:`U(t) \ge \tau` up to the number after the last t with :math:`L(t) < \tau`. Each end misses with probability at
+most :math:`\alpha/2`: If q lies before the lower end, then :math:`U(q) < \tau \le F(q)`, so that U misses at the fixed
+point q. If it lies after the upper end, let t be the number before q: :math:`F(t) < \tau`, and t comes after the last
+with :math:`L < \tau`, so that :math:`L(t) \ge \tau > F(t)` misses at the fixed point t. No simultaneous band is needed,
+and limits need not rise with t; running maxima of L, or minima of U, would need one. The interval is exact where the
+limits are, and never empty, because :math:`U < \tau \le L` is impossible.
 
-Quantiles with confidence intervals, from limits of the distribution function at each single number.
-
-The :math:`\tau`-quantile is :math:`q = \min\{x : F(x) \ge \tau\}`. Let L(t) and U(t) be limits of F(t), each of which
-misses with probability at most :math:`\alpha/2` at every single t. The interval is from the first t with
-:math:`U(t) \ge \tau` up to the one after the last t with :math:`L(t) < \tau`.
-
-*Each end misses with probability at most* :math:`\alpha/2`. The quantile is a fixed number. If q lies before the lower
-end, then :math:`U(q) < \tau \le F(q)`, so that U misses at the fixed point q. If it lies after the upper end, let t be
-the number before q: :math:`F(t) < \tau`, and t comes after the last with :math:`L < \tau`, so that
-:math:`L(t) \ge \tau > F(t)` misses at the fixed point t. No simultaneous band is needed, and limits need not rise with
-t. (Running maxima of L, or minima of U, which look harmless, would need one: the interval then misses too often.) The
-interval is exact where the limits are, and never empty: else :math:`U < \tau \le L` somewhere, which no limits allow.
-
-On a fine grid such limits are wide, because they assume nothing. Those of the curves of `smooth` assume that neighbours
-are alike: F plus and minus multiples of its standard deviation over all curves. They are several times narrower, and
-approximate; the page "Numbers" has their measured coverage.
+On a fine grid such limits are wide, because they assume nothing. Those of the curves of `smooth` assume that
+neighboring shares are alike: F plus and minus multiples of its standard deviation over all curves. They are several
+times narrower, and approximate; the page "Numbers" has their measured coverage.
 """
 
 from __future__ import annotations
@@ -115,7 +108,7 @@ class NumericResult(IntervalResult):
     def of_groups(
         cls, tally: Collected, rows: Mapping[str, Array], confidence: Confidence, methods: tuple[str, ...], **about: Any
     ) -> Self:
-        """Give a result from its numbers in each group of a tally, by their names; NaN for groups without reports."""
+        """Make a result from its numbers in each group; NaN for groups without reports."""
         numbers: Any = {name: tally.squeezed(np.where(tally.answered, row, np.nan)) for name, row in rows.items()}
         return cls(
             **numbers,
@@ -132,12 +125,12 @@ class NumericResult(IntervalResult):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What it is called."""
+        """Name of the quantity."""
 
     @property
     @abstractmethod
     def part(self) -> tuple[str, str]:
-        """What kind of quantity it is, and which of them, if there are several."""
+        """Kind of the quantity, and the individual one if there are several."""
 
     @abstractmethod
     def key(self) -> Document:
@@ -195,7 +188,7 @@ THEMSELVES = "numbers"  # the values of answers that are numbers
 
 
 def values_of(domain: Labels, values: Any = None) -> Array:
-    """Give the number that each answer stands for: as given, or the answers themselves where these are numbers.
+    """Return the number of each answer: as passed, or the answers themselves if they are numbers.
 
     >>> values_of(("0.5", "1", "20")).tolist()
     [0.5, 1.0, 20.0]
@@ -230,7 +223,6 @@ def values_of(domain: Labels, values: Any = None) -> Array:
 
 
 def _doubles(numbers: Iterable[Fraction]) -> Array:
-    """Give numbers as doubles; refuse those whose range is too large for one."""
     exactly = list(numbers)
     if any(abs(number) > LARGEST_VALUE for number in exactly):
         raise ValueError(
@@ -277,12 +269,12 @@ class Mean(NumericResult):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the quantity."""
         return self.quantity
 
     @property
     def part(self) -> tuple[str, str]:
-        """What kind of quantity it is."""
+        """Kind of the quantity."""
         return self.quantity, ""
 
     def key(self) -> Document:
@@ -293,21 +285,21 @@ class Mean(NumericResult):
 
 
 def numbers_of(tally: Collected, values: Any = None) -> Array:
-    """Give the number that each answer stands for; refuse a list that need not hold everybody's answer."""
+    """Return the number of each answer; raise an error if the answers are not exhaustive."""
     if not holds_every_answer(tally):
         raise TypeError("means and quantiles need a list that holds every answer, but people may hold others here")
     return values_of(tally.domain, values)
 
 
 def sets_of(memberships: Array) -> Sets:
-    """Give a fuzzy set, or an ordinary one where all memberships are 0 or 1, with all that is known of such."""
+    """Return a fuzzy set, or an ordinary set if all memberships are 0 or 1."""
     if ((memberships == 0) | (memberships == 1)).all():
         return [np.flatnonzero(memberships).tolist()]
     return LinearCombination(memberships[np.newaxis])
 
 
 def mean(tally: Collected, values: Any, confidence: Confidence) -> Mean:
-    """Give the mean of the numbers that answers stand for, of each group."""
+    """Estimate the mean of the numbers of the answers, in each group."""
     x = numbers_of(tally, values)
     least, width = float(x.min()), float(np.ptp(x))
     if width == 0:
@@ -322,13 +314,12 @@ def mean(tally: Collected, values: Any, confidence: Confidence) -> Mean:
 
 
 def _scaled(shares: Array, ends: Limits, least: float, width: float) -> Array:
-    """Turn shares of a fuzzy set into means: values, standard errors and limits, a row each."""
     value = np.where(np.isfinite(ends.error[:, 0]), least + width * np.clip(shares, 0, 1), np.nan)
     return np.array([value, width * ends.error[:, 0], least + width * ends.low[:, 0], least + width * ends.high[:, 0]])
 
 
 def _with_shares(tally: Collected, sets: Sets, confidence: Confidence) -> tuple[Array, Limits]:
-    """Give the unbiased share of one set in each group, of several collections together, and its limits."""
+    """Return the unbiased share of one set in each group, averaged over collections, and its limits."""
     shares, answered = np.full(len(tally.answered), np.nan), tally.answered
     if len(tally.parts) == 1:
         chosen = None if answered.all() else answered
@@ -370,7 +361,7 @@ def standard_deviation(tally: Collected, values: Any, confidence: Confidence) ->
 
 
 def _deviations_of_two_values(shares: Array, ends: Limits) -> Array:
-    """Map the shares of one of two values, 0 and 1, to standard deviations: value, standard error, limits."""
+    """Map shares of one of two values, 0 and 1, to standard deviations: value, error, limits."""
     error, low, high = (part[:, 0] for part in (ends.error, ends.low, ends.high))
     inside = np.clip(shares, 0, 1)
     value, one, other = (np.sqrt(share * (1 - share)) for share in (inside, low, high))
@@ -490,7 +481,7 @@ def compare_means(tally: Collected, between: tuple[Any, Any], values: Any, confi
 def _fuzzy_shares_compared(
     tally: Collected, sets: Sets, rows: list[int], law: Confidence
 ) -> tuple[Difference, bool, str]:
-    """Compare the share of a fuzzy set in two groups: of a complex sample, by two counts, or by the normal law."""
+    """Compare the share of a fuzzy set in two groups: by Student's t, two counts, or the normal distribution."""
     any_ratio = 0.0, math.inf
     if tally.sample is not None:
         apart = domains_apart(tally.parts[0], sets, rows)
@@ -541,12 +532,12 @@ class Quantile(NumericResult):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the quantity."""
         return quantile_name(self.tau)
 
     @property
     def part(self) -> tuple[str, str]:
-        """What kind of quantity it is, and which of them."""
+        """Kind of the quantity, and the level of the quantile."""
         return "quantile", f"{self.tau:.12g}"
 
     def key(self) -> Document:
@@ -557,7 +548,7 @@ class Quantile(NumericResult):
 
 
 def quantile_name(tau: float) -> str:
-    """Say what a quantile is called.
+    """Return the name of a quantile.
 
     >>> quantile_name(0.5), quantile_name(0.9)
     ('median', '90 % quantile')
@@ -574,9 +565,9 @@ def check_tau(tau: Any) -> None:
 def quantile(
     tally: Collected, shares: Array, tau: float, values: Any, confidence: Confidence, *, method: str | None = None
 ) -> Quantile:
-    """Give a quantile of the numbers that answers stand for, of each group, with the value of these shares.
+    """Estimate a quantile of the numbers of the answers in each group, from these shares.
 
-    With the method `smooth`, limits and values are those of its curves.
+    With the method `smooth`, limits and values are quantiles of the smoothed curves.
     """
     check_tau(tau)
     if confidence.simultaneous:
@@ -605,7 +596,7 @@ def _made_quantiles(
 
 
 def _smoothed_quantile(tally: Collected, tau: float, x: Array, confidence: Confidence, method: str) -> Quantile:
-    """Give a quantile by the curves of `smooth`: approximate, and only for answers whose numbers rise."""
+    """Estimate a quantile from the curves of `smooth`: approximate, for ascending numbers only."""
     if method != SMOOTHED:
         raise ValueError(f'method must be "{SMOOTHED}", or be left out to assume nothing, but got {method!r}')
     if confidence.anytime or confidence.target != "population":
@@ -631,7 +622,7 @@ def _smoothed_quantile(tally: Collected, tau: float, x: Array, confidence: Confi
 
 
 def up_to_each(x: Array) -> tuple[Array, Sets]:
-    """Give the distinct numbers in ascending order, and the answers up to each of them."""
+    """Return the distinct numbers in ascending order, and the cumulative sets of answers."""
     points, place = np.unique(x, return_inverse=True)
     if np.array_equal(place, np.arange(x.size)):
         return points, CumulativeSets(x.size)
@@ -652,7 +643,6 @@ def quantile_places(low: Array, high: Array, tau: float) -> tuple[int, int]:
 
 
 def place_of(shares: Array, x: Array, points: Array, tau: float) -> int:
-    """Give the place of the quantile of estimated shares."""
     running = np.bincount(points.searchsorted(x), weights=shares, minlength=points.size).cumsum()
     reached = running >= tau - REACHED
     return int(np.argmax(reached)) if reached.any() else points.size - 1

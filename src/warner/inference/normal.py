@@ -1,34 +1,28 @@
-r"""Normal (Wald and Wilson) limits of unbiased estimates that no binomial count tells, and their test.
+r"""Normal and Wilson limits of unbiased estimates without a binomial count, and limits from several collections.
 
-The ends are :math:`x \pm z \cdot \text{error}`. Of a share among these very people more is known: it is a whole number
-of people. Where little is randomized, the estimate hardly varies, and what varies is whole people as well, a few of
-them with a small probability each: nothing like a normal law, which could then leave out every possible share. So the
-ends are rounded outward to possible shares, and are at least half a person away from the estimate.
+A normal interval is :math:`x \pm z \cdot \text{error}`. A share of the sample is a whole number of respondents over n.
+With little randomization the estimate hardly varies, and its distribution is far from normal. So ends are rounded
+outward to possible shares, and are at least half a respondent away from the estimate.
 
-Readouts of several collections side by side: how one share shows in each, and what they tell together.
+For the population, collections are averaged by precision. For the sample, they are averaged by sample size, and
+respondents with uninformative reports may have any answer.
 
-Of the population, collections are averaged by their precision. Among these very people, they are averaged by their
-numbers; whoever gave a report that says nothing may hold anything.
-
-Pooled confidence limits: one share behind the binomial counts of several collections, each under its own design.
-
-Of collection g, :math:`c_g` of :math:`n_g` reports count, each with probability
-:math:`\phi_g = \beta_g + \gamma_g \theta`. The most likely share is where the score,
+**Pooled limits.** Of collection g, :math:`c_g` of :math:`n_g` reports count, each with probability :math:`\phi_g =
+\beta_g + \gamma_g \theta`. The maximum-likelihood estimate of the common share is the root of the score,
 
 .. math:: U(\theta; c) = \sum_g w_g(\theta) \, (c_g - n_g \phi_g(\theta)), \qquad
           w_g(\theta) = \frac{\gamma_g}{\phi_g (1 - \phi_g)},
 
-is zero; it falls with the share, and is the efficient linear combination at every one. Two intervals follow from it.
+which falls with the share, and is the efficient linear combination at every share.
 
-*Exact*: possible counts are put in the order of their most likely shares. Those whose share is at least the observed
-one, t, are the counts with :math:`U(t; c) \ge 0`: a sum of binomial counts with fixed weights, whose law can be added
-up. Each count rises with the share (or falls: then the other reports are counted), so the probability of such counts
-rises, too, and the share at which it is `tail` is a lower end that misses with at most this probability, whatever the
-share is [1]_. The upper end is alike. Shares beyond 0 and 1 count as 0 and 1: so an interval is never empty, as for one
-collection. For one collection it is that of Clopper and Pearson.
+*Exact limits* order possible counts by their estimates. Counts with at least the observed estimate t have :math:`U(t;
+c) \ge 0`: a sum of binomial counts with fixed weights. Its distribution can be summed, and the probability of such
+counts rises with the share. The share at which it is `tail` is a lower end that misses with at most this probability
+[1]_; the upper end is alike. Shares beyond 0 and 1 count as 0 and 1, so that an interval is never empty. For one
+collection these are the limits of Clopper and Pearson.
 
-*Score*: the share is compared with :math:`U(\theta; c)` in its standard deviations. That is Wilson's interval if there
-is only one collection, and as good where reports are many.
+*Score limits* compare the share with :math:`U(\theta; c)` in its standard deviations. For one collection this is
+Wilson's interval.
 
 References
 ----------
@@ -81,7 +75,7 @@ ADDED_REPORTS = 4.0  # that make weights steady; about z^2 for 95 % intervals, a
 def never_empty(
     estimate: Numbers, below: Numbers, above: Numbers, span: tuple[Numbers, Numbers] = (0.0, 1.0)
 ) -> tuple[Numbers, Numbers]:
-    """Give the ends that lie so far below and above an estimate, such that something is left of them within `span`.
+    """Return the ends at these distances below and above an estimate, so that the interval within `span` is not empty.
 
     An estimate beyond what is possible is moved there, for the end on the far side. That only widens.
 
@@ -101,7 +95,7 @@ def normal_limits(
     unknown: Numbers = 0.0,
     span: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[Array, Array]:
-    """Give the ends of an interval with `tail` on either side, within `span`; never empty.
+    """Return the ends of an interval with `tail` on either side, within `span`; never empty.
 
     With `people`, they are for a share among so many, of which so large a part as `unknown` may hold anything; numbers
     that are not whole are effective ones, of weights, and not rounded to.
@@ -155,9 +149,9 @@ class Sampled(NamedTuple):
         return np.asarray(np.maximum(self.reports * self.error**2 - self.inside * (1 - self.inside), 0))
 
     def distances(self, tail: float) -> tuple[Array, Array]:
-        """Give how far the ends of an interval are below and above the nearest possible share; neither is cut.
+        """Distances of the ends of an interval from the nearest possible share; neither is cut.
 
-        Beyond 0 and 1, where no share is, the noise alone is left of the variance.
+        Beyond 0 and 1, only the noise remains of the variance.
         """
         factor, inside, noise = float(ndtri(tail)) ** 2 / self.reports, self.inside, self.noise
         root = np.sqrt(4 * factor * (inside * (1 - inside) + (1 + factor) * noise) + factor**2)
@@ -168,7 +162,7 @@ class Sampled(NamedTuple):
         return below, above
 
     def limits(self, tail: float) -> tuple[Array, Array]:
-        """Give the ends of an interval with `tail` on either side, within 0 and 1; never empty.
+        """Return the ends of an interval with `tail` on either side, within 0 and 1; never empty.
 
         Nobody of ten, without noise: Wilson's limits are 0 and z^2 / (n + z^2) = 0.27753.
 
@@ -209,12 +203,12 @@ def sampled_together(each: Sampled) -> Sampled:
 
 
 def normal_test(share: float, error: float) -> float:
-    """Give the two-sided p-value of a share of zero, whose estimate is approximately normal."""
+    """Two-sided p-value of a share of zero, for an approximately normal estimate."""
     return float(2 * ndtr(-np.abs(ratio_to_error(np.asarray(share), np.asarray(error)))))
 
 
 def ratio_to_error(share: Array, error: Array) -> Array:
-    """Give how many standard errors a share is from zero; of no error, everything but nothing is far."""
+    """Distance of shares from zero in standard errors; infinite if there is no error."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(error > 0, share / error, np.where(share == 0, 0.0, np.sign(share) * np.inf))
 
@@ -265,11 +259,10 @@ class Joint:
 
     @property
     def is_one_count(self) -> bool:
-        """Whether one binomial count tells everything, about all people of the group; not that of nobody."""
+        """Whether one binomial count determines the share of all respondents of the group."""
         return len(self.exact) == 1 and bool(self.exact.all() and (self.binomial.n >= 1).all()) and not self.silent
 
     def only_count(self, place: int) -> Binomial:
-        """Give that count of the set at a place, as numbers."""
         return Binomial(*(float(part[0, place]) for part in self.binomial))
 
     @property
@@ -278,19 +271,18 @@ class Joint:
         return float(self.people[:, 0].sum() + self.silent)
 
     def noisy(self, tail: float) -> Mask:
-        """Tell where all binomial counts have so much noise that realised shares are about normal."""
+        """Whether all binomial counts have so much noise that shares of the sample are about normal."""
         return np.asarray((score_interval_is_accurate(self.binomial, tail) | ~self.exact).all(axis=0))
 
     def only(self, sets: Mask) -> Joint:
-        """Give those of some sets."""
         exact, error, people = self.exact[:, sets], self.error[:, sets], self.people[:, sets]
         return replace(self, binomial=self.binomial.of_sets(sets), exact=exact, error=error, people=people)
 
     def average(self, target: str) -> tuple[Array, Array, float]:
-        """Give the shares that all collections tell together, with standard errors, and what nobody can tell.
+        """Average shares of all collections, with standard errors, and the fraction of uninformative reports.
 
-        Of the population, by precision. Among these very people, by their numbers: whoever gave a report that says
-        nothing may hold anything, so that so much, the last number, may have to be added.
+        Shares of the population are averaged by precision. Shares of the sample are averaged by sample size;
+        respondents whose reports are uninformative may have any answer, so that this fraction may have to be added.
         """
         shares, errors = self.estimates(target)
         if target == "population":
@@ -301,11 +293,11 @@ class Joint:
         return (weight * shares).sum(axis=0), error, float(self.silent / self.everybody)
 
     def sampled(self) -> Sampled:
-        """Give the shares of the population that all collections tell together."""
+        """Shares of the population, averaged over all collections."""
         return sampled_together(Sampled(*self.estimates("population"), self.binomial.n))
 
     def estimates(self, target: str) -> tuple[Array, Array]:
-        """Give each collection's unbiased shares, and standard errors with half a report more of each kind."""
+        """Unbiased shares of each collection, and standard errors with half a report more of each kind."""
         binomial = self.binomial
         if self.apart:
             return binomial.unbiased, self.error
@@ -318,7 +310,7 @@ class Joint:
 
 
 def beside(groups: list[Joint]) -> Joint:
-    """Put the sets of groups beside each other, which equally many collections tell."""
+    """Concatenate the sets of groups that have equally many collections."""
     rows = [(*group.binomial, group.exact, group.error, group.people) for group in groups]
     *counts, exact, error, people = (np.concatenate(parts, axis=1) for parts in zip(*rows, strict=True))
     return replace(groups[0], binomial=Binomial(*counts), exact=exact, error=error, people=people, silent=0.0)
@@ -331,7 +323,7 @@ def joints(
     minus: Sets | None = None,
     target: str = "population",
 ) -> list[Joint]:
-    """Ask all collections that have reports of these groups, and say anything, how shares show in them."""
+    """Return the sampling models of shares in all informative collections with reports of these groups."""
     rows: dict[int, list[tuple[Any, ...]]] = {group: [] for group in groups}
     silent, freedom = np.zeros(len(parts[0].answered)), np.full(len(parts[0].answered), math.inf)
     blind = np.zeros(len(parts[0].answered), dtype=bool)
@@ -387,7 +379,7 @@ class PooledLimits(NamedTuple):
 
 
 def pooled_limits(binomial: Binomial, tail: float) -> PooledLimits:
-    """Give the limits of shares, with `tail` on either side: exact ones where laws are added up quickly."""
+    """Limits of shares, with `tail` on either side: exact where distributions can be convolved quickly."""
     columns, back = np.unique(np.concatenate(binomial), axis=1, return_inverse=True)
     binomial = Binomial(*np.split(columns, 4)).upright()
     share = crossing(binomial, 0.0)
@@ -401,7 +393,7 @@ def pooled_limits(binomial: Binomial, tail: float) -> PooledLimits:
 
 
 def _lower_limits(binomial: Binomial, share: Array, tail: float) -> tuple[Array, Mask]:
-    """Give the lower limits, and which of them are exact."""
+    """Lower limits, and which of them are exact."""
     # Never empty: counts beyond what the share 1 explains are taken as that many.
     certain = np.where(share >= 1, binomial.n * binomial.reported(np.ones_like(share)), binomial.count)
     low = crossing(binomial._replace(count=certain), -float(ndtri(tail)))
@@ -418,9 +410,9 @@ def _lower_limits(binomial: Binomial, share: Array, tail: float) -> tuple[Array,
 
 
 def lowest(binomial: Binomial, share: Array, guess: Array, tail: float) -> Array:
-    """Give the smallest shares at which counts of such an estimate or a larger one have a probability above `tail`.
+    """Smallest shares at which counts with at least the observed estimate have a probability above `tail`.
 
-    That probability rises with the share. `share` is the estimate, and `guess` where the limit may be.
+    That probability rises with the share. `share` is the estimate, and `guess` an approximate limit.
     """
     wanted = float(ndtri(tail))
     # The collection that tells most goes last: its law is added up as it is.
@@ -438,7 +430,7 @@ def lowest(binomial: Binomial, share: Array, guess: Array, tail: float) -> Array
 
 
 def _tail_at(binomial: Binomial, share: Array, at: Array, tail: float) -> Array:
-    """Give the probability of counts whose estimate is at least `share`, if the share is `at`."""
+    """Probability of counts whose estimate is at least `share`, if the true share is `at`."""
     weights = binomial.gain / _variance(binomial, share)
     inside = (share > 0) & (share < 1)  # there the score is zero at the counts that were observed
     centre = np.where(inside, binomial.count, binomial.n * binomial.reported(share))
@@ -455,7 +447,7 @@ def _tail_at(binomial: Binomial, share: Array, at: Array, tail: float) -> Array:
 
 
 def _summed(tail: float, added: Adding, weights: Array, centre: Array, n: Array, chances: Array) -> Array:
-    """Give P(sum of weights times counts above the centre >= 0): rows of collections, of which the last is exact."""
+    """P(weighted sum of counts above the center >= 0), in rows of collections; the last one is summed exactly."""
     laws = [binomial_law(*column, tail) for column in zip(n.T, chances.T, strict=True)]
     values = [
         weight[:, np.newaxis] * (law.counts() - middle[:, np.newaxis])
@@ -472,14 +464,14 @@ def _summed(tail: float, added: Adding, weights: Array, centre: Array, n: Array,
 
 
 def _every_pair(one: Values, other: Values) -> Values:
-    """Give the law of a sum, from values and their probabilities: of all pairs."""
+    """Distribution of a sum from values and probabilities, by all pairs."""
     value = one[0][:, :, np.newaxis] + other[0][:, np.newaxis]
     terms = one[1][:, :, np.newaxis] * other[1][:, np.newaxis]
     return value.reshape(len(value), -1), terms.reshape(len(value), -1)
 
 
 def _on_a_lattice(one: Values, other: Values) -> Values:
-    """Give the law of a sum on a lattice that values are rounded up to.
+    """Distribution of a sum on a lattice, with values rounded up.
 
     So tails only grow, as if counts were larger by about a hundredth of a standard deviation.
     """
@@ -511,18 +503,17 @@ def crossing(binomial: Binomial, z: float) -> Array:
 
 
 def _score(binomial: Binomial, share: Array) -> Array:
-    """Give how many standard deviations the counts are above what this share leads to."""
+    """Score at a share, in standard deviations."""
     weights = binomial.gain / _variance(binomial, share)
     above = (weights * (binomial.count - binomial.n * binomial.reported(share))).sum(axis=0)
     return np.asarray(above / np.sqrt(information(binomial, share)))
 
 
 def information(binomial: Binomial, share: Array) -> Array:
-    """Give the information that all collections have on a share."""
     return np.asarray((binomial.n * binomial.gain**2 / _variance(binomial, share)).sum(axis=0))
 
 
 def _variance(binomial: Binomial, share: Array) -> Array:
-    """Give the variance of one report; half a report away from impossible and from certain."""
+    """Variance of one report; half a report away from impossible and from certain."""
     inside = np.clip(binomial.reported(share), 0.5 / binomial.n, 1 - 0.5 / binomial.n)
     return np.asarray(inside * (1 - inside))

@@ -1,35 +1,28 @@
-r"""Detection: which answers somebody holds, by tests of "nobody does" that are adjusted for their number (Holm).
+r"""Detection of answers: tests of the hypothesis that no respondent has an answer, adjusted for their number.
 
-If nobody holds an answer, its count is :math:`\text{Bin}(n, q)`: a p-value for each answer, exact. Where a share shows
-in no binomial count, there is another one whose tail is bounded, or a sum of scores (`presence_tests`). Only under
-tables that are too large to look for these, a share is compared with its standard error, and the result says
-*approximate*. Collections that were pooled are combined by Fisher's method: under absence each p-value is at least as
-large as a uniform one, independently.
-
-Tests of "nobody holds this answer" by binomial counts and Chernoff's bound: their level holds for any number.
-
-If nobody holds an answer, a report has the law of some mixture of the other answers' rows, and which one is not known.
-Two kinds of evidence have a tail that is bounded for all of them:
+If no respondent has an answer, its count is :math:`\text{Bin}(n, q)`: an exact p-value for each answer. Where a share
+has no binomial count, a report has the distribution of an unknown mixture of the other answers' rows. Two statistics
+have a tail that is bounded for all mixtures:
 
 - *A count* (`CountTest`) of the reports in a set S. It is binomial, with a probability of at most
-  :math:`b = \max_{j \ne i} C_j(S)`. So :math:`P(\text{Bin}(n, b) \ge c)` is a p-value for every S. Where the answer has
-  a count of its own, that is S. Elsewhere, S is the set with which the smallest share is found: of few types of reports
-  all sets are tried, of many those that put the reports in the order of a likelihood ratio.
+  :math:`b = \max_{j \ne i} C_j(S)`. So :math:`P(\text{Bin}(n, b) \ge c)` is a p-value for every S. S is the set that
+  detects the smallest share: of few types of reports all sets are tried, of many the sets with the largest likelihood
+  ratios.
 - *A sum of scores* (`ScoreTest`), :math:`T = \sum_y c_y w_y`, with the weights of the unbiased share, which is T/n. The
   moment-generating function of a mixture is the mixture of theirs, so that for every s > 0
 
   .. math:: P(T \ge t) \le e^{-st} \max_{j \ne i} \Big(\sum_y C_{jy} e^{s w_y}\Big)^n,
 
-  Chernoff's bound, and the least of these bounds is a p-value. It serves where no set of reports tells the answer apart
-  from mixtures of all the others.
+  Chernoff's bound; the least of these bounds is a p-value. It applies where no set of reports separates the answer from
+  mixtures of all others.
 
-Both are chosen by the design and the number of reports alone, before a report is looked at. What share would be found,
-and how surely, is computed for the very test that is used, whatever the others hold.
+Both are chosen by the design and the number of reports alone. The smallest detectable share is computed for this test,
+whatever the other shares are. For tables that are too large for these tests a share is compared with its standard
+error, which is *approximate*. Pooled collections are combined by Fisher's method: under absence each p-value is
+independent and stochastically at least uniform.
 
-Multiple testing: p-values that are adjusted for their number, by Holm or by Benjamini and Hochberg.
-
-Holm's step-down method bounds the probability of any false finding [1]_, whatever the tests have to do with each other.
-Benjamini and Hochberg's bounds the expected part of false findings among all findings [2]_.
+P-values are adjusted for their number. Holm's step-down method bounds the family-wise error rate for any dependence
+between tests [1]_, the method of Benjamini and Hochberg the false discovery rate [2]_.
 
 References
 ----------
@@ -107,20 +100,20 @@ class CountTest:
     columns: Array | None = None
 
     def p_value(self, count: Array) -> Array:
-        """Give the p-value of "nobody holds it"; 1 where no count could tell."""
+        """P-value of absence; 1 if no count could show presence."""
         if self.present <= self.absent:
             return np.ones(np.shape(count))
         return at_least(count, self.n, self.absent)
 
     def smallest(self, alpha: float, power: float) -> float:
-        """Give the share that is found with this probability, whatever the others hold."""
+        """Smallest share that is detected with this power in every population."""
         if self.present <= self.absent:
             return math.inf
         needed = self.absent + smallest_share(self.n, self.absent, 1.0, alpha, power)
         return max(needed - self.least, 0.0) / (self.present - self.least)
 
     def law(self, share: float) -> tuple[Array, Array]:
-        """Give -ln p and its probabilities, for this share and the others' worst answer."""
+        """Values of -ln p and their probabilities at this share, in the least favorable population."""
         chance = self.least + share * (self.present - self.least)
         width = LAW_DEVIATIONS * math.sqrt(self.n * chance * (1 - chance)) + 10
         start, end = max(math.floor(self.n * chance - width), 0), min(math.ceil(self.n * chance + width), int(self.n))
@@ -143,17 +136,17 @@ class ScoreTest:
     variances: tuple[float, float]  # of one score: after the answer, and the most after another
 
     def p_value(self, total: Array) -> Array:
-        """Give the p-value of "nobody holds it": the least of Chernoff's bounds."""
+        """P-value of absence: the smallest Chernoff bound."""
         bounds = self.n * self.costs - np.multiply.outer(np.asarray(total, dtype=np.float64), self.exponents)
         return np.asarray(np.exp(np.minimum(bounds.min(axis=-1), 0.0)))
 
     def smallest(self, alpha: float, power: float) -> float:
-        """Give the share that is found with this probability, by the normal law of the sum."""
+        """Smallest share that is detected with this power, by the normal distribution of the sum."""
         critical = float(((self.n * self.costs - math.log(alpha)) / self.exponents).min())
         return _crossing(lambda share: float(ndtr((self.n * share - critical) / self._deviation(share))) >= power)
 
     def law(self, share: float) -> tuple[Array, Array]:
-        """Give -ln p and its probabilities, for this share: by the normal law of the sum."""
+        """Values of -ln p and their probabilities at this share, by the normal distribution of the sum."""
         edges = np.linspace(-LAW_DEVIATIONS, LAW_DEVIATIONS, LAW_POINTS + 1)
         totals = self.n * share + self._deviation(share) * edges
         return -np.log(np.maximum(self.p_value(totals[:-1]), SMALLEST)), np.diff(ndtr(edges))
@@ -189,7 +182,7 @@ def evidence(design: Design, places: Sequence[int], n: float, alpha: float, powe
 
 
 def _best_set(own: Array, others: Array, n: float, alpha: float, power: float) -> CountTest:
-    """Find the set of reports whose count finds the smallest share."""
+    """Find the set of reports whose count detects the smallest share."""
     sets = _every_set(own.size) if own.size <= TYPES_ENUMERATED else _sets_by_ratio(own, others)
     held, chances = sets @ own, others @ sets.T
     absent, least = np.clip(chances.max(axis=0), 0, 1), np.clip(chances.min(axis=0), 0, 1)
@@ -205,12 +198,12 @@ def _best_set(own: Array, others: Array, n: float, alpha: float, power: float) -
 
 
 def _every_set(types: int) -> Array:
-    """List all sets of reports but the empty one and all of them."""
+    """List all sets of reports except the empty set and the set of all."""
     return np.array(list(itertools.product((0.0, 1.0), repeat=types)))[1:-1]
 
 
 def _sets_by_ratio(own: Array, others: Array) -> Array:
-    """List sets of the reports with the largest likelihood ratios, against mixtures of the others.
+    """List the sets of reports with the largest likelihood ratios, against mixtures of the other answers.
 
     The mixture moves towards the answer with which the best set so far is confused.
     """
@@ -239,7 +232,7 @@ def _summed(own: Array, others: Array, weights: Array, n: float) -> ScoreTest:
 
 
 def smallest_together(tests: Sequence[Evidence], alpha: float, power: float) -> float:
-    """Give the share that is found by several tests together, whose p-values Fisher's method combines."""
+    """Smallest share that several tests detect together, with p-values combined by Fisher's method."""
     alone = min(test.smallest(alpha, power) for test in tests)
     if len(tests) == 1:
         return alone
@@ -258,7 +251,7 @@ def smallest_together(tests: Sequence[Evidence], alpha: float, power: float) -> 
 
 
 def _beyond(tests: Sequence[Evidence], share: float, critical: float) -> float:
-    """Give the probability that the evidence of all tests, which adds up, is at least the critical one."""
+    """Probability that the total evidence of all tests is at least the critical value."""
     *others, last = (_in_classes(test, share, critical) for test in tests)
     together = others[0]
     for one in others[1:]:
@@ -270,7 +263,7 @@ def _beyond(tests: Sequence[Evidence], share: float, critical: float) -> float:
 
 
 def _in_classes(test: Evidence, share: float, critical: float) -> Array:
-    """Sort the evidence of a test into classes of equal width; the last is that of enough, and no other has more."""
+    """Distribution of the evidence of a test in classes of equal width; the last class is enough evidence."""
     values, chances = test.law(share)
     width = critical / (EVIDENCE_CLASSES - 1)
     places = np.minimum(np.floor(values / width), EVIDENCE_CLASSES - 1).astype(np.int64)  # never more than it is
@@ -283,19 +276,19 @@ def _convolved(first: Array, second: Array) -> Array:
 
 
 def _crossing(holds: Callable[[float], bool]) -> float:
-    """Find the smallest share from which on something holds; infinite where it does not even for everybody."""
+    """Smallest share from which on a condition holds; infinite if it does not hold at a share of 1."""
     if not holds(1.0):
         return math.inf
     return bisected(holds, 0.0, 1.0, steps=SHARE_HALVINGS)[1]
 
 
 def own_count(n: float, base: float, gain: float) -> CountTest:
-    """Give the test of an answer with a count of its own; with p < q it counts the reports that do not name it."""
+    """Test of an answer with its own count; with p < q it counts the reports that do not name the answer."""
     return CountTest(n, base, base, base + gain) if gain > 0 else CountTest(n, 1 - base, 1 - base, 1 - base - gain)
 
 
 def observed(test: Evidence, counts: Counts) -> Array:
-    """Give the count or the sum that a test looks at, from counts of shape (groups, columns)."""
+    """Test statistics, from counts of shape (groups, columns)."""
     assert test.columns is not None
     return np.asarray(counts @ test.columns)
 
@@ -424,7 +417,7 @@ class Presence(TableResult):
 
 
 def presence(tally: Collected, *, level: float, correction: str, power: float) -> Presence:
-    """Tell which answers rise above the noise."""
+    """Test for each answer that no respondent has it, with adjusted p-values."""
     check_level(level)
     check_power(power)
     alpha = 1 - level
@@ -455,10 +448,11 @@ def presence(tally: Collected, *, level: float, correction: str, power: float) -
 
 
 class Detection(NamedTuple):
-    """What one collection tells of absence, in each group.
+    """Tests of absence in one collection.
 
-    `tests` are those of each answer, of one where all answers are alike; a list for each group. Where the table is too
-    large for them, `errors` are the standard errors of the shares, of shape (groups, k), and p-values are normal ones.
+    `tests` has a list for each group: one test for each answer, or a single test if all answers are symmetric. Where
+    the channel matrix is too large for these tests, `errors` are the standard errors of the shares, of shape
+    (groups, k), and p-values are normal.
     """
 
     p_values: Array
@@ -467,18 +461,17 @@ class Detection(NamedTuple):
 
     @property
     def approximate(self) -> bool:
-        """Whether p-values hold only about."""
         return self.errors is not None
 
     def smallest(self, alpha: float, power: float) -> Array:
-        """Give for each group the share that is found whatever the answer is: the largest over the answers."""
+        """Smallest share that is detected for every answer, in each group."""
         if self.errors is not None:
             return np.asarray(float(ndtri(power) - ndtri(alpha)) * self.errors.max(axis=-1))
         return np.array([max(test.smallest(alpha, power) for test in tests) for tests in self.tests])
 
 
 def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: float) -> Detection:
-    """Test each answer in each group, by its own count or by the evidence that finds the smallest share."""
+    """Test each answer in each group, by its own count or by the test that detects the smallest share."""
     readout = design.law.readout(counts, n)
     p_values, totals = absence_p_values(readout), n[:, 0]
     if readout.exact.ndim == 0:
@@ -503,17 +496,14 @@ def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: fl
 
 
 def detection_tests(readout: SamplingModel, by_place: dict[int, Any], asked: list[float]) -> list[Any]:
-    """Give the test of each answer in a group: of its own count where it has one, among those who were asked about it.
-
-    None where the table is too large to look for another.
-    """
+    """Return the tests of each answer in a group: of its own count if it has one, otherwise those of `by_place`."""
     base, gain = (np.broadcast_to(part, len(asked)).tolist() for part in (readout.base, readout.gain))
     own = map(own_count, asked, base, gain)
     return [by_place.get(place, test) for place, test in enumerate(own)]
 
 
 def absence_p_values(readout: SamplingModel) -> Array:
-    r"""Give for each answer the p-value of "nobody holds it", under which its count is :math:`\text{Bin}(n, q)`."""
+    r"""P-value of absence for each answer, under which its count is :math:`\text{Bin}(n, q)`."""
     base, gain, n = readout.base, readout.gain, readout.trials
     if readout.exact.ndim == 0 and readout.exact:
         if gain > 0:
@@ -529,7 +519,7 @@ def absence_p_values(readout: SamplingModel) -> Array:
 
 
 def _of_group(parts: tuple[Tally, ...], group: int, alpha: float, power: float) -> tuple[Array, float, bool]:
-    """Combine the p-values of the collections by Fisher's method; also the smallest share that this finds."""
+    """Combine the p-values of the collections by Fisher's method; also return the smallest detectable share."""
     detections = []
     for part in parts:
         if part.answered[group] and part.design.epsilon > 0:

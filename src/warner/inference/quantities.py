@@ -26,7 +26,7 @@ QUANTITY_NUMBERS = ("value", "se", "low", "high", "p_value")  # NaN where a quan
 
 
 class Rows(NamedTuple):
-    """What the rows of one quantity are."""
+    """Labels of the rows of one quantity."""
 
     quantity: str
     of: list[str]  # what of it, in each row: the level of a quantile, an answer, a stretch of numbers

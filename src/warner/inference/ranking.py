@@ -1,17 +1,15 @@
 r"""Ranking (selection): the answers that are certainly among the most common ones.
 
-*By pairs.* Which of two answers is larger needs only the reports that support exactly one of them: the sign test of
-`equality_tests`. An answer is certainly among the m commonest if fewer than m others are not shown to be smaller, and
-certainly not if m others are shown to be larger. Either is wrong only if some answer that is not among the m commonest
-was shown to be larger than one that is. There are :math:`m(K-m)` such pairs, so that tests at the level
-:math:`\alpha / (m(K-m))` err in any of this with probability :math:`\alpha` at most. Intervals would have to hold all
-at once on both sides, and be apart. For m = 1 it takes K - 1 tests, each against the strongest rival.
+*By pairs.* The sign test compares two answers by the reports that support exactly one of them. An answer is certainly
+among the m most common if fewer than m others are not significantly smaller, and certainly not if m others are
+significantly larger. Either is wrong only if an answer outside the m most common tests larger than one inside. There
+are :math:`m(K-m)` such pairs, so that tests at the level :math:`\alpha / (m(K-m))` err with probability at most
+:math:`\alpha`. Simultaneous intervals would have to hold on both sides, and not overlap. For m = 1 there are K - 1
+tests, each against the strongest rival. If the number of reports that support both answers is not known, it is taken to
+be as small as possible, which is conservative.
 
-Reports that support both of two answers say nothing of them. Where their number is not known, it is taken to be as
-small as the counts allow: then the most reports are left, which lends the same difference the least weight.
-
-*By simultaneous intervals*, where there is no such test: of realised shares, of pools, and under designs whose answers
-are not supported alike.
+*By simultaneous intervals*, where there is no such test: of shares of the sample, of pools, and under designs whose
+answers are not symmetric.
 """
 
 from __future__ import annotations
@@ -117,7 +115,7 @@ class Ranking(TableResult):
 
 
 def ranking(tally: Collected, count: int, confidence: Confidence) -> Ranking:
-    """Tell who is certainly among the commonest answers, by pairs or from simultaneous intervals."""
+    """Find the answers that are certainly among the most common, by pairs or from simultaneous intervals."""
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or not 1 <= count < tally.k:
         raise ValueError(
             f"count must be a whole number from 1 to {tally.k - 1:,}, below the number of answers, but got {count!r}"
@@ -146,7 +144,7 @@ def _by_intervals(tally: Collected, count: int, at_once: Confidence) -> tuple[tu
 
 
 def _by_pairs(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[Mask, Mask], bool] | None:
-    """Compare pairs of answers, where all are supported alike, or where there are two, which one count tells."""
+    """Compare pairs of answers, if all answers are symmetric or two answers have one count."""
     if at_once.target != "population":
         return None
     level = (1 - at_once.level) / (count * (tally.k - count))
@@ -174,7 +172,6 @@ def _by_pairs(tally: Collected, count: int, at_once: Confidence) -> tuple[tuple[
 
 
 def _of_two(count: Binomial, level: float) -> tuple[Mask, Mask]:
-    """Tell the larger of two shares, which are equal where the first is one half."""
     tails = (float(tail(count.count, count.n, count.reported(0.5))) for tail in (at_least, at_most))
     first, second = count.ordered(*tails)
     certain = np.array([first <= level, second <= level])
@@ -182,14 +179,12 @@ def _of_two(count: Binomial, level: float) -> tuple[Mask, Mask]:
 
 
 def leading(support: Counts, ceilings: Array, count: int, level: float) -> tuple[Mask, Mask]:
-    """Tell who is certainly among the most supported answers, and who possibly is, by tests of pairs at this level.
+    """Find the answers that are certainly, and possibly, among the most supported, by tests of pairs at this level.
 
-    Reports that support exactly one of two answers are as many as they are supported together, |0 - s|, or as many as
-    fail to support them, |2n - s|; whichever of the `ceilings` 0 and 2n may be meant, the least of it.
-
-    The nearer a rival comes to an answer, the weaker is the evidence. So one of the leading answers is shown to be
-    larger than all the others if it is larger than the strongest of them; and one of the others is out if the weakest
-    of the leading ones is shown to be larger. That leaves the leaders to be tested, and one bisection.
+    The number of reports that support exactly one of two answers is at least |c - s|, where s is the sum of both counts
+    and c one of the `ceilings` 0 and 2n. The closer a rival is, the weaker is the evidence. So a leading answer is
+    larger than all others if it is larger than the strongest rival, and an answer is excluded if the weakest leading
+    answer is larger. That leaves tests of the leading answers and one bisection.
     """
     support = np.asarray(support, dtype=np.float64)
     order = np.argpartition(-support, [count - 1, count])
@@ -209,10 +204,7 @@ def leading(support: Counts, ceilings: Array, count: int, level: float) -> tuple
 
 
 def certain_ranks(low: Array, high: Array, count: int) -> tuple[Mask, Mask]:
-    """Tell who is certainly among the largest shares, and who possibly is, from simultaneous intervals.
-
-    Certainly in: fewer than `count` others may be as large. Certainly out: at least `count` others are larger.
-    """
+    """Find the answers that are certainly, and possibly, among the largest, from simultaneous intervals."""
     as_large = low.size - np.searchsorted(np.sort(high), low, side="left") - 1
     larger = low.size - np.searchsorted(np.sort(low), high, side="right")
     return as_large < count, larger < count
@@ -222,7 +214,7 @@ def certain_ranks(low: Array, high: Array, count: int) -> tuple[Mask, Mask]:
 
 
 def answer_columns(tally: Collected) -> dict[str, Counts]:
-    """Give the names of the groups and answers as columns, a row for each answer (and group)."""
+    """Columns of group and answer names, a row for each answer (and group)."""
     columns = {
         name: np.repeat(objects(key[place] for key in tally.groups), tally.k) for place, name in enumerate(tally.by)
     }
@@ -230,13 +222,13 @@ def answer_columns(tally: Collected) -> dict[str, Counts]:
 
 
 def reports_in_papers(tally: Collected) -> str:
-    """Say how many reports a table in a paper rests on, and under which epsilon."""
+    """Return the number of reports and epsilon, for tables in papers."""
     most = "at most " * (len(tally.parts) > 1)
     return f"N = {reports_counted(tally.n, weighted=tally.weighted)}, epsilon {most}{tally.shown_epsilon()}"
 
 
 def group_rows(tally: Collected, *masks: Mask) -> Iterator[tuple[Any, ...]]:
-    """Go through the groups: the words for one, and its masks; None for each where it has no reports."""
+    """Yield the name of each group and its masks; None for each mask if the group has no reports."""
     names = [f"{printable(name)}: " for name in tally.group_names()] if tally.by else ["  "]
     rows = zip(*(np.atleast_2d(mask) for mask in masks), strict=True)
     for name, some, row in zip(names, tally.answered, rows, strict=True):
@@ -254,7 +246,7 @@ def names_of(tally: Collected, group: int, mask: Mask) -> str:
 
 
 def listed_labels(tally: Collected, mask: Mask) -> list[Label] | list[list[Label]]:
-    """Give the labels of some answers, a list for each group where there are groups."""
+    """Labels of the selected answers, a list for each group if there are groups."""
     labels = [[tally.domain[i] for i in np.flatnonzero(row)] for row in np.atleast_2d(mask)]
     return labels if tally.by else labels[0]
 
@@ -265,7 +257,7 @@ def listed_groups(tally: Collected) -> Document:
 
 
 def about_groups(tally: Collected) -> str:
-    """Say that a statement holds in each group, and that weights or a complex sample make it approximate."""
+    """Qualification of a statement: in each group, and approximate because of weights or the sample design."""
     grouped = ", in each group" if tally.by else ""
     if tally.simple:
         return grouped

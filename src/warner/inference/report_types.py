@@ -1,18 +1,15 @@
-r"""Tests of the types of reports: whether each value of a report, or each size of a set, is as frequent as it must be.
-
-The support of each answer forgets most of what a report says. Where a tally keeps types of reports apart, there is more
-to refute:
+r"""Tests of the types of reports: the frequency of each value of a report, or of each size of a set.
 
 - *The range of each type.* Whatever the true shares are, a report is of type y with a probability between the least and
-  the most that any answer gives it (`ReportTypes.bounds`). Its count is binomial, so that both tails are exact;
-  with R types, 2R times the smallest is a p-value.
-- *What nobody's answer changes* (`Ancillary`): the number of answers that a report of a unary encoding supports, or the
-  hash function that it used. Its law is known, without any unknown share. Two statistics are compared with it. Where
-  the classes are amounts, their sum, whose law is a power of a Fourier transform. And :math:`G^2 = 2 \sum_y n_y
-  \ln(n_y / N \pi_y)`, with surveys that are simulated: (1 + those with one as large) / (1 + their number) is a p-value.
-  Both are exact, and the smaller one counts twice.
+  the most over all answers (`ReportTypes.bounds`). Its count is binomial, so that both tails are exact; with R types,
+  2R times the smallest is a p-value.
+- *What does not depend on the true answers* (`Ancillary`), such as the number of answers that a report of a unary
+  encoding supports, or its hash function. Its distribution is known. Two statistics are compared with it. If the
+  classes are amounts, their sum, whose distribution is a power of a Fourier transform. And :math:`G^2 = 2 \sum_y n_y
+  \ln(n_y / N \pi_y)`, with simulated surveys: (1 + number of surveys with at least this value) / (1 + their number) is
+  a p-value. Both are exact, and the smaller one is doubled.
 
-If all types have a known probability, too much noise shows as well as too little. No other test can see that.
+If all types have a known probability, too much noise is detectable as well as too little.
 """
 
 from __future__ import annotations
@@ -47,7 +44,7 @@ LONGEST_TRANSFORM, QUICK_TRANSFORM = 2**22, 2**14  # terms of its Fourier transf
 
 
 class TypeCounts(NamedTuple):
-    """The types of reports of the groups that have some: counts of shape (groups, types), and their range."""
+    """Counts of report types in groups with reports, of shape (groups, types), and their ranges."""
 
     counts: Counts
     n: Array
@@ -55,10 +52,7 @@ class TypeCounts(NamedTuple):
     most: Array
 
     def tails(self) -> Array:
-        """Give for each type the chance of so few where it is the least likely, or so many where it is the most.
-
-        1 for counts within what is expected, of which the tail is no evidence.
-        """
+        """Return the smaller tail probability of each type at the ends of its range; 1 for counts within the range."""
         result = np.ones(self.counts.shape)
         for side, tail, expected in ((-1, at_most, self.least), (1, at_least, self.most)):
             rows, places = np.nonzero(side * (self.counts - self.n * expected) > 0)
@@ -68,7 +62,6 @@ class TypeCounts(NamedTuple):
 
 
 def types_in(part: Tally) -> TypeCounts | None:
-    """Give the types of reports of a tally that keeps them apart."""
     types, counts = part.design.law.types, part.scaled_histogram()
     if types is None or counts is None:
         return None
@@ -84,7 +77,6 @@ def _ancillary(part: Tally) -> Ancillary | None:
 
 
 def number_of_report_type_tests(part: Tally) -> int:
-    """Give the number of tests that `report_type_tests` makes."""
     return 0 if types_in(part) is None else 1 + (_ancillary(part) is not None)
 
 
@@ -131,7 +123,6 @@ def _range_test(part: Tally, types: TypeCounts, tails: Array, misfits: Mask) -> 
 
 
 def _smallest(tails: Array) -> Array:
-    """Give the p-value of each group, for the two tails of each type."""
     return np.asarray(np.minimum(1, 2 * tails.shape[-1] * tails.min(axis=-1)))
 
 
@@ -141,7 +132,7 @@ def _smallest(tails: Array) -> Array:
 def _law_test(
     part: Tally, types: TypeCounts, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
 ) -> Test:
-    """Test whether what does not depend on the answers has its known law."""
+    """Test the known distribution of what does not depend on the answers."""
     counts = _by_class(types.counts, ancillary)
     p, deviances = _law_p_values(counts, types.n[:, 0], ancillary, simulations, rng)
     p_values, g2 = in_all_groups(p, part.answered), in_all_groups(deviances, part.answered)
@@ -162,7 +153,6 @@ def _law_test(
 
 
 def _by_class(counts: Counts, ancillary: Ancillary) -> Counts:
-    """Add up the counts of types that are of one class."""
     if ancillary.of_each_type:
         return counts
     return np.stack([np.bincount(ancillary.classes, weights=row, minlength=len(ancillary.law)) for row in counts])
@@ -173,14 +163,14 @@ def _average(counts: Counts, n: Array) -> Array:
 
 
 def _whole(n: Array) -> Integers:
-    """Give the numbers of reports; of effective ones, the nearest whole numbers."""
+    """Round effective numbers of reports."""
     return np.maximum(1, np.rint(n)).astype(np.int64)
 
 
 def _law_p_values(
     counts: Counts, n: Array, ancillary: Ancillary, simulations: int, rng: np.random.Generator | None
 ) -> tuple[Array, Array]:
-    """Give the p-value of each group, and its G2; groups of one size are compared with the same simulated surveys."""
+    """Compute the p-value and G2 of each group; groups of one size share the simulated surveys."""
     law = ancillary.law / ancillary.law.sum()
     # Of very many classes, neighbours are taken together: their law is known as well.
     first = np.arange(0, law.size, -(-law.size // CLASSES_SIMULATED))
@@ -203,12 +193,12 @@ def _law_p_values(
 
 
 def _average_test(row: Counts, n: int, law: Array, longest: int = LONGEST_TRANSFORM) -> float:
-    """Test the average of n reports; of weighted ones, as if it were that of so many."""
+    """Test the average of n reports; with weights, n is the effective number."""
     return sum_test(round(float(_average(row, row.sum())) * n), n, law, longest)
 
 
 def g_squared(counts: Counts, expected: Array) -> Array:
-    r"""Give :math:`G^2 = 2 \sum_y n_y \ln(n_y / e_y)`, along the last axis; infinite where what cannot be, was.
+    r"""Compute :math:`G^2 = 2 \sum_y n_y \ln(n_y / e_y)`, along the last axis; infinite if an impossible type occurs.
 
     >>> g_squared(np.array([5, 15]), np.array([10.0, 10.0])).round(4)  # 2 (5 ln 0.5 + 15 ln 1.5)
     np.float64(5.2325)
@@ -220,7 +210,7 @@ def g_squared(counts: Counts, expected: Array) -> Array:
 
 
 def report_type_evidence(part: Tally) -> list[tuple[float, str]]:
-    """Give the p-value of each cheap test, the smallest of all groups, with what it would say."""
+    """Return the p-value of each cheap test, the smallest of all groups, with words for a warning."""
     types = types_in(part)
     if types is None:
         return []
@@ -237,7 +227,7 @@ def report_type_evidence(part: Tally) -> list[tuple[float, str]]:
 
 
 def sum_test(total: int, n: int, law: Array, longest: int = LONGEST_TRANSFORM) -> float:
-    """Give the two-sided p-value of a sum of n independent numbers from 0 on that have this law; see `sum_tail`.
+    """Return the two-sided p-value of a sum of n independent numbers from 0 on with this distribution; see `sum_tail`.
 
     >>> round(sum_test(0, 2, np.array([0.1, 0.2, 0.7])), 6)  # twice 0.1^2
     0.02
@@ -250,7 +240,7 @@ def sum_test(total: int, n: int, law: Array, longest: int = LONGEST_TRANSFORM) -
 
 
 def sum_tail(total: int, n: int, law: Array, longest: int = LONGEST_TRANSFORM) -> float:
-    r"""Give the chance that a sum of n independent numbers from 0 on with this law is as large; 1 below its mean.
+    r"""Return P(sum of n independent numbers from 0 on with this distribution >= total); 1 below the mean.
 
     With the law tilted by :math:`e^{sx}` so that `total` t is what is expected,
 
@@ -280,7 +270,7 @@ def sum_tail(total: int, n: int, law: Array, longest: int = LONGEST_TRANSFORM) -
 
 
 def _tilted(average: float, logs: Array) -> tuple[float, Array, float]:
-    """Tilt a law until it has this average: give the exponent, the tilted law, and ln M."""
+    """Tilt a distribution to this average: return the exponent, the tilted distribution, and ln M."""
     numbers = np.arange(logs.size)
     low, high, s = 0.0, np.inf, 0.0
     for _ in range(TILTING_STEPS):

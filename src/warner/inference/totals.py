@@ -1,15 +1,13 @@
-r"""Totals: how many people hold an answer, or how much all of them have of a number.
+r"""Totals: the number of respondents with an answer, the sum of a number, and shares above or below a number.
 
-Where the number N of all people is known, a total is N times a share, or a mean, and so are its error and its limits.
-Where it is not, but weights say how many people of the population a report stands for, it is Horvitz and Thompson's
-:math:`\sum_i w_i z_i` with the debiased answers z. The variance V of such a sum includes that of the sum of weights.
+If the population size N is known, a total is N times a share, or a mean, and so are its error and its limits. If it is
+not, but weights are numbers of the population per report, it is the Horvitz-Thompson total :math:`\sum_i w_i z_i` with
+the debiased answers z. The variance V of such a sum includes the variance of the sum of weights.
 
 Clusters that happen to agree have V = 0, but their sum still varies: by the randomization, :math:`N^2 D` with D the
 variance of the share given the true answers and N the sum of weights, and by respondents within clusters, S. So the
-half-width of an interval is :math:`\max(t_d \sqrt V, z \sqrt{\max(N^2 D, S)})`. Direct answers may show no variance at
+half-width of an interval is :math:`\max(t_d \sqrt V, z \sqrt{\max(N^2 D, S)})`. Direct answers may have no variance at
 all, where strata determine them; then the limits are N times those of the share, except in a census.
-
-Shares of people above or below a number, or within two numbers, where answers are numbers.
 """
 
 from __future__ import annotations
@@ -115,7 +113,7 @@ class Totals(IntervalResult):
 
     @property
     def marked(self) -> Mask:
-        """Which totals lie outside their own intervals, a row each."""
+        """Totals outside their own intervals, one flag for each row."""
         return np.ravel((self.value < self.low) | (self.value > self.high))
 
     def columns(self) -> list[Column]:
@@ -145,7 +143,7 @@ class Totals(IntervalResult):
 def totals(
     tally: Collected, shares: Array, population: Any, values: Any, confidence: Confidence, *, outside: str = ""
 ) -> Totals:
-    """Give the number of people with each answer, or the sum of the numbers that answers stand for."""
+    """Estimate the number of respondents with each answer, or the sum of the numbers of the answers."""
     answers = () if values is not None else tuple(all_labels(tally.domain).tolist())
     groups = tally.groups if tally.by else ()
     methods: tuple[str, ...]
@@ -172,7 +170,7 @@ def totals(
 
 
 def _number_of_people(tally: Collected, population: Any) -> Array:
-    """Give the number of all people, of each group, of shape (groups, 1)."""
+    """Return the population size, for each group, of shape (groups, 1)."""
     try:
         people = np.atleast_1d(np.asarray(population, dtype=np.float64))
     except (TypeError, ValueError):
@@ -188,7 +186,7 @@ def _number_of_people(tally: Collected, population: Any) -> Array:
 def _of_population(
     tally: Collected, shares: Array, people: Array, values: Any, confidence: Confidence
 ) -> tuple[tuple[Array, ...], tuple[str, ...]]:
-    """Give so many times the shares, or the mean, with their errors and limits; and how these were computed."""
+    """Multiply shares, or the mean, with errors and limits by the population size; also return the methods."""
     if values is None:
         ends = limits(tally, confidence)
         parts = (shares.reshape(len(people), -1), ends.error, ends.low, ends.high)
@@ -199,7 +197,7 @@ def _of_population(
 
 
 def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[tuple[Array, ...], tuple[str, ...]]:
-    """Estimate Horvitz and Thompson's totals of a complex sample with weights; with the methods of their intervals."""
+    """Compute Horvitz-Thompson totals of a complex sample with weights; also return the methods of their intervals."""
     if tally.sample is None or not tally.weighted:
         raise ValueError(
             "population must be given for totals, the number of all people; without it they need weights that say how "
@@ -247,7 +245,7 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[tu
 
 
 def _of_randomization(part: Tally, x: Array | None) -> Array:
-    """Return the variance of totals that the randomization adds, given the true answers; 0 where it is not known."""
+    """Return the variance that the randomization adds to totals, given the true answers; 0 if not known."""
     answered = part.answered
     counts, n = part.rows()
     size, squares = n[answered, np.newaxis].astype(np.float64), np.atleast_1d(part.squares)[answered, np.newaxis]
@@ -264,7 +262,6 @@ def _of_randomization(part: Tally, x: Array | None) -> Array:
 
 
 def _census(sample: ComplexSample) -> bool:
-    """Return True if everybody was asked, so that sampling adds no variance."""
     if not isinstance(sample, ClusterSample) or sample.sampled is None:
         return False
     return min(sample.sampled) == 1 and (sample.clusters is None or sample.whole)
@@ -293,12 +290,12 @@ class ShareBeyond(NumericResult, Interval):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the quantity."""
         return f"share {self.share_of}"
 
     @property
     def part(self) -> tuple[str, str]:
-        """What kind of quantity it is, and which of them."""
+        """Kind of the quantity, and the range of numbers."""
         return "share", self.share_of
 
     def key(self) -> Document:
@@ -318,7 +315,7 @@ def share_beyond(
     within: Any = None,
     values: Any = None,
 ) -> ShareBeyond:
-    """Give the share of people whose number is above or below one, or within two, both included, in each group."""
+    """Estimate the share of respondents with a number above, below or within limits, in each group."""
     given = {
         name: number for name, number in (("above", above), ("below", below), ("within", within)) if number is not None
     }
@@ -350,7 +347,7 @@ def share_beyond(
 
 
 def _on_grid(limit: float, x: Array) -> float:
-    """Return the number of an answer if a limit is that up to rounding, else the limit: 3 * 0.1 is 0.3."""
+    """Return the number of an answer that equals the limit up to rounding, otherwise the limit: 3 * 0.1 is 0.3."""
     points = np.unique(x)
     nearest = points[np.abs(points - limit).argmin()]
     rounding = max(NEARLY * np.diff(points).min(initial=np.inf), 4 * np.spacing(abs(nearest)))
