@@ -13,6 +13,7 @@ import pytest
 import warner
 from warner.designs import MECHANISMS
 from warner.designs.contract import Design
+from warner.designs.law import Law
 from warner.estimators import METHODS
 
 if TYPE_CHECKING:
@@ -230,6 +231,12 @@ def test_no_warning_of_this_library_is_silenced() -> None:
 MOST_FILES = 215
 MOST_LINES = 72_500
 LONGEST_MODULE = 900  # lines
+MOST_MEMBERS = {Design: 33, Law: 18}  # of the contract of a mechanism
+MOST_ON_A_DESIGN = 45  # public names that tab completion offers
+MOST_ON_A_MEMOIZED_DESIGN = 52  # with the names of its rounds
+MOST_ON_AN_ESTIMATE = 38
+MOST_FORMATTING = 60  # methods that format one result each
+FORMATTING = {"table", "to_dict", "printed", "text", "to_frame"}
 MOST_WITH_ONE_IMPORTER = 60  # other modules are merged into their only importer, unless they are loaded late
 
 # Modules, or packages that have some, whose only importer does so inside a function or by a table of names.
@@ -297,6 +304,40 @@ def test_the_tree_stays_below_its_ceilings() -> None:
     assert sum(lines.values()) <= MOST_LINES
     assert not {module: number for module, number in lines.items() if number > LONGEST_MODULE}
     assert len(with_one_importer()) <= MOST_WITH_ONE_IMPORTER, sorted(with_one_importer())
+
+
+def public_names(value: object) -> list[str]:
+    """Return the names that tab completion offers."""
+    return [name for name in dir(value) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("contract", MOST_MEMBERS)
+def test_the_contract_of_a_mechanism_stays_below_its_ceilings(contract: type[Any]) -> None:
+    assert len(public_names(contract)) <= MOST_MEMBERS[contract], public_names(contract)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_public_names_on_a_design_stay_below_their_ceiling(mechanism: str) -> None:
+    design = next(iter(MECHANISMS[mechanism].examples()))
+    assert "__dir__" not in vars(type(design))
+    most = MOST_ON_A_MEMOIZED_DESIGN if design.repetition is not None else MOST_ON_A_DESIGN
+    assert len(public_names(design)) <= most, public_names(design)
+
+
+def test_public_names_on_an_estimate_stay_below_their_ceiling() -> None:
+    value = warner.estimate(warner.Tally(warner.RandomizedResponse(["yes", "no"], epsilon=1), [60, 40]))
+    assert "__dir__" not in vars(type(value))
+    assert len(public_names(value)) <= MOST_ON_AN_ESTIMATE, public_names(value)
+
+
+def test_methods_that_format_results_stay_below_their_ceiling() -> None:
+    found = [
+        f"{module}:{node.lineno}"
+        for module, text in TEXTS.items()
+        for node in nodes_of(text)
+        if isinstance(node, ast.FunctionDef) and node.name in FORMATTING
+    ]
+    assert len(found) <= MOST_FORMATTING, found
 
 
 def test_every_module_has_an_importer_and_a_reason_if_it_is_loaded_late() -> None:
