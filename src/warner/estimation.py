@@ -363,12 +363,14 @@ class Estimate(TableResult):
                 raise TypeError("give answers, cumulative or method, or one of above, below and within, not both")
             from warner.inference.totals import share_beyond
 
-            return share_beyond(
-                self.tally, self.shares, confidence, above=above, below=below, within=within, values=values
+            return self._with_library(
+                share_beyond(
+                    self.tally, self.shares, confidence, above=above, below=below, within=within, values=values
+                )
             )
         if values is not None:
             raise TypeError("values are for above, below and within, the share of people beyond a number; give one")
-        return interval(self.tally, answers, confidence, method=method, cumulative=cumulative)
+        return self._with_library(interval(self.tally, answers, confidence, method=method, cumulative=cumulative))
 
     def mean(
         self, values: Any = None, *, level: float = 0.95, target: str = "population", anytime: bool = False
@@ -400,7 +402,7 @@ class Estimate(TableResult):
         """
         from warner.inference.means import mean
 
-        return mean(self.tally, values, Confidence(level, target, anytime=anytime))
+        return self._with_library(mean(self.tally, values, Confidence(level, target, anytime=anytime)))
 
     def standard_deviation(self, values: Any = None, *, level: float = 0.95, target: str = "population") -> Mean:
         """Estimate the standard deviation of numeric answers, in each group, with its confidence interval.
@@ -410,7 +412,7 @@ class Estimate(TableResult):
         """
         from warner.inference.means import standard_deviation
 
-        return standard_deviation(self.tally, values, Confidence(level, target))
+        return self._with_library(standard_deviation(self.tally, values, Confidence(level, target)))
 
     def quantile(
         self,
@@ -448,7 +450,7 @@ class Estimate(TableResult):
         confidence = Confidence(level, target, anytime=anytime)
         from warner.inference.means import quantile
 
-        return quantile(self.tally, self.shares, tau, values, confidence, method=method)
+        return self._with_library(quantile(self.tally, self.shares, tau, values, confidence, method=method))
 
     def median(
         self,
@@ -496,7 +498,7 @@ class Estimate(TableResult):
         """
         from warner.inference.means import compare_means
 
-        return compare_means(self.tally, between, values, Confidence(level, target))
+        return self._with_library(compare_means(self.tally, between, values, Confidence(level, target)))
 
     def compare(
         self,
@@ -540,8 +542,8 @@ class Estimate(TableResult):
         if (second is None) == (between is None):
             raise TypeError("compare needs a second answer, or between=(group, group)")
         if between is not None:
-            return compare_groups(self.tally, first, between, confidence, self.shares, test=test)
-        return compare(self.tally, first, second, confidence, self.shares)
+            return self._with_library(compare_groups(self.tally, first, between, confidence, self.shares, test=test))
+        return self._with_library(compare(self.tally, first, second, confidence, self.shares))
 
     def totals(self, population: Any = None, values: Any = None, *, level: float = 0.95) -> Totals:
         """Estimate the number of people with each answer, or the total of a number, with intervals.
@@ -575,7 +577,10 @@ class Estimate(TableResult):
         from warner.inference.totals import totals
 
         confidence = Confidence(level)
-        return totals(self.tally, self.shares, population, values, confidence, outside=self._estimator.outside)
+        estimated_totals = totals(
+            self.tally, self.shares, population, values, confidence, outside=self._estimator.outside
+        )
+        return self._with_library(estimated_totals)
 
     def commonest(self, count: int, *, level: float = 0.95, target: str = "population") -> Ranking:
         """Return the answers that are certainly among the `count` most common ones, and those that may be.
@@ -590,7 +595,7 @@ class Estimate(TableResult):
         """
         from warner.inference.ranking import ranking
 
-        return ranking(self.tally, count, Confidence(level, target))
+        return self._with_library(ranking(self.tally, count, Confidence(level, target)))
 
     def present(self, *, level: float = 0.95, correction: str = "holm", power: float = 0.8) -> Presence:
         """Detect answers with a share above zero: those whose reports exceed the noise.
@@ -616,10 +621,7 @@ class Estimate(TableResult):
         """
         from warner.inference.presence import presence
 
-        return presence(self.tally, level=level, correction=correction, power=power)
-
-    def _input_library(self) -> str | None:
-        return self.tally.backend
+        return self._with_library(presence(self.tally, level=level, correction=correction, power=power))
 
     def json_fields(self, **options: Any) -> Document:
         """Return design, method, reports, kind of intervals, and the rows; options are those of `table`."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -58,6 +58,8 @@ ROWS_WRITTEN_AT_ONCE = 2**13  # of a table, as JSON
 
 class Result(ABC):
     """A result, for readers and for programs."""
+
+    _library: str | None = None  # of the data frame that the reports came in
 
     @abstractmethod
     def text(self) -> str:
@@ -98,7 +100,12 @@ class Result(ABC):
 
     def _input_library(self) -> str | None:
         """Return the library of the data frame that the reports came in."""
-        return None
+        tally = getattr(self, "tally", None)
+        return self._library if tally is None else tally.backend
+
+    def _with_library(self, result: ResultType) -> ResultType:
+        """Return a result from the same reports, whose data frames are in the same library."""
+        return with_library(result, self._input_library())
 
     def printed(self, *_: Any, **options: Any) -> Printed:
         """Return the table for a paper: headings and texts, a title and notes; options are those of `table`."""
@@ -121,6 +128,15 @@ class Result(ABC):
 
     def __repr__(self) -> str:
         return self.text()
+
+
+ResultType = TypeVar("ResultType", bound=Result)
+
+
+def with_library(result: ResultType, library: str | None) -> ResultType:
+    """Set the library of the data frames of a result, and return the result."""
+    object.__setattr__(result, "_library", library)  # results are frozen
+    return result
 
 
 class Column(NamedTuple):

@@ -51,7 +51,7 @@ from warner.reports.loading import Wanted, load, opened
 from warner.reports.options import Columns, Reading
 from warner.reports.samples import effective_number
 from warner.reports.tallies import Tally
-from warner.results import Column, Estimates, TableResult
+from warner.results import Column, Estimates, TableResult, with_library
 from warner.simulate import seeded_by
 from warner.text import amount, conjoined, counted, enumerated, level_text, percent, quoted, rounded_up
 from warner.typesetting import Printed, in_digits, labels, p_value_cells, plain_table
@@ -95,6 +95,8 @@ class Crosstable:
         Rows left out because something was missing, or because a value was no report.
     measured : NumericColumn or None
         The numeric column, if one was asked for.
+    library : str or None
+        Library of the data frame that the reports came in.
     """
 
     design: Product
@@ -103,6 +105,7 @@ class Crosstable:
     missing: int = 0
     unknown: int = 0
     measured: NumericColumn | None = None
+    library: str | None = None
 
     @property
     def n(self) -> float:
@@ -205,9 +208,8 @@ def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool)
         order = np.lexsort((square, weight, *known, values))
         reported = tuple(part[order] for part in known)
         measured = NumericColumn(numeric, values[order], reported, weight[order], square[order])
-    return _checked(
-        Crosstable(design, counts, squares, int(number[absent].sum()), int(number[strange].sum()), measured)
-    )
+    left_out = int(number[absent].sum()), int(number[strange].sum())
+    return _checked(Crosstable(design, counts, squares, *left_out, measured, loaded.library))
 
 
 def _numbers(loaded: Loaded, name: str) -> LoadedColumn:
@@ -608,10 +610,10 @@ def associate(
         test = independence(table.counts, simulations=simulations, rng=generator, effective=table.effective)
     joint = estimated(table.tally(), method=MOST_LIKELY)
     result = Association(table, joint, test, pairs, with_numbers(table, level, numbers), (), level)
-    if test is None:
-        return result
-    people = table.n if table.effective is None else table.effective
-    return replace(result, costs=costs_of(asked, list(result.marginals.values()), people))
+    if test is not None:
+        people = table.n if table.effective is None else table.effective
+        result = replace(result, costs=costs_of(asked, list(result.marginals.values()), people))
+    return with_library(result, table.library)
 
 
 def _product(designs: Mapping[str, Design], numeric: str | None) -> Product:

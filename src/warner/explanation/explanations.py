@@ -39,7 +39,7 @@ from warner.reports.loading import Wanted, column_names, load, opened
 from warner.reports.options import ALL_COLUMNS, Columns, Reading
 from warner.reports.queries import INSIDE
 from warner.reports.samples import RESPONDENT, Sampling
-from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients
+from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients, with_library
 from warner.runtime import refuse_beyond_memory
 from warner.text import conjoined, counted, level_text, quoted
 from warner.typesetting import labels
@@ -134,6 +134,7 @@ class Individuals:
     answers: Answers
     rows: Observations
     dropped: int
+    library: str | None
 
     @property
     def n(self) -> int:
@@ -187,7 +188,7 @@ def individuals(
     sampling = _sampling(held, clusters, strata, weighted=weighted)
     rows = replace(_rows(together.likelihood, weight[kept]), sampling=sampling)
     orders = {name: part.order for name, part in known.items()}
-    return Individuals(held, orders, together, rows, int((~complete).sum()))
+    return Individuals(held, orders, together, rows, int((~complete).sum()), loaded.library)
 
 
 def _sampling(columns: Mapping[str, Any], clusters: str | None, strata: str | None, *, weighted: bool) -> Sampling:
@@ -628,7 +629,7 @@ def explain(
         )
     terms, copies = expanded_design(given, people, variables, questions)
     explained = _outcomes(outcome, people, copies, family, modelled=method == "ml" and shares == "covariates")
-    return Explanation(
+    result = Explanation(
         outcome=outcome,
         formula=terms.formula,
         family=family,
@@ -643,6 +644,7 @@ def explain(
         stratified=strata is not None,
         **_estimates(explained, people.answers.shares, family, method, shares),
     )
+    return with_library(result, people.library)
 
 
 def _outcomes(name: str, people: Individuals, copies: Array, family: OutcomeFamily, *, modelled: bool) -> Outcomes:

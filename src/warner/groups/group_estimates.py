@@ -316,7 +316,7 @@ class GroupEstimates(TableResult):
         level, kind
             As for `table`.
         """
-        return group_means(self, values, level, kind)
+        return self._with_library(group_means(self, values, level, kind))
 
     def spread_interval(self, level: float = 0.95) -> tuple[PerGroup, PerGroup]:
         """Compute the interval of the spread between groups; one for each of more than two answers.
@@ -504,9 +504,6 @@ class GroupEstimates(TableResult):
             "warnings": self.doubts(),
             "values": TableRows(group_column(tally.by, tally.groups, tally.k) | values),
         }
-
-    def _input_library(self) -> str | None:
-        return self.tally.backend
 
     def text(self, *, rows: int = FIRST_ROWS, **options: Any) -> str:
         """Return the table for a terminal: of two answers the first alone, of many groups the first `rows`.

@@ -38,7 +38,7 @@ from warner.inference.intervals import Confidence, law_of, positions_of
 from warner.inference.normal import Sampled, joints
 from warner.inference.presence import adjusted
 from warner.reports.tallies import refuse_uncounted
-from warner.results import Column, Estimates, TableResult, name_columns
+from warner.results import Column, Estimates, TableResult, name_columns, with_library
 from warner.text import counted, enumerated, level_text, printable, quoted
 from warner.typesetting import fragment, p_value_cells, percent_cells, plain_table, share_decimals
 
@@ -294,7 +294,7 @@ def compare_samples(
     if between is not None:
         _refuse_uncounted(first)
         if answer is not None:
-            return compare_groups(first, answer, between, confidence)
+            return with_library(compare_groups(first, answer, between, confidence), first.backend)
         keys, rows = groups_between(first, between, confidence)
         called = shown_name(keys[0]), shown_name(keys[1])
         return _all_answers((first, first), (rows[0], rows[1]), called, confidence, correction)
@@ -343,7 +343,8 @@ def _one_answer(
     one, two = (min(max(sample.unbiased, 0.0), 1.0) for sample in samples)
     called = [f"{answer!r} in {name}" for name in names]
     test = "exact" if exact else "approximate"
-    return Comparison(called[0], called[1], one - two, *numbers, confidence, not exact, test)
+    result = Comparison(called[0], called[1], one - two, *numbers, confidence, not exact, test)
+    return with_library(result, tallies[0].backend)
 
 
 def _exactly(samples: list[Sample], tail: float) -> Difference | None:
@@ -415,7 +416,7 @@ def _all_answers(
     low, high, p_value = np.array(numbers, dtype=np.float64).T
     apart = unbiased[0] - unbiased[1]
     ends = agreeing(Difference(apart, low, high, np.zeros_like(low), np.full_like(low, np.inf), p_value), confidence)
-    return Comparisons(
+    result = Comparisons(
         printable(names[0]),
         printable(names[1]),
         answers=tuple(tallies[0].domain[place] for place in places),
@@ -430,6 +431,7 @@ def _all_answers(
         approximate=not all("exact" in test for test in tests),
         test=" and ".join(tests),
     )
+    return with_library(result, tallies[0].backend)
 
 
 def _answers_compared(tallies: tuple[Collected, Collected]) -> range:

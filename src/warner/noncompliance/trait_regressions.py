@@ -312,6 +312,9 @@ class TraitRegression(TableResult):
             return floor_notes(floored)
         return [*self.fit.clustered.sentences(accuracy.freedom), *floor_notes(floored)]
 
+    def _input_library(self) -> str | None:
+        return self.fit.model_data.backend
+
     @property
     def log_likelihood(self) -> float:
         """Log-likelihood at the estimates."""

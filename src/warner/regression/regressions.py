@@ -418,7 +418,7 @@ class Regression(TableResult):
         """
         if level not in self._spreads:
             self._spreads[level] = spread_between(self, level)
-        return self._spreads[level]
+        return self._with_library(self._spreads[level])
 
     @cached_property
     def _spreads(self) -> dict[float, Spread]:
@@ -429,7 +429,7 @@ class Regression(TableResult):
 
         Intervals hold on average over the groups: one that is unlike the others is drawn to them.
         """
-        return group_effects(self, level)
+        return self._with_library(group_effects(self, level))
 
     def predict(
         self,
@@ -473,7 +473,7 @@ class Regression(TableResult):
         The share of 'no' is 100 % minus that of 'yes'.
         """
         fit = with_effects(self, effects, target)
-        return predict_shares(fit, profiles, level=level, target=target, interval=interval)
+        return self._with_library(predict_shares(fit, profiles, level=level, target=target, interval=interval))
 
     def margins(
         self,
@@ -503,7 +503,7 @@ class Regression(TableResult):
             With random intercepts: changes on average over all groups, or those in the median group.
         """
         fit = with_effects(self, effects, target)
-        return marginal_effects(fit, variables, level=level, target=target, interval=interval)
+        return self._with_library(marginal_effects(fit, variables, level=level, target=target, interval=interval))
 
     def compare(self, smaller: Regression) -> ModelTests:
         """Test a smaller model, with some terms left out, within this one.
@@ -511,18 +511,18 @@ class Regression(TableResult):
         The likelihood ratio; Wald's test with sampling weights, clusters, strata, robust errors or linear shares. Both
         models must be of the same people, under the same designs.
         """
-        return nested_model_test(self, smaller)
+        return self._with_library(nested_model_test(self, smaller))
 
     def terms(self) -> ModelTests:
         """Test each term of the model, all its coefficients at once, with all others in the model."""
-        return term_tests(self)
+        return self._with_library(term_tests(self))
 
     def check(self) -> ModelCheck:
         """Check whether the model fits, against the cells of covariates and groups of like predictions.
 
         Cells of fewer than 5 people are named: there a model says something about single people.
         """
-        return check_model(self)
+        return self._with_library(check_model(self))
 
     def sensitivity(
         self, report: Label, shares: Sequence[Number] = (0, 0.05, 0.1, 0.2), *, level: float = 0.95
@@ -539,7 +539,7 @@ class Regression(TableResult):
         level : float
             Confidence level of the intervals.
         """
-        return sensitivity_to_cheating(self, report, shares, level=level)
+        return self._with_library(sensitivity_to_cheating(self, report, shares, level=level))
 
     @cached_property
     def criteria(self) -> Criteria:

@@ -460,7 +460,7 @@ def _tally_rows(
         rows = rows._replace(groups=groups, place=place)
     strange = {} if loaded.kind is not None else unknown_values(values, rows.status, rows.number)
     if isinstance(design, OpenDomain):
-        return open_tally(design, by, [(rows, strange)], drop=reading.drop)
+        return open_tally(design, by, [(rows, strange)], drop=reading.drop, backend=library)
     total = subtotal(design, rows, by_kind=sample.is_complex)._replace(strange=strange)
     kept = _stored([rows], total, keep=reading.keep)
     return _finished(total, design, by, columns, reading, sample, kept, library)
@@ -549,7 +549,8 @@ def _open_tally_of_batches(source: Table, design: OpenDomain, roles: Roles, read
 
     read = [read_batch(frame, design.report_form) for frame in batches(source, roles, design.report_form)]
     refuse_bad_amounts(source, roles, sum(batch.bad for batch in read))
-    return open_tally(design, roles.by, ((batch.rows, batch.strange) for batch in read), drop=reading.drop)
+    parts = ((batch.rows, batch.strange) for batch in read)
+    return open_tally(design, roles.by, parts, drop=reading.drop, backend=source.library)
 
 
 def _tally_on_cluster(

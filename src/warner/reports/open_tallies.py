@@ -59,6 +59,8 @@ class OpenTally:
         Names of what the reports are grouped by; empty without groups.
     groups : tuple of tuple
         The groups, each with one value for each name in `by`.
+    backend : str or None
+        Library of the data frame that the reports came in.
     """
 
     design: OpenDomain
@@ -69,6 +71,7 @@ class OpenTally:
     by: tuple[str, ...] = field(default=(), kw_only=True)
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
     dropped: Mapping[str, int] = field(default_factory=dict, kw_only=True)
+    backend: str | None = field(default=None, kw_only=True)
     weighted: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -155,10 +158,10 @@ class OpenTally:
         left: dict[str, Any] = {name: getattr(self, name) for name in LEFT_OUT}
         sums = [design.law.count(rows[place == number]) for number in range(self._width)]
         if not self.by:
-            return Tally(design, sums[0].counts, n=int(sums[0].n), **left)
+            return Tally(design, sums[0].counts, n=int(sums[0].n), backend=self.backend, **left)
         counts = np.array([part.counts for part in sums], dtype=np.int64).reshape(-1, len(design.law.columns))
         n = np.array([int(part.n) for part in sums], dtype=np.int64)
-        return Tally(design, counts, n=n, by=self.by, groups=self.groups, **left)
+        return Tally(design, counts, n=n, by=self.by, groups=self.groups, backend=self.backend, **left)
 
     def group_names(self) -> list[str]:
         """Names of the groups; one empty name without groups."""
@@ -190,7 +193,8 @@ class OpenTally:
             for name, total in left.items():
                 total[numbers] += np.atleast_1d(getattr(part, name))
         counts: dict[str, Any] = {name: total if self.by else int(total[0]) for name, total in left.items()}
-        more = {"by": self.by, "groups": groups, "dropped": together(self.dropped, other.dropped), **counts}
+        counts |= {"dropped": together(self.dropped, other.dropped), "backend": self.backend}
+        more = {"by": self.by, "groups": groups, **counts}
         return self.of_rows(self.design, np.concatenate(rows), np.concatenate(places), **more)
 
     def __radd__(self, other: object) -> OpenTally:
@@ -288,7 +292,12 @@ class OpenTally:
 
 
 def open_tally(
-    design: OpenDomain, by: tuple[str, ...], parts: Iterable[tuple[Rows, Mapping[str, int]]], *, drop: bool
+    design: OpenDomain,
+    by: tuple[str, ...],
+    parts: Iterable[tuple[Rows, Mapping[str, int]]],
+    *,
+    drop: bool,
+    backend: str | None = None,
 ) -> OpenTally:
     """Make a tally of rows and of the invalid values among them, which raise an error unless `drop`."""
     numbers: dict[Group, int] = {}
@@ -321,7 +330,7 @@ def open_tally(
         totals[name] = total if by else int(total[0])
     if not drop:
         refuse_unknown(int(np.sum(totals["unknown"])), strange, design.report_form)
-    more = {"by": by, "groups": groups if by else (), "dropped": strange, **totals}
+    more = {"by": by, "groups": groups if by else (), "dropped": strange, "backend": backend, **totals}
     every = np.concatenate(reports) if reports else np.zeros((0, design.levels + 2), dtype=np.int64)
     return OpenTally.of_rows(design, every, order[np.concatenate(places)] if places else None, **more)
 
