@@ -91,7 +91,7 @@ def test_a_cell_that_is_run_again_replaces_its_class_and_nothing_else_can_be_rep
         register(type("Other", (registered,), {"mechanism": ""}))
     with pytest.raises(TypeError, match="must be a class that inherits from Design, but got 3"):
         register(3)  # type: ignore[type-var]
-    with pytest.raises(TypeError, match="must tell all that a design must, but Symmetric lacks draw, draws, examples"):
+    with pytest.raises(TypeError, match="must define all abstract members, but Symmetric lacks draw, draws, examples"):
         register(Symmetric)
 
 

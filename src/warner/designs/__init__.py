@@ -1,44 +1,44 @@
-"""What happens to an answer before it is reported: one mechanism a file, one contract for all (`contract`).
+"""Randomization designs: one mechanism per file, with one contract for all (`contract`).
 
-A new mechanism is a new file, and a line in `MECHANISMS`, which everything else reads: files, the command line,
-plan's advice, simulations and the tests that every mechanism must pass. One's own is added by `register`.
+A new mechanism is a new file, and a line in `MECHANISMS`, which everything else reads: files, the command line, plans,
+simulations and the contract test. `register` adds custom mechanisms.
 
 Its files::
 
     registry     the mechanisms there are: of this package, of others, and registered ones
-    contract     Design: what happens to an answer, and how a design is written, read and explained
-    law          Law: the distribution of counts of reports, which estimators and intervals ask
-    facts        what a design states: Symmetry, SamplingModel, ProbabilityBounds, ChannelOperator
+    contract     Design: randomization of an answer, with files and explanations
+    law          Law: the distribution of counts of reports, for estimators and intervals
+    facts        properties of a design: Symmetry, SamplingModel, ProbabilityBounds, ChannelOperator
     symmetric          designs whose reports support sets of answers: counts, likelihood and readouts for all of them
-    ordered            what designs for numbers and other ordered answers share: unbiased scores, the nearest answer
-    bit_vectors  what designs share whose reports are bits, one for each answer
+    ordered            designs for numbers and other ordered answers: unbiased scores, the nearest answer
+    bit_vectors  designs whose reports are bits, one for each answer
     response     RandomizedResponse
     channel      Channel: any table of probabilities; then, coarsened, restricted
     subset       SubsetSelection
     unary        UnaryEncoding
     bit_flips    BitFlips: noisy bits of some of the answers
     square_wave  SquareWave: numbers near the true one
-    cutoff_response  CutoffResponse: whether a number is at least a random cut-off
-    product      Product: several questions at once, each with a device of its own
+    cutoff_response  CutoffResponse: comparison of a number with a random cut-off
+    product      Product: several questions at once, each with a separate device
     matrices     matrices of probabilities in whole numbers; pseudo-inverse
-    report_forms  how a report is written in a column: a label, bits, or a hash
-    survey_designs  Warner's, crosswise, forced response ...: designs that have names, each a Channel
+    report_forms  representations of a report in a column: a label, bits, or a hash
+    survey_designs  named designs, each a Channel: Warner's, crosswise, forced response ...
     card_decks   cards: decks of cards for quantities
     labels       labels to positions in the domain, and back
     exact        numbers as written, odds from epsilon, logarithms rounded up
     draws        exact draws from random bytes: uniform numbers, bits with a given probability, sets of a given size
     bits         rows of packed bits: counts by position, sizes, products
-    histograms   histograms of many people in O(K)
+    histograms   simulated histograms of many respondents in O(K)
     memoized           Memoized: designs for repeated questions, by their epsilons (L-GRR, LOLOHA ...) or RAPPOR's
     rounds             the permanent and the instantaneous round: of symmetric designs, RAPPOR and dBitFlip
     memo               Memo: the permanent responses that one respondent's device keeps
     open_domain        OpenDomain: reports about a text or a whole number without a list of answers
     closed_list        ClosedList: such reports as those of a design for a list that is known beforehand
     open_values        texts and whole numbers as rows of blocks, and back; normalization of texts
-    support_counts     how many reports support each prefix: by Fourier transforms, and by comparing
-    block_designs      p, q, counts and simulations from the numbers of points and blocks of a combinatorial design
+    support_counts     counts of reports that support each prefix: by Fourier transforms, and by comparing
+    block_designs      p, q, counts and simulations of combinatorial designs, and the choice of a prime field
     hadamard           HadamardResponse
-    finite_geometry    designs over a prime field: which field and dimension to take, and how they are written
+    finite_geometry    prime numbers, points of projective spaces, and transforms over finite vector spaces
     hashing            LocalHashing: by linear and by affine functions
     projective         ProjectiveGeometry
 """
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from warner.designs.subset import SubsetSelection
     from warner.designs.unary import UnaryEncoding
 
-# By the name in files and on the command line: where the class stands, which is imported when it is asked for
+# Classes by the names in files and on the command line, imported on first use
 MECHANISMS = Registry(
     {
         "randomized response": "response.RandomizedResponse",
@@ -146,18 +146,18 @@ def register(mechanism: Mechanism) -> Mechanism:
     Parameters
     ----------
     mechanism : subclass of Design
-        All that ``warner.designs.contract`` asks for, and a name of its own in ``mechanism``. A class that is defined
-        again, as by a cell of a notebook that is run again, takes the place of the one before.
+        It implements ``warner.designs.contract``, with a new name in ``mechanism``. A class that is defined again, for
+        example by a notebook cell that is run twice, replaces the earlier one.
 
     Returns
     -------
     subclass of Design
-        The same class, so that this can stand before it as a decorator.
+        The same class, so that this can be a decorator.
 
     Notes
     -----
     A package makes its mechanisms known by entry points of the group ``warner.mechanisms``, without a call: see
-    ``warner.designs.registry``. ``CONTRIBUTING.md`` has a skeleton. Browsers do not know mechanisms of one's own.
+    ``warner.designs.registry``. ``CONTRIBUTING.md`` has a skeleton. Browsers do not know custom mechanisms.
     """
     return MECHANISMS.register(mechanism)
 
@@ -191,11 +191,11 @@ def load_design(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
-        A JSON file; what is wrong with another one is said in the error.
+        A JSON file.
 
     Returns
     -------
     Design or OpenDomain
-        As the file says.
+        The design in the file.
     """
     return loaded(path, lambda text: device_from_dict(parsed(text, FORMAT)))

@@ -1,19 +1,18 @@
-r"""Bit flips (dBitFlipPM): each person is asked about some of the answers only, with a bit for each of them [1]_.
+r"""Bit flips (dBitFlipPM): each respondent is asked about some of the answers only, with a bit for each of them [1]_.
 
-Of the K answers, d are drawn for a person, all sets being equally likely. For each of these a bit tells whether it is
-the true answer, and is turned round with probability q = t/(s+t): it is right with p = s/(s+t). A report tells the
-answers that were asked about, and their bits. After it an answer is likely in proportion to
+Of the K answers, d are drawn uniformly for a respondent. For each of these *covered* answers a bit says whether it is
+the true answer, and is flipped with probability q = t/(s+t): it is right with p = s/(s+t). A report consists of the
+covered answers and their bits. After it an answer is likely in proportion to
 
 .. math:: s^2 \text{ if its bit is 1}, \quad s\,t \text{ if it was not asked about}, \quad t^2 \text{ if its bit is 0},
 
-which are three levels, so that a report supports no set of answers. A report with a bit of 1 and a bit of 0 tells the
-most: :math:`\varepsilon = 2 \ln(s/t)`. With d = 1 there is one bit, and :math:`\varepsilon = \ln(s/t)`, so that the bit
-may be twice as telling. With d = K it is a symmetric unary encoding.
+three levels, so that a report supports no set of answers. A report with a bit of 1 and a bit of 0 reveals the most:
+:math:`\varepsilon = 2 \ln(s/t)`. With d = 1 there is one bit, and :math:`\varepsilon = \ln(s/t)`. With d = K it is a
+symmetric unary encoding.
 
-A tally counts ones and zeros of each answer. Of the :math:`n_i` people who were asked about answer i,
-:math:`c_i \sim \mathrm{Bin}(n_i, q + (p-q)\theta_i)` have a bit of 1, whoever they are, because who is asked does not
-depend on the answer. So the unbiased share is :math:`(c_i/n_i - q)/(p-q)`. About d/K of the n people are asked about an
-answer, and the variance of the share of an answer that nobody holds is
+A tally counts ones and zeros of each answer. Of the :math:`n_i` reports that cover answer i, :math:`c_i \sim
+\mathrm{Bin}(n_i, q + (p-q)\theta_i)` have a bit of 1, because coverage does not depend on the answer. So the unbiased
+share is :math:`(c_i/n_i - q)/(p-q)`. About d/K of the n reports cover an answer, and the variance of a share of 0 is
 
 .. math:: \frac{K}{d\,n} \cdot \frac{q(1-q)}{(p-q)^2} = \frac{K}{d\,n} \cdot \frac{s\,t}{(s-t)^2},
 
@@ -25,7 +24,7 @@ square
 .. math:: \frac{K}{d} \left( \frac{q(1-q)}{(p-q)^2} \sum_i w_i^2 + w_x^2 \right).
 
 A worked number: 2 of 4 answers, bits at odds 3 : 1. Then p = 3/4 and q = 1/4, epsilon is ln 9, and one report leaves a
-variance of 4/2 * (3/16) / (1/4) = 3/2 in the share of an answer that nobody holds.
+variance of 4/2 * (3/16) / (1/4) = 3/2 in a share of 0.
 
 The draw: selection sampling of d answers among K, as in subset selection, in K exact draws; then for each of them, in
 the order of the domain, whether its bit is turned round: d draws, whatever the answer.
@@ -74,7 +73,7 @@ if TYPE_CHECKING:
     from warner.designs.facts import Estimand
     from warner.designs.labels import Domain, Labels
 
-ASKED_AT_ONCE = 2**23  # people times answers that are drawn together
+ASKED_AT_ONCE = 2**23  # respondents times answers that are drawn together
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -372,7 +371,7 @@ class BitFlipsLaw(Law):
         sizes, others = sizes_of(sets), np.zeros(len(sets), dtype=np.int64) if minus is None else sizes_of(minus)
         single, but_one = sizes == 1, (sizes == self.k - 1) & (sizes > 1)
         binomial = np.asarray((single | but_one) & (minus is None))
-        # All but one answer: whoever is asked about that one and has a bit of 0 speaks for the others.
+        # All but one answer: bits of 0 for that one answer count for the others.
         inside = [summed(bits, sets) for bits in (ones, zeros)]
         outside = [bits.sum(axis=-1, keepdims=True) - part for bits, part in ((zeros, inside[1]), (ones, inside[0]))]
         own = self._binomial(*(np.where(but_one, out, part) for part, out in zip(inside, outside, strict=True)))
@@ -383,7 +382,7 @@ class BitFlipsLaw(Law):
         second = np.zeros_like(first) if minus is None else summed(evidence, minus) - others / self.k * everything
         worth = self.linear.influence()
         share = level + worth * (first - second) / n
-        # Those who hold an answer of either set, with one report more
+        # Shares of both sets, with one report added
         one, two = (
             np.clip(m / self.k + worth * part / (n + 1), 0, 1) for part, m in ((first, sizes), (second, others))
         )
@@ -396,14 +395,14 @@ class BitFlipsLaw(Law):
     def _binomial(self, ones: Counts, zeros: Counts) -> SamplingModel:
         """Return the binomial model of ones among covered answers; uninformative if an answer was never covered."""
         trials = np.asarray(ones + zeros, dtype=np.float64)
-        nobody, middle = trials == 0, self.design.q + self.symmetry.gain / self.k
-        count = np.where(nobody, NOBODY * middle, ones)
-        return SamplingModel(count, np.where(nobody, NOBODY, trials), self.design.q, self.symmetry.gain, np.True_)
+        uncovered, middle = trials == 0, self.design.q + self.symmetry.gain / self.k
+        count = np.where(uncovered, NOBODY * middle, ones)
+        return SamplingModel(count, np.where(uncovered, NOBODY, trials), self.design.q, self.symmetry.gain, np.True_)
 
     def _variance(self, squares: Array, mean: Array, square: Array, target: str) -> Array:
         """Variance of one report's score, from the sum of squared weights and their moments among the respondents.
 
-        Among these very people, that of each given the answer: without the chance in who is part of the sample.
+        For the realised target it is conditional on the answers, without sampling variance.
         """
         noise = float(self.symmetry.variance_of_absent) * squares
         asked = float(self.symmetry.asked)
@@ -414,7 +413,7 @@ class BitFlipsLaw(Law):
         level, worth = sets.memberships.mean(axis=-1), self.linear.influence()
         weights = sets.memberships - level[:, np.newaxis]
         share = level + worth * evidence @ weights.T / n
-        # Mean and mean square of the weights among the people, with one report more
+        # Mean and mean square of the weights among the respondents, with one report added
         mean = np.clip(worth * evidence @ weights.T / (n + 1), weights.min(axis=-1), weights.max(axis=-1))
         squares = weights**2
         average = squares.mean(axis=-1)

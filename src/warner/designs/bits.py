@@ -2,7 +2,7 @@ r"""Packed bits: rows of bytes from columns of text or bytes, counts by position
 
 **Columns.** A column of packed bits holds hexadecimal text or raw bytes; it is read without a loop over its values. It
 may be a list, a NumPy array or an Arrow array. Of an Arrow array the buffers are read as they are: bytes of a fixed
-length are not even copied. Arrow itself is not imported, because whoever has such an array has it already.
+length are not even copied. Arrow itself is not imported here.
 
 **Counting by position.** The bits of 64 positions are added at once, without carries between them: a *carry-save adder*
 takes three words x, y, z and gives two,

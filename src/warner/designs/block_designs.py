@@ -1,7 +1,7 @@
-r"""Designs over a prime field: which field and dimension to take, and how they are written.
+r"""Block designs, and the choice of a prime field and its dimension.
 
-Any prime will do that is not far from e^epsilon; of all those whose space has a point for each answer, the one whose
-unbiased shares vary least is taken. Prime powers would gain 3 % at most, and are not offered.
+Primes near e^epsilon are good; of all whose space has a point for each answer, the one with the least variance of
+unbiased shares is chosen. Prime powers would gain 3 % at most, and are not offered.
 
 Block designs: a report is one whole number that stands for a set of answers, a block of a combinatorial design.
 
@@ -9,7 +9,7 @@ Answers are points, possible reports are blocks of points, with
 
 .. math:: P(y \mid x) = a / M \text{ if } x \in S_y, \quad b / M \text{ if not}, \qquad M = a r + b (R - r),
 
-for R reports, of which r hold a given point and :math:`r_2` two given points, whichever these are. So
+for R reports, of which r contain a given point and :math:`r_2` any two given points. So
 
 .. math:: p = \frac{a r}{M}, \qquad q = \frac{b r + (a-b) r_2}{M}, \qquad p - q = \frac{(a-b)(r - r_2)}{M}.
 
@@ -20,9 +20,9 @@ V points (`transforms`).
 A worked number: the Fano plane has 7 points and 7 lines, r = 3 through a point and one through two points. At odds
 3 : 1, M = 3 * 3 + 1 * 4 = 13, p = 9/13 and q = (1 * 3 + 2 * 1) / 13 = 5/13.
 
-There may be more points than answers: the first K points are the answers, nobody holds the others, and nothing else
-changes. Which three points lie together in a block depends on the points; what needs the law of three, the variance of
-a *set* of answers, comes from the reports themselves.
+There may be more points than answers: the first K points are the answers, and the others have share 0. Which three
+points lie together in a block depends on the points; what needs the law of three, the variance of a *set* of answers,
+comes from the reports themselves.
 """
 
 from __future__ import annotations
@@ -75,7 +75,6 @@ if TYPE_CHECKING:
 
 # Block designs
 
-
 MOST_SET_REPORTS = 2**25  # sets of answers times reports, up to which the spread of each set is taken from the reports
 WEIGHT_BITS = 52  # bits to which sums of weights are kept
 SET_REPORTS_AT_ONCE = 2**22  # of these at a time
@@ -122,7 +121,7 @@ class BlockDesign(OddsDesign):
     def law(self) -> BlockLaw:
         return BlockLaw(self)
 
-    # Facts that a mechanism must tell
+    # Properties of a mechanism
 
     @property
     @abstractmethod
@@ -258,8 +257,8 @@ class BlockLaw(SymmetricLaw):
         if reports is not None or self.exclusive:
             return super().likelihood(reports)
         a, b = self.design._levels
-        # A block of all answers has no least one to rise above.
-        telling = (self.design._sizes < self.k).astype(np.float64)
+        # A block of all answers has one level only.
+        informative = (self.design._sizes < self.k).astype(np.float64)
         k, number = self.k, self.design.blocks.number
         return ChannelOperator(
             (k, number),
@@ -267,7 +266,7 @@ class BlockLaw(SymmetricLaw):
             lambda x: b * x.sum(axis=-1, keepdims=True) + (a - b) * np.maximum(self.design._within(x), 0),
             lambda w: b * w.sum(axis=-1, keepdims=True) + (a - b) * self.design._sums_around(w)[..., :k],
             (lambda: np.where(self.design.supports(np.arange(number)).T, a, b)) if self.design._small else None,
-            lambda w: (a - b) ** 2 * self.design._sums_around(w * telling)[..., :k],
+            lambda w: (a - b) ** 2 * self.design._sums_around(w * informative)[..., :k],
         )
 
     def _variance(
@@ -333,9 +332,9 @@ class BlockLaw(SymmetricLaw):
     ) -> Integers:
         """Draw histograms of the reports of respondents with these true answers.
 
-        A report is drawn from all R with probability R b / M, and else from the r whose block holds the answer: the
-        same law, read as *redraw or keep*. Those who redraw are one uniform histogram. Those who keep are drawn one by
-        one, or together where more of them hold an answer than there are blocks with it.
+        A report is drawn from all R with probability R b / M, and else from the r blocks with the answer. All reports
+        of the first kind are one uniform histogram. The others are drawn one by one, or together if an answer has more
+        respondents than blocks.
         """
         shape = () if size is None else size if isinstance(size, tuple) else (size,)
         (a, b), number, with_one = self.design.odds, self.design.blocks.number, self.design.blocks.with_one
@@ -347,7 +346,7 @@ class BlockLaw(SymmetricLaw):
             blocks = self.design._block_with(np.full(with_one, answer), np.arange(with_one))
             rows[:, blocks] += uniform_histograms(kept[:, answer], with_one, rng)
             kept[:, answer] = 0
-        ends = kept.cumsum()  # of everybody who is left, answer by answer and row by row
+        ends = kept.cumsum()  # of the remaining respondents, answer by answer and row by row
         for start in range(0, int(kept.sum()), PEOPLE_AT_ONCE):
             who = np.arange(start, min(start + PEOPLE_AT_ONCE, int(ends[-1])))
             row, answers = np.divmod(ends.searchsorted(who, side="right"), self.k)
@@ -405,11 +404,10 @@ def deniability(design: Symmetric, members: float, *, constant: bool) -> str:
 
 # Prime field
 
-
 LARGEST_FIELD = 2**31 - 1  # products of two of its elements are 64-bit integers
 LARGEST_FIELD_SEARCHED = 2**22  # fields beyond can be given, but are not searched
 LARGEST_DIMENSION = 62
-VARIANCE_TIE = 1e-9  # variances that floats cannot tell apart
+VARIANCE_TIE = 1e-9  # relative difference of variances that floats cannot distinguish
 
 
 class PrimeFieldDesign(BlockDesign):

@@ -1,4 +1,4 @@
-r"""Decks of cards for quantities: with some probability the truth, and otherwise what a card says.
+r"""Decks of cards for quantities: the truth with some probability, and otherwise the instruction of a card.
 
 Every published device for a number with a finite law is a deck. A card says "tell the truth", "say 3", "add 5" or
 "double it"; with probability :math:`\pi_c` the respondent does what card c says, so that
@@ -6,7 +6,7 @@ Every published device for a number with a finite law is a deck. A card says "te
 .. math:: C_{ij} = \sum_c \pi_c\,[\text{card } c \text{ turns } x_i \text{ into } j].
 
 With "say" cards for every possible number, :math:`C = p I + (1-p) 1 u'` and :math:`\varepsilon = \ln(1 + p / ((1-p)
-\min u))`. Without one for some number, whoever reports it tells the truth for certain: epsilon is infinite. Nor does
+\min u))`. Without one for some number, a report of it is true with certainty, and epsilon is infinite. Nor does
 multiplication hide a zero, or addition the two ends.
 """
 
@@ -46,18 +46,18 @@ def cards(device: Mapping[str, Number], values: Domain) -> Channel:
         What each card says, with its probability: ``"truth"``, ``"say 3"``, ``"+5"``, ``"-5"`` or ``"*2"``. The
         probabilities sum to one; fractions such as ``"1/6"`` are taken exactly.
     values : int or sequence of int or of str
-        All numbers that somebody may have, which are the answers; or their number K, for 0..K-1.
+        All possible numbers, which are the answers; or their number K, for 0..K-1.
 
     Returns
     -------
     Channel
-        Its reports are all numbers that may come out, in ascending order.
+        Its reports are all possible results, in ascending order.
 
     Warns
     -----
     UserWarning
-        If a report tells somebody's number for certain, or rules some number out, so that epsilon is infinite; it names
-        such reports.
+        If a report reveals a number with certainty, or excludes one, so that epsilon is infinite; it names these
+        reports.
 
     References
     ----------
@@ -100,13 +100,13 @@ def cards(device: Mapping[str, Number], values: Domain) -> Channel:
     matrix = [[row.get(report, Fraction(0)) for report in reports] for row in table]
     design = Channel(matrix, labels, outputs, procedure=_procedure(device))
     leading = [sum(row[j] > 0 for row in matrix) for j in range(len(outputs))]  # numbers that lead to each report
-    telling = [label for label, number in zip(outputs, leading, strict=True) if number == 1]
+    certain = [label for label, number in zip(outputs, leading, strict=True) if number == 1]
     excluding = [label for label, number in zip(outputs, leading, strict=True) if number < len(matrix)]
     if excluding:
-        names = enumerated([str(label) for label in telling or excluding])
+        names = enumerated([str(label) for label in certain or excluding])
         what = (
             "tell somebody's number for certain, because only one number leads to them"
-            if telling
+            if certain
             else "rule some numbers out for certain, because these never lead to them"
         )
         warnings.warn(

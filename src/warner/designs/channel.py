@@ -4,11 +4,11 @@ The answer in row i is reported as column j with probability :math:`C_{ij} = w_{
 the same sum. The draw: one uniform whole number below that sum; the report is the column in which the running sum of
 the answer's row passes it.
 
-**How a share shows.** Of some reports the number is exactly binomial in the share of an answer: under a design with two
+**Sampling model.** The number of some reports is exactly binomial in the share of an answer: under a design with two
 reports either of them, under forced response those that name it. Otherwise an unbiased linear combination of the
 observed shares, :math:`\sum_j w_j \phi_j` with :math:`\sum_j C_{ij} w_j` one for the answer and zero for all others, is
-approximately normal, with variance :math:`(\sum_j w_j^2 \phi_j - (\sum_j w_j \phi_j)^2)/N`. If there are no such
-weights, reports do not tell that share.
+approximately normal, with variance :math:`(\sum_j w_j^2 \phi_j - (\sum_j w_j \phi_j)^2)/N`. Without such
+weights, the share is not identified.
 """
 
 from __future__ import annotations
@@ -70,8 +70,7 @@ class Channel(Design):
     outputs : int or sequence of str or of int
         The possible reports, in the order of the columns; or their number.
     procedure : str
-        What a respondent does, in plain words, for those who read the design. It says nothing that ``matrix`` does not,
-        so designs that differ in it alone are equal.
+        Instructions for the respondent, in plain words. Designs that differ in it alone are equal.
     name : str
         The name of the survey design, such as ``"crosswise"``. Designs that differ in it alone are equal, too.
 
@@ -84,7 +83,7 @@ class Channel(Design):
     total : int
         The sum of each row: the number of equally likely draws that decide one report.
     procedure : str
-        What a respondent does; empty where nobody has said so.
+        Instructions for the respondent; may be empty.
     name : str
         The name of the survey design; empty if it has none.
 
@@ -239,7 +238,7 @@ class Channel(Design):
     def sentences(self) -> tuple[str, ...]:
         """Explain what happens to each answer, what a report reveals, and how deniable an answer is.
 
-        A design that tells its ``procedure`` begins with that.
+        The ``procedure`` comes first if there is one.
 
         >>> print(Channel([["11/12", "1/12"], ["1/6", "5/6"]], ["yes", "no"], ["yes", "no"]).in_words())
         Possible answers (2): yes, no
@@ -386,7 +385,7 @@ class TableLaw(Law):
         else:
             matrix = self._matrix
             given = matrix @ weights**2 - (matrix @ weights) ** 2  # of one report, by the answer that was given
-            # One person more, spread over all answers, or those whose reports do not vary might be all that there are.
+            # One respondent more, spread over all answers, keeps the variance above 0.
             held = np.maximum((counts / n) @ self.linear.weights(), 0) + 1 / (n * self.k)
             variance = held @ given / held.sum(axis=-1, keepdims=True)
         return np.asarray(np.sqrt(np.maximum(variance, 0) / n))
@@ -409,14 +408,14 @@ class TableLaw(Law):
         """For each answer the reports whose number is binomial in its share; `_binomial` for all answers at once."""
         weights, k = self.design.weights, self.k
         low, high = weights.min(axis=0), weights.max(axis=0)
-        # Likelier after one answer than after all others, which are alike: the first guess.
-        telling = ((weights == low).sum(axis=0) == k - 1) & (high > low)
+        # First guess: reports that one answer makes likelier than all others do, equally.
+        candidates = ((weights == low).sum(axis=0) == k - 1) & (high > low)
         owner = weights.argmax(axis=0)
         binomials: list[BinomialReports | None] = [None] * k
-        for i in np.unique(owner[telling]).tolist():
-            reports = telling & (owner == i)
+        for i in np.unique(owner[candidates]).tolist():
+            reports = candidates & (owner == i)
             binomials[i] = self._count_model(reports, int(weights[i, reports].sum()), int(low[reports].sum()))
-        if self.design.outputs == self.design.domain:  # those that name it: the second guess
+        if self.design.outputs == self.design.domain:  # second guess: the report that names the answer
             for i in (i for i in range(k) if binomials[i] is None):
                 others = np.delete(weights[:, i], i)
                 if (others == others[0]).all() and others[0] != weights[i, i]:
@@ -442,17 +441,18 @@ class TableLaw(Law):
 
     def _line(self, u: Array) -> BinomialReports | None:
         """Return the second of two reports if its probability is linear in the memberships u."""
-        said, (low, high) = self.design._doubles[:, 1], (u.argmin(), u.argmax())
-        gain = (said[high] - said[low]) / (u[high] - u[low])
-        base = said[low] - gain * u[low]
-        if gain == 0 or np.abs(base + gain * u - said).max() > FUZZY_SET_TOLERANCE:
+        chance, (low, high) = self.design._doubles[:, 1], (u.argmin(), u.argmax())
+        gain = (chance[high] - chance[low]) / (u[high] - u[low])
+        base = chance[low] - gain * u[low]
+        if gain == 0 or np.abs(base + gain * u - chance).max() > FUZZY_SET_TOLERANCE:
             return None
         return BinomialReports(np.array([False, True]), float(base), float(gain))
 
     def _binomial(self, members: Sequence[int]) -> BinomialReports | None:
         """Find reports that are equally likely after all answers of the set, and after all others.
 
-        Two guesses: the reports that are so one by one, and likelier within the set; and those that name its answers.
+        Two candidates are tried: reports that have this property one by one, and the reports that name the set's
+        answers.
         """
         if len(members) == 1:
             return self._single_answers[members[0]]

@@ -7,20 +7,19 @@ with probability p/g if one of them is held, because the direction then decides 
 :math:`1/g^2`, or p/g where the three values lie on a line of the field's space (`collinear_values`), as neighbouring
 numbers do.
 
-The list need not hold everybody's answer: **shares do not sum to one**, and what is left is the share of all other
-answers. So the unbiased shares and the exact intervals of single answers hold; a set of m answers is supported by a
-report m q + (p-q) share times on average. With weights w of the answers, :math:`W_1 = \sum w` and
-:math:`W_2 = \sum w^2`, the weighted support t of a report depends on the answer x that is held by
+The list need not be complete: **shares do not sum to one**, and the rest is the share of all other answers. So the
+unbiased shares and the exact intervals of single answers hold; a set of m answers is supported by a report m q + (p-q)
+share times on average. With weights w of the answers, :math:`W_1 = \sum w` and :math:`W_2 = \sum w^2`, the weighted
+support t of a report depends on the answer x that is held by
 
 .. math:: E\,t = q W_1 + (p-q) w_x, \quad E\,t^2 = q W_2 + (p-q) w_x^2 + \nu (W_1^2 - W_2) +
     (\beta - \nu) (2 w_x (W_1 - w_x) + c_x),
 
-where :math:`\beta = p/g` and :math:`\nu = 1/g^2` are the probabilities of pairs, :math:`c_x` is the sum of
-:math:`w_u w_v` over the ordered pairs on a line with x, and :math:`w_x = 0` for answers outside of the list. What
-those people hold whose answers are not in the list is not known: they are taken to hold the value that makes the
-variance largest. If the list also has the values on a line with those of the set, as the neighbours of numbers are,
-that is the narrower interval.
-A tally counts the reports of the last level alone; those of other levels say nothing about whole values.
+where :math:`\beta = p/g` and :math:`\nu = 1/g^2` are the probabilities of pairs, :math:`c_x` is the sum of :math:`w_u
+w_v` over the ordered pairs on a line with x, and :math:`w_x = 0` for answers outside of the list. Other answers are
+unknown: they are taken to be the value with the largest variance. If the list also has the values on a line with those
+of the set, as the neighbours of numbers are, that is the narrower interval. A tally counts the reports of the last
+level only; other levels carry no information about whole values.
 
 Collinear values: which answers of a set lie on a line with the value that is held, in the space over the field.
 
@@ -35,8 +34,8 @@ were on a line, with
 .. math:: c_x = \sum_{u \ne v} w_u w_v [u, v, x \text{ are distinct, and on a line}] = \sum_{\text{lines } \ell \ni x}
     \Bigl(\sum_{u \in \ell \setminus x} w_u\Bigr)^2 - \sum_{u \ne x} w_u^2.
 
-How many people hold each answer of the list is known from the counts. Of all others it is not known what they hold:
-they are taken to hold the value outside of the list that has the largest :math:`c_x`. Each pair of answers has g - 2
+The shares of listed answers are known from the counts. All other respondents are taken to have the value outside of
+the list with the largest :math:`c_x`. Each pair of answers has g - 2
 further points on its line; where these are too many to be looked at, :math:`c_x` is at most
 :math:`\sum_u \min(m_u, g - 2)`, where :math:`m_u` is the largest number of other answers on one line through u.
 
@@ -87,12 +86,8 @@ if TYPE_CHECKING:
 
 # Collinear values
 
-
 POINTS_AT_ONCE = 2**18  # points of the field's space that are held at once
-LEAST_SEEN_FROM, PAIRS_SEEN = (
-    512,
-    2**20,
-)  # answers that pairs are seen from: at least so many, and so many with all pairs
+LEAST_SEEN_FROM, PAIRS_SEEN = 512, 2**20  # values x in a sample: at least 512, and at most 2^20 pairs (x, member)
 PRODUCTS_IN_TABLE = 2**16  # products of two numbers of a field that are looked up
 
 
@@ -215,7 +210,7 @@ def _most_outside(
     blocks = _blocks(design, on_line)
     held = _possible(design, blocks)
     blocks, later, weight = blocks[held], later[held], weight[held]
-    # The list stands in front, so that its values are told by what their runs begin with.
+    # The list comes first, so that runs that begin with a listed value are identified.
     together = np.concatenate([listed, blocks])
     later, weight = (
         np.concatenate([np.full(len(listed), -1), later]),
@@ -480,7 +475,7 @@ class ClosedListLaw(SymmetricLaw):
         binomial = np.asarray((sizes == 1) & (minus is None))
         if binomial.all():
             return SamplingModel(count, n, np.full(sizes.shape, q), gain, np.True_)
-        # Those who hold an answer of either set, with one report more
+        # Shares of both sets, with one report added
         first, second = (np.clip((c / (n + 1) - m * q) / gain, 0, 1) for c, m in ((count, sizes), (other, others)))
         pairs = self._collinear_pairs((counts / (n + 1) - q) / gain, sets, minus)
         total, squares = sizes - others, sizes + others  # W_1 and W_2
@@ -503,7 +498,7 @@ class ClosedListLaw(SymmetricLaw):
         second_moment += (both - neither) * (2 * (total * mean - square) + pairs)
         if target == "population":
             return np.asarray(second_moment - (q * total + gain * mean) ** 2)
-        # without the chance in who was asked
+        # conditional on the answers, without sampling variance
         return np.asarray(second_moment - (q * total) ** 2 - 2 * q * total * gain * mean - gain**2 * square)
 
     def _collinear_pairs(self, shares: Array, sets: Sets, minus: Sets | None) -> Array:

@@ -1,12 +1,7 @@
-"""Design, the contract of all mechanisms: what happens to an answer before it is reported.
+"""Design, the contract of all mechanisms: the randomization of an answer before it is reported.
 
-A design draws reports, and is written, read and explained. What counts of its reports show about the true shares is the
-business of its `Law`.
-
-Randomizing devices: what an answer goes through before it is reported, with its privacy, its file and its words.
-
-All that does not need a list of answers stands here: how much one report reveals, how the device is written to a file
-and read back, and how it is explained. A `Design` (`contract`) has a list of answers besides, an `OpenDomain` has none.
+A `Device` has a privacy loss, a file and an explanation. A `Design` is a device with a list of answers; an `OpenDomain`
+has none. The distribution of counts of its reports is its `Law`.
 """
 
 from __future__ import annotations
@@ -43,7 +38,6 @@ if TYPE_CHECKING:
 
 # Device
 
-
 FORMAT = "warner design"
 VERSION = 1
 WITHOUT_LIST = (
@@ -67,7 +61,7 @@ class Device(ABC):
     field_names: ClassVar[frozenset[str]]
     _optional_fields: ClassVar[frozenset[str]] = frozenset()
 
-    # Facts that every mechanism must tell
+    # Every mechanism defines these
 
     @property
     @abstractmethod
@@ -104,7 +98,7 @@ class Device(ABC):
     def from_fields(cls, fields: Document) -> Self:
         """Read the fields that `fields` returns; damaged values raise a ValueError."""
 
-    # What follows from these
+    # Derived from these
 
     @cached_property
     def epsilon(self) -> float:
@@ -217,7 +211,6 @@ def revealed(design: Device) -> str:
 
 # Contract
 
-
 LARGEST_CHANNEL = 4096  # answers of a design that is written out as a matrix
 
 
@@ -236,7 +229,7 @@ class Design(Device):
     ordered: ClassVar[bool] = False  # whether answers are numbers, or in another order that estimates may use
     domain: Labels
 
-    # What a mechanism writes
+    # Every mechanism defines these
 
     @property
     @abstractmethod
@@ -247,7 +240,7 @@ class Design(Device):
     def draw(self, answers: Integers, random_bytes: RandomBytes) -> Counts:
         """Draw one report for each answer exactly, both in codes, with the same arithmetic for every answer."""
 
-    # What follows from these; a mechanism overrides what it knows a shorter way to
+    # Derived from these; a mechanism may override them with shorter ways
 
     @property
     def report_form(self) -> Form:
@@ -278,7 +271,7 @@ class Design(Device):
         """Return the design as a table of whole numbers."""
         raise TypeError(f"a {self.mechanism} has too many possible reports to be written as a table")
 
-    # Written once, for all
+    # Final
 
     @property
     def k(self) -> int:
@@ -327,8 +320,8 @@ class Design(Device):
         """Merge finer answers into those of this design before they are randomized.
 
         The result is a design for the finer answers: a 0/1 matrix in front of this one. All members of a group have
-        the same row, so that reports tell nothing about how a group's share is divided among them, and the most
-        likely shares are not unique; sums over groups are. (To merge answers *after* the fact, add up their estimated
+        the same row, so that shares within a group are not identified, and the most likely shares are not unique; sums
+        over groups are. (To merge answers *after* the fact, add up their estimated
         shares: that needs no other design.)
 
         Parameters
@@ -354,8 +347,7 @@ class Design(Device):
     def restricted(self, allowed: Sequence[Label]) -> Channel:
         """Exclude answers that no respondent can have: structural zeros.
 
-        What happens to an answer stays the same, and so do the possible reports; only the answers that are estimated
-        are fewer.
+        The randomization and the possible reports stay the same; fewer answers are estimated.
 
         Parameters
         ----------

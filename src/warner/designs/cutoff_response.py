@@ -11,14 +11,14 @@ a : b. The report is the cut-off together with the yes or no:
 :math:`q + (p - q)(x_i - x_0)/(x_{K-1} - x_0)` with :math:`p = a/(a+b)` and :math:`q = b/(a+b)`, which is linear in the
 number x. So the number of yeses is binomial in the mean, whatever the distribution, and its interval exact for every
 number of people. Without the cut-off this is the mechanism of Duchi, Jordan and Wainwright [1]_ for a mean, and
-Microsoft's 1BitMean [2]_; the cut-off is noise, spends nothing, and tells the distribution as well [3]_.
+Microsoft's 1BitMean [2]_; the cut-off is noise, spends nothing, and identifies the distribution [3]_.
 
 A worked number: the answers 0, 1, 5 and 20 have the gaps 1, 4 and 15, so that the cut-offs 1, 5 and 20 have the
-probabilities 1/20, 4/20 and 15/20. At odds 3 : 1 somebody with the answer 5 says yes with probability
+probabilities 1/20, 4/20 and 15/20. At odds 3 : 1 a respondent with the answer 5 says yes with probability
 5/20 · 3/4 + 15/20 · 1/4 = 3/8, which is 1/4 + 1/2 · 5/20.
 
 The draw: one uniform whole number u below G (a + b). The cut-off is the gap into which :math:`\lfloor u/(a+b) \rfloor`
-falls; the truth is told if u mod (a + b) is below a.
+falls; the report is true if u mod (a + b) is below a.
 
 References
 ----------
@@ -70,7 +70,7 @@ class CutoffResponse(OrderedDesign):
     ----------
     domain : int or sequence of str or of int
         The possible answers in ascending order, such as ``warner.grid(0, 200_000, 1_000)``; or their number K. The
-        bounds must be known before anybody answers.
+        bounds must be known before data collection.
     epsilon : number, optional
         The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     odds : pair of numbers or str, optional
@@ -175,11 +175,11 @@ class CutoffResponse(OrderedDesign):
     def _reported(self, answers: Integers, drawn: Counts) -> Integers:
         both = np.uint64(sum(self.odds))
         gap = drawn // both
-        told = drawn - gap * both < np.uint64(self.odds[0])
+        truthful = drawn - gap * both < np.uint64(self.odds[0])
         before = self._cumulative_gaps.searchsorted(
             gap.astype(np.int64), side="right"
         )  # the cut-off is the answer after these
-        return np.asarray(2 * before + ((answers > before) == told))
+        return np.asarray(2 * before + ((answers > before) == truthful))
 
     def _weights(self) -> Integers:
         (a, b), gaps = self.odds, np.array(self.gaps, dtype=np.int64)
@@ -303,7 +303,7 @@ class CutoffLaw(ScoreLaw):
             return from_cutoffs(((p - q) * chances) ** 2 * (v[..., 1::2] + v[..., 0::2]))
 
         def merged(answers: Integers) -> tuple[Array, Integers]:
-            # Of cut-offs between two of these answers, both say the same.
+            # Cut-offs between two of these answers have the same likelihoods.
             ends = np.unique(np.concatenate([[0], answers, [k - 1]]))
             likely = np.add.reduceat(chances, ends[:-1])
             above = answers[:, np.newaxis] > ends[:-1]

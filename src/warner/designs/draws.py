@@ -1,7 +1,7 @@
 r"""Exact draws from random bytes: no float is involved.
 
-Whoever draws is given the source of bytes: ``os.urandom`` for people, a seeded generator's for a simulation, a script
-for tests, which can thus enumerate every draw.
+Every draw takes a source of bytes: ``os.urandom`` for respondents, a seeded generator for simulations, a script for
+tests, which can thus enumerate every draw.
 
 A whole number that is uniform below m is drawn from 64 bits (`uniform`). Where only a comparison is wanted, whether it
 is below n, that is a bit which is 1 with probability n/m, and about one byte decides (`bernoulli`). A set of given size

@@ -1,4 +1,4 @@
-"""Facts that a design states: Symmetry (p and q), SamplingModel, ProbabilityBounds, ChannelOperator (likelihoods)."""
+"""Properties of a design: Symmetry (p and q), SamplingModel, ProbabilityBounds, ChannelOperator (likelihoods)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from warner.designs.law import Law, OperatorLaw
 
 
-NOBODY = 1e-9  # people who are taken to be asked about what nobody was asked about: intervals are 0 to 1
+NOBODY = 1e-9  # trials of an answer that no report covers: its interval is 0 to 1
 
 
 class Symmetry(NamedTuple):
@@ -95,7 +95,7 @@ class Counted(NamedTuple):
     histogram: Counts | None = None
 
 
-# Whose share is meant: that of the population which these people are a sample of, or that among these very people.
+# Targets of intervals: the population that was sampled, or the respondents themselves.
 TARGETS = {"population": "share in the population", "realised": "share among these people"}
 
 
@@ -156,11 +156,11 @@ class Drawn:
 class SamplingModel:
     """Sampling model of the shares of sets of answers in one collection: arrays of shape (groups, sets), or broadcast.
 
-    Of `trials` people `count` were counted, each with probability base + gain * share: exactly binomial where `exact`.
-    These are all people of a group, or those who were asked about the answer: then they differ from set to set.
-    Elsewhere count / trials is a mean of scores, unbiased for the share (base 0, gain 1), with standard error `error`:
-    infinite where reports do not tell the share. `scores` bound what one report can score, below and above; they are
-    not told for differences of shares. The shares of `fuzzy` sets are means of memberships, not of zeros and ones.
+    Of `trials` reports `count` were counted, each with probability base + gain * share: exactly binomial where `exact`.
+    Trials are all reports of a group, or those that cover the answer, which differ between sets. Elsewhere
+    count / trials is an unbiased mean of scores (base 0, gain 1) with standard error `error`, infinite if the share is
+    not identified. `scores` bound the score of one report; None for differences of shares. The shares of `fuzzy` sets
+    are means of memberships.
 
     In a complex sample, trials are the effective sample size of each set, `error` is the design-based standard error,
     zero where the sample shows no variance, and `drawn` holds what intervals need besides.
@@ -203,7 +203,7 @@ class SamplingModel:
     def squared_errors(self, target: str = "population") -> Array:
         """Squared standard error of each share."""
         counted = np.clip(self.count / self.trials, 0, 1)
-        if target != "population":  # those who hold an answer of the set, and all others, are counted independently
+        if target != "population":  # respondents inside and outside of the set are counted independently
             one, none = np.clip(self.base + self.gain, 0, 1), np.clip(self.base, 0, 1)
             share = np.clip(self.share(), 0, 1)
             binomial = (share * one * (1 - one) + (1 - share) * none * (1 - none)) / self.trials
@@ -420,8 +420,8 @@ def counts_everyone(law: Law) -> bool:
 class ChannelOperator:
     r"""A channel as two products: from shares to probabilities of reports, and the adjoint.
 
-    What `warner.ibu`, `warner.channel_mle` and `warner.certificate` need of a design; for a channel that is too large
-    for a matrix, give it in the place of one.
+    What `warner.ibu`, `warner.channel_mle` and `warner.certificate` need of a design; it replaces a matrix
+    that would be too large.
 
     Attributes
     ----------

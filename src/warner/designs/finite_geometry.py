@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 # Geometry
 
-
 TABLES_CACHED = 64  # of a few geometries, one or two for each of their dimensions
 VECTORS_ONE_BY_ONE = 8  # up to which Python's own numbers are faster than arrays
 
@@ -220,7 +219,6 @@ def inner_product(one: list[int], other: list[int], field: int) -> int:
 
 
 # Transforms
-
 
 BLUESTEIN_ROUNDINGS = 2000  # at most, of a Fourier transform of prime length by Bluestein's method
 TRANSFORMED_AT_ONCE = 2**22  # numbers, where there are many rows of them

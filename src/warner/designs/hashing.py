@@ -14,7 +14,7 @@ p = 4 * 3 / 20 = 3/5 and q = (1 * 4 + 2 * 1) / 20 = 3/10.
 The draw: a uniform whole number u below D (a + (g-1) b) gives the direction, u // (a + (g-1) b), and with what is left
 v: if v < a the true hash is reported, else the one with number (v - a) // b among the others.
 
-`LocalHashing.affine` is the form with seeds, for those who must have it: see `affine`.
+`LocalHashing.affine` is the form with seeds.
 
 References
 ----------
@@ -37,8 +37,7 @@ p = 3/4 and q = 2/5 * 3/4 + 3/5 * 1/4 = 9/20.
 The draw: three uniform whole numbers, alpha - 1 below P - 1, beta below P, and one below a + (g-1) b that decides as in
 randomized response: below a the true hash, else number (v - a) // b among the others.
 
-Nearly all reports differ, so that they are counted one by one, in K steps each; `hashing` has a form for which that is
-not so.
+Nearly all reports differ, so that they are counted one by one, in K steps each, unlike those of linear functions.
 """
 
 from __future__ import annotations
@@ -89,7 +88,6 @@ if TYPE_CHECKING:
 
 
 # Affine
-
 
 LARGEST_PRIME = 2**32 - 5  # alpha x + beta is then an integer of 64 bits
 
@@ -266,7 +264,7 @@ def _symmetry(prime: int, values: int, a: int, b: int) -> Symmetry:
 
 def _collisions(prime: int, values: int) -> tuple[Fraction, Fraction]:
     """Probability that two numbers have the same hash, and that three have it, averaged over the third."""
-    m, larger = divmod(prime, values)  # so many classes of m + 1 numbers, the others of m
+    m, larger = divmod(prime, values)  # classes of m + 1 numbers; the others have m
     two = larger * (m + 1) * m + (values - larger) * m * (m - 1)
     three = larger * (m + 1) * m * (m - 1) + (values - larger) * m * (m - 1) * (m - 2)
     pairs = prime * (prime - 1)
@@ -349,8 +347,7 @@ class LocalHashing(PrimeFieldDesign):
     ) -> AffineHashing:
         r"""Hash by :math:`((\alpha x + \beta) \bmod P) \bmod g` instead: reports are three whole numbers.
 
-        It is for those who must collect what other programs collect: reports take three times the bits, and counting
-        them takes K steps for each.
+        For compatibility with other programs: reports take three times the bits, and counting takes K steps for each.
 
         Parameters
         ----------

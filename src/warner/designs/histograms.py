@@ -1,4 +1,4 @@
-"""Simulated histograms of many people, drawn in O(K) whatever their number."""
+"""Simulated histograms of many respondents, drawn in O(K)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _poisson(mean: float) -> Callable[[int, np.random.Generator], Integers]:
     """Return a sampler of many Poisson counts with one mean, ten times as fast as a general one.
 
     The unit interval is cut into POISSON_TABLE_CELLS; in most of them the distribution function passes no step, so that
-    the cell tells the count. In the others the place within the cell decides.
+    the cell determines the count. In the others the position within the cell decides.
     """
     from scipy.special import pdtr
 

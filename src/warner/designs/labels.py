@@ -1,8 +1,7 @@
-"""Labels of answers to positions in the domain, and back: by value *and* type.
+"""Conversion between labels of answers and positions in the domain, by value *and* type.
 
-Neither True nor "1" is the label 1; the double 1.0 is, for statistical programs have no other numbers. What has no
-position is told apart: a missing value is `MISSING`, a value that is not in the domain `OUTSIDE`; both are negative, so
-that no array can be indexed with them unnoticed.
+Neither True nor "1" is the label 1; the double 1.0 is, because statistical programs have no other numbers. A missing
+value has the position `MISSING`, a value outside of the domain `OUTSIDE`; both are negative.
 """
 
 from __future__ import annotations

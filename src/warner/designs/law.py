@@ -2,8 +2,7 @@ r"""Laws: the distribution of counts of reports, given the shares of the answers
 
 A report adds a vector of zeros and ones to a tally: a single 1 for a table of reports (randomized response, a channel),
 several for a report that supports a set of answers. A law is the distribution of that vector given the answer:
-likelihood, sampling model of the shares, bounds. Estimators and intervals ask the law of a design, and never what kind
-of design it is. No statistic is computed here.
+likelihood, sampling model of the shares, bounds. Estimators and intervals use the law of a design, never its class.
 
 Closed forms need a `Symmetry`: each answer has one count, :math:`c_i \sim \mathrm{Bin}(n, q + (p-q)\theta_i)`, with
 the same p and q for all answers. Randomized response has it with sets of one answer.
@@ -150,8 +149,8 @@ class Law(ABC):
     ) -> Counted:
         """Count reports: in each column, in all, and of each type if there are types.
 
-        With `amounts`, each report stands for so many, or weighs so much; with `group`, the number of each report's
-        group, counts are of shape (groups, columns) and numbers of shape (groups,).
+        `amounts` are the frequencies or weights of the reports. With `group`, the index of each report's group, counts
+        are of shape (groups, columns) and numbers of shape (groups,).
         """
         width = len(self.columns)
         place = reports if group is None else reports + group * width
@@ -307,7 +306,7 @@ class LinearEstimator:
 
         Memberships have shape (k,). Infinite where the sum is not identified.
         """
-        law, boundless = self.law, float(LARGEST_TOTAL)  # so many respondents that the terms added to counts vanish
+        law, boundless = self.law, float(LARGEST_TOTAL)  # large enough that the terms added to counts vanish
         probabilities = law.probabilities(np.eye(law.k))  # each row: all have one answer
         n = np.full((law.k, 1), boundless)
         readout = law.readout(boundless * probabilities, n, LinearCombination(memberships[np.newaxis]))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts
     from warner.designs.labels import Labels
 
-FLOAT_TOTAL = 2**52  # doubles in a matrix are rounded to so many parts of one
+FLOAT_TOTAL = 2**52  # denominator to which doubles in a matrix are rounded
 ROWS_INVERTED_DIRECTLY = 128  # rows of a matrix from which singular values are worth avoiding
 DIRECT_INVERSE_TOLERANCE = 1e-10  # how nearly an inverse without singular values must undo a matrix
 
@@ -86,8 +86,8 @@ def inverse(matrix: Array, shares: Array | None = None) -> Array:
 
     .. math:: M = D C' (C D C')^{-1},
 
-    whose rows sum to one, since :math:`C D C' \theta = C D \mu = 1`. Where answers cannot be told apart, it is the
-    nearest that can be done.
+    whose rows sum to one, since :math:`C D C' \theta = C D \mu = 1`. If answers are not distinguishable, it is the
+    nearest solution.
 
     Parameters
     ----------

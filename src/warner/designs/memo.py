@@ -1,13 +1,13 @@
-"""Memo: what a person's own device keeps, so that every report starts from the same permanent response.
+"""Memo: permanent responses stored on one person's device, from which all reports start.
 
-Either a file with the permanent responses, which were drawn from the operating system's randomness, or a secret of 32
-bytes, from which they are derived again each time: random bytes are then those of BLAKE2b with the secret as its key,
-over the design's fingerprint, what they are for, the memo key and a counter. Nobody who does not know the secret can
-tell them from random ones, as far as is known; the draws are the same.
+A memo is a file with permanent responses that were drawn from the operating system's randomness, or a secret of 32
+bytes from which they are derived. The derived bytes are BLAKE2b with the secret as key, over the design's fingerprint,
+the purpose, the memo key and a counter. Without the secret they are indistinguishable from random bytes, as far as is
+known.
 
-Both belong to one person and one design, and never leave the device: with them all reports of that person are laid
-open. The file does not name answers: it holds a digest of each memo key, with a salt of its own. That keeps them from
-the eyes of somebody who happens to open the file, not from somebody who tries all possible answers.
+Both belong to one person and one design, and never leave the device: they reveal all reports of that person. The file
+does not name answers: it holds a salted digest of each memo key. That hides the answers from a casual reader of the
+file, not from an attacker who tries all possible answers.
 """
 
 from __future__ import annotations
@@ -45,19 +45,18 @@ BLAKE2_PERSON = b"warner memo"  # what keeps these hashes apart from all others,
 class Spent:
     """Total privacy loss of all reports of one person.
 
-    It bounds how well they tell this person's history from any other with the same pattern of equal and different
-    answers (under hashing, of hash values): one that stays, changes and comes back to an earlier answer at the same
-    times. That pattern itself is not protected, by any number.
+    It bounds how well the reports distinguish this person's history from any other with the same pattern of equal and
+    different answers (under hashing, of hash values). That pattern itself is not protected.
 
     Attributes
     ----------
     keys : int
-        How many memo keys were used, each of which has a permanent response; all that there are, if `bound`.
+        Number of memo keys used, each of which has a permanent response; all keys if `bound`.
     epsilon : float
-        What they spend, as the smallest double that is not below it: ``keys`` times ``eps_infinity``; only
-        ``eps_infinity`` for each key that differs between two such histories.
+        Total privacy loss, as the smallest double that is not below it: ``keys`` times ``eps_infinity``. Two such
+        histories are distinguished by at most ``eps_infinity`` for each key that differs.
     bound : bool
-        Whether nothing was written down, so that this is only the most that can ever be spent.
+        True if used keys are not recorded, so that this is an upper bound.
     """
 
     keys: int
@@ -109,7 +108,8 @@ class Memo(ABC):
     def from_secret(secret: bytes, design: Design) -> SecretMemo:
         """Derive permanent responses from 32 secret bytes of this person, which are used for nothing else.
 
-        They must be random (``secrets.token_bytes(32)``), and neither follow from who somebody is nor be sent anywhere.
+        They must be random (``secrets.token_bytes(32)``), must not follow from an identity, and must stay on the
+        device.
         """
         if not isinstance(secret, bytes):
             raise TypeError(f"secret must be {SECRET_BYTES} random bytes, but got a {type(secret).__name__}")

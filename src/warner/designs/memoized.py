@@ -1,20 +1,19 @@
 r"""Repeated questions with memoization: a permanent response that is drawn once, and reports that are drawn from it.
 
 A single report spends :math:`\varepsilon_1` (`eps_first`), and any number of reports of an unchanged answer together
-at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger: see `rounds`. The literature has names for what is
-memoized:
+at most :math:`\varepsilon_\infty` (`eps_infinity`), which is larger: see `rounds`. The literature has several names:
 
 ==========================  ====================================================================================
 `Memoized.response`         randomized response, twice: L-GRR [1]_
 `Memoized.unary`            unary encoding, whose bits are drawn again: L-OSUE, L-SUE [1]_
 `Memoized.rappor`           the same with RAPPOR's own parameters: basic RAPPOR [2]_
-`Memoized.hashing`          a hash function for ever, and randomized response, twice, on its values: LOLOHA [3]_
-`Memoized.bit_flips`        bits for the same few answers for ever, kept and perhaps drawn again: dBitFlipPM [4]_
+`Memoized.hashing`          a permanent hash function, and randomized response, twice, on its values: LOLOHA [3]_
+`Memoized.bit_flips`        permanent bits for the same few answers, perhaps drawn again: dBitFlipPM [4]_
 ==========================  ====================================================================================
 
-One round of reports, one from each person, is a report of the *chain* of both rounds, which is a design of its own
-(`Memoized.once`): all that is asked about such reports, and all that is estimated from them, is asked of the chain.
-The rounds of one person depend on each other through the permanent response: analyse them round by round.
+One round of reports, one from each person, follows the *chain* of both rounds, which is a design (`Memoized.once`) with
+the law of such reports. The rounds of one person depend on each other through the permanent response: analyze them
+round by round.
 
 A worked number: two answers at odds 3 : 1 and again 3 : 1. One report has odds 5 : 3 (epsilon 0.511), two reports of an
 unchanged answer at most 7 : 3 (0.848), and all that will ever come together 3 : 1 (1.099).
@@ -111,7 +110,7 @@ class Memoized(Design):
     mechanism = "memoized"
     field_names = frozenset({"first", "second"})
 
-    # Of one report, the chain of both rounds tells everything.
+    # The chain of both rounds describes a single report.
     domain = from_chain("domain")
     law = from_chain("law")
     ordered = from_chain("ordered")
@@ -210,8 +209,8 @@ class Memoized(Design):
     ) -> Memoized:
         """Make local hashing with two rounds (LOLOHA): for many possible answers, in short reports.
 
-        Each person has a hash function for ever, and memoizes its values. These are few, so that even somebody whose
-        answer changes often spends `eps_infinity` only for each of them.
+        Each person has a permanent hash function, and memoizes its few values. Each value used spends `eps_infinity`,
+        however often the answer changes.
 
         Parameters
         ----------
@@ -239,8 +238,8 @@ class Memoized(Design):
     ) -> Memoized:
         """Make bit flips with permanent bits (dBitFlipPM): every change of the answer shows at once.
 
-        A person is asked about some answers only, always the same ones, and what is kept are the bits for them: those
-        for each of these answers, and those for all others together.
+        Each person is always asked about the same few answers, and keeps the bits for them: one row of bits if one of
+        these answers is true, for each of them, and one row if another answer is true.
 
         Parameters
         ----------
@@ -248,9 +247,8 @@ class Memoized(Design):
             As for `response`.
         eps_first : number, optional
             The most that a single report may reveal. If not given, there is no second round, as in dBitFlipPM: reports
-            are the permanent bits themselves, each spends `eps_infinity`, and all of an unchanged answer no more; but
-            whoever sees them sees every change from or to an answer that is asked about. A second round hides that
-            for a while.
+            are the permanent bits themselves. All reports of an unchanged answer spend `eps_infinity`, but every change
+            from or to a covered answer shows. A second round hides that for a while.
         size : int, optional
             How many answers each person is asked about, as for `BitFlips`: fewer need fewer memo keys, and more people.
 

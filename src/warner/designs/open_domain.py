@@ -1,4 +1,4 @@
-r"""Open domains: report a random linear hash of the beginning of a text or a number, which no list need hold.
+r"""Open domains: report a random linear hash of the beginning of a text or a number, without a list of answers.
 
 A value is a row of blocks (`values`); block l is written in :math:`\tau_l` digits in base g, for a prime g, and
 :math:`t_l = \tau_1 + \cdots + \tau_l`. Each person draws a level l, with probability :math:`w_l / W`, and a direction d
@@ -37,15 +37,13 @@ References
 .. [1] T. Wang, N. Li, S. Jha, "Locally differentially private heavy hitter identification", IEEE Trans. Dependable
    Secure Comput. 18 (2021), 982-993.
 
-How a report of an open domain is written in a column: level:direction:value, and read back.
+In a column a report is level:direction:value.
 
 The direction is a row of digits in base g, those of as many blocks as the level says. In memory it is one whole number
 for each block; in a column, one for all of them, the first digits most significant, in hexadecimal. All reports of one
-level have the same length, so that a report's length tells its level and nothing else.
+level have the same length, so that a report's length reveals its level and nothing else.
 
-How answers of an open domain are read in a column: any text, or whole numbers.
-
-How people are best divided among the levels of a search: the weights of the levels.
+The weights of the levels: the best division of the respondents among the levels of a search.
 
 A value with share :math:`\theta` passes level l if its count is beyond the quantile :math:`z_l` of what noise has. With
 :math:`n_l` people that has probability :math:`\Phi(y_l)` for :math:`\theta = (z_l + y_l) \sqrt{v / n_l}`, where v is
@@ -88,7 +86,7 @@ from warner.designs.open_values import (
     checked_alphabet,
     checked_normalization,
 )
-from warner.designs.report_forms import Read
+from warner.designs.report_forms import CodedForm, Read
 from warner.designs.symmetric import Budget, refuse_odds
 from warner.text import about, conjoined, counted, percent
 
@@ -106,7 +104,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OpenForm:
+class OpenForm(CodedForm):
     """Reports with a level, a direction and the value of a hash, such as 2:01f:1.
 
     In memory a report is a row of whole numbers: the level from 1 on, the direction of each block (0 beyond the
@@ -123,8 +121,6 @@ class OpenForm:
     field: int
     block_digits: tuple[int, ...]
     holds: ClassVar[str] = "open hashes"
-    labels: ClassVar[None] = None  # reports are none
-    kinds: ClassVar[None] = None  # nearly all reports differ
 
     @property
     def levels(self) -> int:
@@ -154,13 +150,6 @@ class OpenForm:
             f"level:direction:value with a level from 1 to {self.levels}, a direction in lower-case hexadecimal and a "
             f"value from 0 to {self.field - 1}"
         )
-
-    @property
-    def remedy(self) -> str:
-        return "Check that this is the design that they went through"
-
-    def possible(self, *, text: bool, codes: bool) -> Any:
-        raise ValueError("there are too many reports to list")
 
     @cached_property
     def _lengths(self) -> tuple[int, list[int], int]:
@@ -233,8 +222,6 @@ class OpenForm:
         wide, lengths, narrow = self._lengths
         return f"{level:0{wide}}:{number:0{lengths[level - 1]}x}:{row[-1]:0{narrow}}"
 
-    digits: ClassVar[int] = 0  # its numbers have digits of their own
-
     def length(self, digits: int) -> int:
         wide, lengths, narrow = self._lengths
         return wide + lengths[-1] + narrow + 2
@@ -276,7 +263,6 @@ class AnswerForm:
 
 
 # Level weights
-
 
 FALSE_PREFIXES = 32.0  # that noise alone may keep at a level, on average
 HELD_PREFIXES = 16.0  # that people are taken to hold, and so are kept, for a plan
@@ -328,7 +314,6 @@ def best_weights(sizes: Sequence[int]) -> tuple[int, ...]:
 
 # Open domain
 
-
 LARGEST_OPEN_FIELD = 2**22
 LARGEST_CHOSEN_FIELD = 2**17  # beyond, a block of 16 bits has one digit, and nothing becomes shorter
 MOST_FOURIER_POINTS = 2**23  # of one Fourier transform: 134 MB of complex numbers
@@ -355,7 +340,7 @@ class OpenDomain(Device):
         Answers are texts over this alphabet; ``"a-z0-9.-"`` names ranges, and a hyphen at either end itself. What
         cannot be written in it becomes ``(other)``.
     bytes : int, optional
-        Instead: answers are texts of up to so many bytes in UTF-8.
+        Instead: answers are texts of at most this many bytes in UTF-8.
     bits : int, optional
         Instead: answers are whole numbers below 2 to this power.
     length : int, optional
@@ -633,7 +618,7 @@ class OpenDomain(Device):
 
         `warner.tally` counts reports under it, `warner.estimate` gives the shares of the list, with exact intervals,
         comparisons and groups. They need not sum to one: the rest holds other answers. Only reports of the last level
-        tell about whole answers, and are counted.
+        are counted.
 
         Parameters
         ----------

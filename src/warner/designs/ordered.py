@@ -2,19 +2,19 @@ r"""Designs for answers in an order, such as numbers, whose reports score every 
 
 Every report j has a score :math:`s_j` with :math:`\sum_j C_{ij} s_j = u_i` for each answer i. Then the mean of the
 scores of all reports is unbiased for :math:`\sum_i u_i \theta_i`, whatever the shares are: the share of a set, where u
-is 1 inside and 0 outside, or a mean, which is the share of a fuzzy set. A mechanism tells the scores, and which reports
-are binomial in a sum; what follows from these stands here. Its variance per report is
+is 1 inside and 0 outside, or a mean, which is the share of a fuzzy set. A mechanism defines the scores, and the reports
+that are binomial in a sum; everything else follows. Its variance per report is
 
 .. math:: \sum_j \mu_j s_j^2 - \Big(\sum_i u_i \theta_i\Big)^2,
 
-of people drawn from a population, and :math:`\sum_j \mu_j s_j^2 - \sum_i u_i^2 \theta_i` among these very people.
+in a sample from a population, and :math:`\sum_j \mu_j s_j^2 - \sum_i u_i^2 \theta_i` given the true answers.
 
 The least variance if all answers are equally common have scores :math:`s_j = \bar u + \sum_t (u_t - u_{t+1}) z_{tj}`,
 with a step score :math:`z_{tj}` for the answers up to t, which is nonzero for few reports j, and for different ones at
 neighboring t. So the sums of these scores, and of their squares, take O(K) steps for all cumulative shares, and for all
 single answers, whose scores are differences of two neighbors.
 
-Answers that are numbers: grids of them, what each label stands for, and the nearest to a number.
+Answers that are numbers: grids, the number of each label, and the nearest label.
 
 Numbers are taken as they are written: 0.1 is 1/10. Labels are integers, or texts that are decimal numbers.
 """
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 
 # Grids
 
-
 MOST_POINTS = 10**7  # of a grid whose points are listed
 DECIMAL = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 NEARLY = 1e-9  # of a step: how far rounding may move a number, which decides on which side of another one it lies
@@ -63,8 +62,7 @@ NEARLY = 1e-9  # of a step: how far rounding may move a number, which decides on
 def grid(lower: Number, upper: Number, step: Number = 1) -> range | list[str]:
     """Return the numbers from `lower` to `upper` by `step`, both ends included, as the domain of a design.
 
-    The bounds must be known before anybody answers. Bounds that come from the data, such as the largest income, tell
-    somebody's answer.
+    The bounds must be known before data collection. Bounds from the data, such as the largest income, reveal an answer.
 
     Parameters
     ----------
@@ -171,7 +169,7 @@ def _nearest(labels: Labels, number: Any) -> Any:
         return None
     try:
         return labels[_place(labels, exact("number", number))]
-    except (TypeError, ValueError):  # whose message would show somebody's answer
+    except (TypeError, ValueError):  # the message would show a true answer
         raise ValueError("an answer must be a finite number to be rounded to the nearest one of the design") from None
 
 
@@ -221,7 +219,6 @@ def continued(labels: Labels, steps: int) -> Sequence[int]:
 
 
 # Ordered
-
 
 AT_ONCE = 2**22  # scores that are held at a time
 
@@ -291,7 +288,7 @@ class OrderedDesign(FromOdds):
         """Return the best design for a mean or a distribution."""
         return cls(domain, epsilon=epsilon)
 
-    # What a mechanism tells
+    # A mechanism defines these
 
     @property
     @abstractmethod
@@ -306,7 +303,7 @@ class OrderedDesign(FromOdds):
     def _weights(self) -> Integers:
         """Return the number of draws that lead from each answer to each report."""
 
-    # What follows from it
+    # Derived from these
 
     def _check(self) -> None:
         if isinstance(self.domain[0], int):

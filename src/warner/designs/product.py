@@ -1,4 +1,4 @@
-r"""Product designs: several questions at once, each with a device of its own; joint answers, and joint reports.
+r"""Product designs: several questions at once, each with a separate device; joint answers, and joint reports.
 
 A joint answer :math:`i = (i_1, \ldots, i_m)` has one answer to each question. The devices are independent, so that it
 is reported as :math:`j = (j_1, \ldots, j_m)` with probability
@@ -10,7 +10,7 @@ variances of unbiased shares are those of the questions, one after the other (`m
 of m questions they take about :math:`m K^{m+1}` steps instead of :math:`K^{2m}`. And because everything factorizes:
 
 - :math:`e^\varepsilon` is the product of those of the questions, so that epsilon is their sum;
-- joint shares are told by the reports if and only if each question tells its own: a product of invertible tables is
+- joint shares are identified if and only if the shares of each question are: a product of invertible tables is
   invertible.
 
 A worked number: two questions at odds 3 : 1 among two and three answers. The joint report is the truth with probability
@@ -403,8 +403,8 @@ class ProductLaw(Law):
         """Return scores for each set of joint answers, less those of `minus`."""
         weights, known = self._weights(sets)
         if minus is not None:
-            others, told = self._weights(minus)
-            weights, known = weights - others, known & told
+            others, others_identified = self._weights(minus)
+            weights, known = weights - others, known & others_identified
         turned = [table.T for table in self._merged]
 
         def noise(held: Array) -> Array:

@@ -1,15 +1,13 @@
-"""Registry of mechanisms: those of this package, those of others, and those that somebody registers.
+"""Registry of mechanisms: of this package, of other packages, and registered ones.
 
-The mechanisms of this package are listed by name and place, and imported when they are asked for: a survey with one
-design loads one mechanism.
+The mechanisms of this package are imported on first use: a survey with one design loads one mechanism.
 
-A package offers mechanisms of its own as entry points of the group ``warner.mechanisms``, in its ``pyproject.toml``::
+Another package offers mechanisms as entry points of the group ``warner.mechanisms``, in its ``pyproject.toml``::
 
     [project.entry-points."warner.mechanisms"]
     coin = "coins:CoinResponse"
 
-To look for them takes as long as half of this library's start, so that it waits until a name is asked for that is not
-known otherwise, or all names are.
+The search for entry points is slow, so that it waits for an unknown name, or for a list of all names.
 """
 
 from __future__ import annotations
@@ -67,8 +65,8 @@ class Registry(Mapping[str, type[Design]]):
         if not (isinstance(mechanism, type) and issubclass(mechanism, Design)):
             raise TypeError(f"mechanism must be a class that inherits from Design, but got {mechanism!r}")
         if inspect.isabstract(mechanism):
-            untold = ", ".join(sorted(mechanism.__abstractmethods__))
-            raise TypeError(f"mechanism must tell all that a design must, but {mechanism.__name__} lacks {untold}")
+            missing = ", ".join(sorted(mechanism.__abstractmethods__))
+            raise TypeError(f"mechanism must define all abstract members, but {mechanism.__name__} lacks {missing}")
         name = getattr(mechanism, "mechanism", None)
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"mechanism must be the name of {mechanism.__name__}, a text, but got {name!r}")
@@ -88,7 +86,7 @@ class Registry(Mapping[str, type[Design]]):
         for point in entry_points(group=ENTRY_POINT_GROUP):
             try:
                 self.register(point.load())
-            except Exception as error:  # noqa: BLE001 - of somebody else's package anything can be wrong
+            except Exception as error:  # noqa: BLE001 - another package can raise anything
                 why = f"{type(error).__name__}: {error}"
                 warnings.warn(f"the mechanism {point.value} of another package was left out: {why}", stacklevel=3)
 

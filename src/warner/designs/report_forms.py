@@ -1,7 +1,6 @@
-"""Report forms: how a report is written in a column, and read back: a label, a whole number, bits, or a hash.
+"""Report forms: representations of a report in a column: a label, a whole number, bits, or a hash.
 
-A form knows nothing of probabilities. What a value stands for is looked up by value *and* type (`labels`); what has no
-meaning is told apart, as missing or as outside of what a report can be.
+Values are looked up by value *and* type (`labels`); others are missing or outside of the possible reports.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class LabelForm:
         """Advice about invalid reports, for errors."""
         if self.of_answers:
             return "Add these values to the domain if they were possible answers"
-        return "Check that this is the design that they went through"
+        return CodedForm.remedy
 
     def possible(self, *, text: bool, codes: bool) -> Any:
         """Return the possible values of a column; a range stands for numbers in digits."""
@@ -107,8 +106,20 @@ class LabelForm:
         return int(text)
 
 
+class CodedForm:
+    """Base of forms whose reports are no labels, and too many to list."""
+
+    labels: ClassVar[None] = None
+    kinds: ClassVar[None] = None
+    digits: ClassVar[int] = 0  # a report has a length of its own
+    remedy: ClassVar[str] = "Check that this is the design that they went through"
+
+    def possible(self, *, text: bool, codes: bool) -> Any:
+        raise ValueError("there are too many possible reports to list")
+
+
 @dataclass(frozen=True)
-class BitForm:
+class BitForm(CodedForm):
     """Reports that are sets of answers, a bit for each: answer i in byte i // 8, under the mask 0x80 >> (i % 8).
 
     As text they are lower-case hexadecimal, two digits a byte; spare bits of the last byte are 0. Where every set has
@@ -118,11 +129,6 @@ class BitForm:
     k: int
     ones: int | None = None
     holds: ClassVar[str] = "bits"
-    labels: ClassVar[None] = None  # reports are none
-
-    @property
-    def kinds(self) -> int | None:
-        return None
 
     @property
     def bits(self) -> float:
@@ -137,13 +143,6 @@ class BitForm:
         spare = f" (the last {counted(self._spare, 'bit', 'bits')} 0)" if self._spare else ""
         size = "" if self.ones is None else f" with {counted(self.ones, 'bit', 'bits')} set"
         return f"{counted(self.width, 'byte', 'bytes')} in lower-case hexadecimal{spare}{size}"
-
-    @property
-    def remedy(self) -> str:
-        return "Check that this is the design that they went through"
-
-    def possible(self, *, text: bool, codes: bool) -> Any:
-        raise ValueError("there are too many sets of answers to list")
 
     @property
     def width(self) -> int:
@@ -189,8 +188,6 @@ class BitForm:
             return objects(rows)
         return np.array([row.hex() for row in rows], dtype=_strings_like(like))
 
-    digits: ClassVar[int] = 0  # a set has a length of its own, in hexadecimal
-
     def length(self, digits: int) -> int:
         return 2 * self.width
 
@@ -227,7 +224,7 @@ class AskedBitForm(BitForm):
 
 
 @dataclass(frozen=True)
-class HashForm:
+class HashForm(CodedForm):
     """Reports of a hash function modulo a prime and its value: three whole numbers, alpha, beta and the value.
 
     As text they are written with colons, such as 12:0:3. Lists of three whole numbers, and rows of an array, are read
@@ -237,12 +234,7 @@ class HashForm:
     prime: int
     values: int
     holds: ClassVar[str] = "hashes"
-    labels: ClassVar[None] = None  # reports are none
     width: ClassVar[int] = 24  # bytes of a report in memory
-
-    @property
-    def kinds(self) -> int | None:
-        return None
 
     @property
     def bits(self) -> float:
@@ -254,13 +246,6 @@ class HashForm:
             f"alpha:beta:value with alpha from 1 and beta from 0 to {self.prime - 1}, and value from 0 to "
             f"{self.values - 1}"
         )
-
-    @property
-    def remedy(self) -> str:
-        return "Check that this is the design that they went through"
-
-    def possible(self, *, text: bool, codes: bool) -> Any:
-        raise ValueError("there are too many hash functions to list")
 
     def read(self, values: Any, *, text: bool = False, codes: bool = False) -> Read:
         """Read strings or lists of three numbers; with `codes`, an array of rows of three."""
@@ -288,8 +273,6 @@ class HashForm:
         if into in {"json", "parquet"}:
             return objects(reports.tolist())
         return np.array([":".join(map(str, row)) for row in reports.tolist()], dtype=_strings_like(like))
-
-    digits: ClassVar[int] = 0  # its numbers have digits of their own
 
     @property
     def _digits(self) -> tuple[int, int, int]:

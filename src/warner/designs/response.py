@@ -2,7 +2,7 @@ r"""Randomized response: two whole numbers, the odds :math:`a : b` of the truth 
 
 .. math:: p = \frac{a}{a + (K-1)b}, \qquad q = \frac{b}{a + (K-1)b}, \qquad \varepsilon = |\ln(a/b)|.
 
-A worked number: three answers at odds 3 : 1 are told truthfully with probability 3/5 and turned into each of
+A worked number: three answers at odds 3 : 1 are reported truthfully with probability 3/5 and turned into each of
 the two others with probability 1/5, and :math:`\varepsilon = \ln 3 \approx 1.0987` (rounded up).
 
 The draw: one uniform whole number u below :math:`a + (K-1)b` decides one report: below a the truth, else lie number
@@ -65,7 +65,7 @@ class RandomizedResponse(OddsDesign):
     redraw : number, optional
         The probability that the answer is replaced by one drawn uniformly from *all* K answers, from 0 to 1.
     odds : pair of numbers or str, optional
-        Truth against each lie, ``(a, b)`` or ``"a:b"``. ``(1, 0)`` always tells the truth.
+        Truth against each lie, ``(a, b)`` or ``"a:b"``. ``(1, 0)`` always reports the truth.
 
     Attributes
     ----------
@@ -299,7 +299,7 @@ class ResponseLaw(SymmetricLaw):
         if self._keep < 0:
             return super()._draw_counts_of_people(people, rng=rng, size=size)
         shape = () if size is None else size if isinstance(size, tuple) else (int(size),)
-        held = np.flatnonzero(people)  # of many answers, most may be held by nobody
+        held = np.flatnonzero(people)  # of many answers, most may be empty
         if 2 * held.size > self.k:
             reports = binomial_thinning(people, self._keep, shape, rng)
             add_uniform(reports.reshape(-1, self.k), people.sum() - reports.sum(axis=-1), rng)

@@ -1,62 +1,64 @@
-r"""dBitFlipPM: each person is asked about the same few answers for ever, and keeps a noisy bit for each of them [1]_.
+r"""Memoization: a permanent round, drawn once per key and kept, and a second round, drawn at every report.
 
-The d answers that a person is asked about are drawn once. The first round sees which of them is the true answer, or
-that none is: that is the *key*, of which there are d + 1 (K, if all answers are asked about). For each key the d bits
-are drawn once, each right with odds s : t, and kept. dBitFlipPM sends these bits at every report: there is no second
-round, so that all reports of an unchanged answer are equal, and spend :math:`\varepsilon_\infty = 2 \ln(s/t)` together
-(:math:`\ln(s/t)` if d = 1), as one does. **But every change of the key shows at once**, unless all d bits happen to be
-the same. A second round, in which each bit is turned round again at odds c : e, hides that for a while, as in RAPPOR:
-with :math:`r = (e/c)^\tau`, so many reports of an unchanged answer spend
-
-.. math:: \varepsilon_\tau = 2 \ln\frac{s + t r}{t + s r}
-
-together; the half of it if d = 1. Without a second round e and r are 0.
-
-A worked number: 2 of 4 answers, bits at odds 3 : 1 and again 3 : 1. Bits of one report have odds 3 * 3 + 1 : 3 + 3, or
-5 : 3, so that it spends 2 ln(5/3) = 1.022; two reports spend 2 ln(7/3) = 1.695, any number of them 2 ln 3 = 2.198.
-
-References
-----------
-.. [1] B. Ding, J. Kulkarni, S. Yekhanin, "Collecting telemetry data privately", Advances in Neural Information
-   Processing Systems 30 (2017), 3571-3580.
-
-Memoization: a permanent round, drawn once and kept for ever, and a second round, drawn at every report.
-
-Somebody who is asked again and again, and randomizes afresh each time, soon gives the answer away: averages undo the
-noise. With two rounds every report starts from the same permanent response, and all reports together tell no more than
-that response does [1]_. The first round sees a *key*: the answer itself, or its hash. Unary encoding, whose bits are
-drawn again, is in `rappor`.
+Averages of reports that are randomized anew each time reveal the answer. With two rounds every report starts from the
+same permanent response, and all reports together reveal no more than that response does [1]_. The first round sees a
+*key*: the answer, its hash, or its position among the covered answers.
 
 **Answers** (L-GRR). For randomized response among K keys, at odds :math:`a_1 : b_1` and then :math:`a_2 : b_2`, the
-most telling reports are :math:`\tau` equal ones. They are one report at odds :math:`a_2^\tau : b_2^\tau`, so that,
+most informative reports are :math:`\tau` equal ones. They are one report at odds :math:`a_2^\tau : b_2^\tau`, so that,
 with :math:`r = (b_2/a_2)^\tau`,
 
 .. math:: \varepsilon_\tau = \ln\frac{a_1 + (K-1)\,b_1 r}{b_1 + (a_1 + (K-2)\,b_1)\,r}
           \;\to\; \varepsilon_\infty = \ln\frac{a_1}{b_1}.
 
 A worked number: two answers at odds 3 : 1 and again 3 : 1. One report has r = 1/3 and odds 3 + 1/3 : 1 + 3/3 = 5 : 3,
-two equal ones have r = 1/9 and 28 : 12 = 7 : 3, and all that will ever come together 3 : 1.
+two equal ones have r = 1/9 and 28 : 12 = 7 : 3, and all reports together 3 : 1.
 
-**Hash values** (LOLOHA). A hash function is drawn once for ever, and its g values are the keys of randomized response
-[2]_.
+**Hash values** (LOLOHA). A hash function is drawn once, and its g values are the keys of randomized response [2]_.
 
-**Histories.** Whoever changes the answer, and comes back to it, reports again from the permanent response that it had.
-Let a history have the keys :math:`x_1, \ldots, x_n`, m different ones, and let C be the classes of times with the same
-key. Permanent responses are independent, and given them so are reports, so that reports :math:`y_1, \ldots, y_n` have
-the probability
+**Bits** (RAPPOR). A unary encoding with probabilities :math:`p_1, q_1`, whose bits are drawn again with :math:`p_2`
+where they are 1 and with :math:`q_2` where they are 0, reveals most by :math:`\tau` ones for one answer and
+:math:`\tau` zeros for another. With :math:`r = (q_2/p_2)^\tau` and :math:`s = ((1-p_2)/(1-q_2))^\tau`,
+
+.. math:: \varepsilon_\tau = \ln\frac{p_1 + (1-p_1)\,r}{q_1 + (1-q_1)\,r} \cdot
+                              \frac{1-q_1 + q_1 s}{1-p_1 + p_1 s}
+          \;\to\; \varepsilon_\infty = \ln\frac{p_1 (1-q_1)}{q_1 (1-p_1)}.
+
+Basic RAPPOR has the parameters f, p and q: :math:`p_1 = 1 - f/2`, :math:`q_1 = f/2`, :math:`p_2 = q` and
+:math:`q_2 = p`. L-SUE has the same two rounds, made from their epsilons, and L-OSUE an optimal first round [3]_.
+
+A worked number: f = 1/2, p = 1/2, q = 3/4. One report is a unary encoding with p = 3/4 * 3/4 + 1/4 * 1/2 = 11/16 and
+q = 1/4 * 3/4 + 3/4 * 1/2 = 9/16; any number of them together have odds of at most (3/4 * 3/4) : (1/4 * 1/4) = 9 : 1.
+
+**Bit flips** (dBitFlipPM). The d covered answers of a person are drawn once [4]_. The key is the covered answer that is
+true, or that none is: d + 1 keys (K, if all answers are covered). For each key the d bits are drawn once, each right
+with odds s : t. dBitFlipPM sends these bits at every report, so that all reports of an unchanged answer are equal, and
+spend :math:`\varepsilon_\infty = 2 \ln(s/t)` together (:math:`\ln(s/t)` if d = 1). **Every change of the key shows at
+once**, unless all d bits happen to be the same. A second round, in which each bit is flipped again at odds c : e, hides
+that for a while: with :math:`r = (e/c)^\tau`, :math:`\tau` reports of an unchanged answer spend
+
+.. math:: \varepsilon_\tau = 2 \ln\frac{s + t r}{t + s r}
+
+together; half of it if d = 1. Without a second round e and r are 0.
+
+A worked number: 2 of 4 answers, bits at odds 3 : 1 and again 3 : 1. Bits of one report have odds 3 * 3 + 1 : 3 + 3, or
+5 : 3, so that it spends 2 ln(5/3) = 1.022; two reports spend 2 ln(7/3) = 1.695, any number of them 2 ln 3 = 2.198.
+
+**Histories.** A person who returns to an earlier answer reports again from its permanent response. Let a history have
+the keys :math:`x_1, \ldots, x_n`, m different ones, and let C be the classes of times with the same key. Permanent
+responses are independent, and given them so are reports, so that reports :math:`y_1, \ldots, y_n` have the probability
 
 .. math:: \prod_{c \in C} \sum_r P_1(r \mid x_c) \prod_{t \in c} P_2(y_t \mid r),
 
-in which the keys themselves stand in :math:`P_1(r \mid x_c)` alone. A history with the **same pattern of equal and
-different keys** has the same classes C. Each of its sums is at most :math:`e^{\varepsilon_\infty}` times the other's,
-because each term is; where both have the same key they are equal. Hence reports, however many, tell two such histories
-apart by at most :math:`\varepsilon_\infty` for each class whose keys differ, and :math:`m\,\varepsilon_\infty` in all.
+in which the keys appear in :math:`P_1(r \mid x_c)` alone. A history with the **same pattern of equal and different
+keys** has the same classes C. Each of its sums is at most :math:`e^{\varepsilon_\infty}` times the other's, because
+each term is; where both have the same key they are equal. Hence the reports distinguish two such histories by at most
+:math:`\varepsilon_\infty` for each class whose keys differ, and by :math:`m\,\varepsilon_\infty` in all.
 
-Histories with other classes have no such bound. It is not enough that they change at the same times: ABABAB comes back
-to A and B at other times than ABCABC, and as the noise of the second round wears off, reports show which responses
-recur. There each report adds up to the epsilon of the second round. Under hashing, the classes are those of the hash
-values: A and B may share one that C does not have, so that the *answers* ABAB and ACAC have the same pattern and their
-hashes do not.
+Histories with other classes have no such bound, even if their changes coincide in time. ABABAB returns to A and B at
+other times than ABCABC, and as the noise of the second round averages out, reports show which responses recur. There
+each report adds up to the epsilon of the second round. Under hashing, the classes are those of the hash values: A and B
+may share one that C does not have, so that the *answers* ABAB and ACAC have the same pattern and their hashes do not.
 
 References
 ----------
@@ -64,32 +66,11 @@ References
    CCS 2014, 1054-1067.
 .. [2] H. H. Arcolezi, C. Pinzón, C. Palamidessi, S. Gambs, "Frequency estimation of evolving data under local
    differential privacy", EDBT 2023, 512-525.
-
-RAPPOR: a bit for each answer, in a permanent and an instantaneous randomized response [1]_.
-
-A unary encoding with probabilities :math:`p_1, q_1`, whose bits are drawn again with :math:`p_2` where they
-are 1 and with :math:`q_2` where they are 0, tells most by :math:`\tau` ones for one answer and :math:`\tau` zeros for
-another. With :math:`r = (q_2/p_2)^\tau` and :math:`s = ((1-p_2)/(1-q_2))^\tau`,
-
-.. math:: \varepsilon_\tau = \ln\frac{p_1 + (1-p_1)\,r}{q_1 + (1-q_1)\,r} \cdot
-                              \frac{1-q_1 + q_1 s}{1-p_1 + p_1 s}
-          \;\to\; \varepsilon_\infty = \ln\frac{p_1 (1-q_1)}{q_1 (1-p_1)}.
-
-Basic RAPPOR has the parameters f, p and q: a permanent bit is the true one with probability 1 - f/2, so that
-:math:`p_1 = 1 - f/2` and :math:`q_1 = f/2`; a reported bit is 1 with probability q where the permanent one is 1, and
-with probability p where it is 0, so that :math:`p_2 = q` and :math:`q_2 = p`. L-SUE has the same two rounds,
-made from their epsilons, and L-OSUE an optimal first round [2]_.
-
-A worked number: f = 1/2, p = 1/2, q = 3/4. One report is a unary encoding with p = 3/4 * 3/4 + 1/4 * 1/2 = 11/16 and
-q = 1/4 * 3/4 + 3/4 * 1/2 = 9/16; any number of them together have odds of at most (3/4 * 3/4) : (1/4 * 1/4) = 9 : 1.
-
-References
-----------
-.. [1] Ú. Erlingsson, V. Pihur, A. Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response", ACM
-   CCS 2014, 1054-1067.
-.. [2] H. H. Arcolezi, J.-F. Couchot, B. Al Bouna, X. Xiao, "Improving the utility of locally differentially private
+.. [3] H. H. Arcolezi, J.-F. Couchot, B. Al Bouna, X. Xiao, "Improving the utility of locally differentially private
    protocols for longitudinal and multidimensional frequency estimates", Digital Communications and Networks 10 (2024),
    369-379.
+.. [4] B. Ding, J. Kulkarni, S. Yekhanin, "Collecting telemetry data privately", Advances in Neural Information
+   Processing Systems 30 (2017), 3571-3580.
 """
 
 from __future__ import annotations
@@ -127,7 +108,6 @@ if TYPE_CHECKING:
 
 
 # Rounds
-
 
 EXACT_POWER_BITS = 2**14  # binary digits of a power that is still written out
 POWER_DENOMINATOR = 2**512  # beyond, powers are multiples of one part in so many

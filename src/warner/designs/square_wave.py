@@ -83,7 +83,7 @@ class SquareWave(OrderedDesign):
     ----------
     domain : int or sequence of str or of int
         The possible answers in ascending order, such as ``warner.grid(0, 200_000, 1_000)``; or their number K. The
-        bounds must be known before anybody answers.
+        bounds must be known before data collection.
     epsilon : number, optional
         The most that one report may reveal, in nats, from 1e-9 to 40. The design never spends more.
     odds : pair of numbers or str, optional
@@ -92,7 +92,7 @@ class SquareWave(OrderedDesign):
         How many steps from the answer a report counts as near, from 0 to (K - 2)/2.
     quantity : {"distribution", "mean"}, optional
         What the width is to be the best for, if it is not given. For the distribution, the default, it is the width
-        from which a report tells most about equally likely answers (Li et al. 2020); for the mean the one with the
+        with the most information about equally likely answers (Li et al. 2020); for the mean the one with the
         least variance of an unbiased mean in the worst case.
 
     Attributes

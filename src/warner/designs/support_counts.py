@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 # Support counts
 
-
 COUNT_ROUNDING = 0.1  # how far a count may be from a whole number
 SPACES_CACHED = 4
 TABLE_PRODUCTS = 2**16  # products of two elements of a field that are held in a table
@@ -282,7 +281,6 @@ def _products(blocks: Integers, directions: Counts, field: int, places: int) -> 
 
 
 # Ancillary counts
-
 
 FIELD_PARTS = 64  # that the digits of a direction, or the values of a hash, are counted in, at most
 

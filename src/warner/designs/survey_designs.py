@@ -1,7 +1,7 @@
 """Survey designs by name: Warner's, crosswise, triangular, forced response, unrelated question, Mangat's, Kuk's.
 
-Each function gives a `Channel` from what a respondent does, by the total probability of each report. `warner.surveys`
-has them for the public, with a table of their probabilities.
+Each function returns a `Channel` from the procedure, by the total probability of each report. `warner.surveys` exports
+them, with a table of their probabilities.
 """
 
 from __future__ import annotations
@@ -58,18 +58,15 @@ def warner(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Chan
     >>> inv([633, 367], warner("1/6")).round(4)
     array([0.3005, 0.6995])
     """
-    chance = probability("p", p)
-    answers, reports = _two_pairs(answers, reports)
-    does = (
-        "draw one of two statements, so that nobody else sees which: with probability "
-        f'{chance} "I have the trait", with probability {1 - chance} "I do not have the trait". '
-        f"Report '{reports[0]}' if the statement is true for you, '{reports[1]}' if not."
+    procedure = (
+        'draw one of two statements, so that nobody else sees which: with probability {p} "I have the trait", with '
+        "probability {q} \"I do not have the trait\". Report '{yes}' if the statement is true for you, '{no}' if not."
     )
-    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does, "warner")
+    return _mirrored_channel("warner", p, answers, reports, procedure)
 
 
 def mirrored(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
-    """Mirrored question: the name that Blair, Imai and Zhou give to Warner's design.
+    """Mirrored question: the name of Warner's design in Blair, Imai and Zhou.
 
     Chance decides whether the respondent answers the sensitive question (probability p) or its mirror image: "is it so
     that you have *not* ...?". P(yes | trait) = p, P(yes | not) = 1 - p [1]_.
@@ -92,21 +89,19 @@ def mirrored(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Ch
     >>> inv([60, 65], mirrored(0.7)).round(4)
     array([0.45, 0.55])
     """
-    chance = probability("p", p)
-    answers, reports = _two_pairs(answers, reports)
-    does = (
-        f"let chance decide, unseen, which question is yours: with probability {chance} the sensitive one, with "
-        f"probability {1 - chance} its opposite. Answer it truthfully, with '{reports[0]}' or '{reports[1]}'."
+    procedure = (
+        "let chance decide, unseen, which question is yours: with probability {p} the sensitive one, with probability "
+        "{q} its opposite. Answer it truthfully, with '{yes}' or '{no}'."
     )
-    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does, "mirrored")
+    return _mirrored_channel("mirrored", p, answers, reports, procedure)
 
 
 def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "black")) -> Channel:
-    """Disguised response: nobody says yes or no, only the colour of a card.
+    """Disguised response: the report is the colour of a card, instead of yes or no.
 
     There are a yes-stack, in which a share p of the cards is red, and a no-stack, in which 1 - p is. The respondent
     draws from both, unseen, and names the colour of the card from the stack of the true answer. P(red | trait) = p,
-    P(red | not) = 1 - p: the law of Warner's design [1]_. It is `kuk` with one draw and mirrored stacks.
+    P(red | not) = 1 - p, as in Warner's design [1]_. It is `kuk` with one draw and mirrored stacks.
 
     Parameters
     ----------
@@ -128,14 +123,12 @@ def disguised(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("red", "bla
     >>> inv([38, 62], disguised(0.8)).round(4)
     array([0.3, 0.7])
     """
-    share = probability("p", p)
-    answers, reports = _two_pairs(answers, reports)
-    does = (
-        f"draw, unseen, a card from each of two stacks: in the {answers[0]}-stack a share of {share} of the cards is "
-        f"'{reports[0]}', in the {answers[1]}-stack {1 - share}; all others are '{reports[1]}'. Report only the colour "
-        "of the card from the stack of your true answer."
+    procedure = (
+        "draw, unseen, a card from each of two stacks: in the {trait}-stack a share of {p} of the cards is '{yes}', in "
+        "the {absence}-stack {q}; all others are '{no}'. Report only the colour of the card from the stack of your "
+        "true answer."
     )
-    return _channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does, "disguised")
+    return _mirrored_channel("disguised", p, answers, reports, procedure)
 
 
 def crosswise(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("same", "differ")) -> Channel:
@@ -166,21 +159,19 @@ def crosswise(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("same", "di
     >>> inv([198, 112], crosswise("1/4")).round(3)
     array([0.223, 0.777])
     """
-    share = probability("p", p)
-    answers, reports = _two_pairs(answers, reports)
-    does = (
-        f"think of two questions, the sensitive one and an unrelated one that a share of {share} of people would "
-        f"answer with yes. Report '{reports[0]}' if your answers to both are the same (twice yes, or twice no), "
-        f"'{reports[1]}' if they differ. Tell neither answer."
+    procedure = (
+        "think of two questions, the sensitive one and an unrelated one that a share of {p} of people would answer "
+        "with yes. Report '{yes}' if your answers to both are the same (twice yes, or twice no), '{no}' if they "
+        "differ. Tell neither answer."
     )
-    return _channel_of_trait(share, 1 - share, {"p": p}, answers, reports, does, "crosswise")
+    return _mirrored_channel("crosswise", p, answers, reports, procedure)
 
 
 def triangular(p: Number, *, answers: Pair = YES_NO, reports: Pair = ("at least one", "neither")) -> Channel:
     """Triangular model: two questions at once, and only whether the answer to at least one is yes.
 
-    The unrelated question is as in `crosswise`. P(at least one | trait) = 1, P(at least one | not) = p [1]_. Whoever
-    reports *neither* has certainly not got the trait.
+    The unrelated question is as in `crosswise`. P(at least one | trait) = 1, P(at least one | not) = p [1]_. The
+    report *neither* reveals with certainty that a respondent does not have the trait.
 
     Parameters
     ----------
@@ -220,7 +211,7 @@ def forced_response(
     answers: Pair | None = None,
     reports: Pair | None = None,
 ) -> Channel:
-    """Let chance decide whether to answer truthfully, or what to say: forced response.
+    """Make a forced response: chance decides whether to answer truthfully, or which report to give.
 
     A device says: answer truthfully (with probability ``truth``), say yes (``yes``), or say no (the rest). So
     P(yes | trait) = truth + yes, and P(yes | not) = yes [1]_. With more than two answers, ``forced`` gives for each
@@ -292,7 +283,7 @@ def unrelated_question(*, p: Number, prevalence: Number, answers: Pair = YES_NO,
 
     With probability p the respondent answers the sensitive question, otherwise one whose share of yes is known, the
     same with the trait and without: P(yes | trait) = p + (1 - p) prevalence, P(yes | not) = (1 - p) prevalence [1]_.
-    Where that share is not known, two samples can tell it: `warner.noncompliance.two_sample_unrelated_question`.
+    If that share is unknown, two samples identify it: `warner.noncompliance.two_sample_unrelated_question`.
 
     Parameters
     ----------
@@ -375,10 +366,10 @@ def mangat_singh(truth: Number, p: Number, *, answers: Pair = YES_NO, reports: P
 
 
 def mangat(p: Number, *, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
-    """Mangat's improved strategy: whoever has the trait says yes; the others let chance decide.
+    """Mangat's improved strategy: respondents with the trait say yes; the others let chance decide.
 
     Those without the trait say no with probability p, and yes otherwise. P(yes | trait) = 1, P(yes | not) = 1 - p [1]_.
-    Whoever says no has certainly not got the trait.
+    The report no reveals with certainty that a respondent does not have the trait.
 
     Parameters
     ----------
@@ -413,7 +404,8 @@ def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) ->
 
     There are two packs, with a share r1 of red cards for those who have the trait and r2 for those who have not. The
     respondent draws from both, unseen, putting each card back, and reports the number of red ones from the pack of the
-    true answer: binomial with ``draws`` and r1 or r2 [1]_. More draws tell more, to the analyst and about each person.
+    true answer: binomial with ``draws`` and r1 or r2 [1]_. More draws give more precise estimates and reveal more about
+    each respondent.
 
     Parameters
     ----------
@@ -450,14 +442,14 @@ def kuk(r1: Number, r2: Number, draws: Number = 1, *, answers: Pair = YES_NO) ->
         f"share of {first} of the cards is red, in the {answers[1]}-pack {second}. Report how many red cards came from "
         "the pack of your true answer."
     )
-    return Channel(rows, answers, times + 1, procedure=_sentence(does), name="kuk")
+    return Channel(rows, answers, times + 1, procedure=does[0].upper() + does[1:], name="kuk")
 
 
 def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
-    """Direct question: the report is the true answer, and nothing protects it.
+    """Direct question: the report is the true answer, without protection.
 
-    Surveys that compare a sensitive question with and without protection ask some people directly. With a design of
-    their own, these can be counted, compared, pooled and regressed as all others. P(first report | trait) = 1,
+    Surveys that compare a sensitive question with and without protection ask some respondents directly. This design
+    counts, compares, pools and regresses their reports like all others. P(first report | trait) = 1,
     P(first report | not) = 0, and epsilon is infinite.
 
     Parameters
@@ -477,24 +469,27 @@ def direct(*, answers: Pair = YES_NO, reports: Pair = YES_NO) -> Channel:
     """
     answers, reports = _two_pairs(answers, reports)
     does = f"answer the question: report '{reports[0]}' for {answers[0]}, '{reports[1]}' for {answers[1]}."
-    return Channel([[1, 0], [0, 1]], answers, reports, procedure=_sentence(does), name="direct")
+    return Channel([[1, 0], [0, 1]], answers, reports, procedure=does[0].upper() + does[1:], name="direct")
 
 
-# What these designs share: two answers, and reports that say little about either
+# Shared by designs for two answers
+
+
+def _mirrored_channel(name: str, p: Number, answers: Pair, reports: Pair, procedure: str) -> Channel:
+    """Make Warner's design under one of its names: the first report has probability p or 1 - p."""
+    chance = probability("p", p)
+    answers, reports = _pair_of_labels("answers", answers), _pair_of_labels("reports", reports)
+    words = {"trait": answers[0], "absence": answers[1], "yes": reports[0], "no": reports[1]}
+    does = procedure.format(p=chance, q=1 - chance, **words)
+    return _channel_of_trait(chance, 1 - chance, {"p": p}, answers, reports, does, name)
 
 
 def _channel_of_trait(
-    with_trait: Fraction,
-    without: Fraction,
-    given: Document,
-    answers: Pair,
-    reports: Pair,
-    does: str,
-    name: str,
+    with_trait: Fraction, without: Fraction, given: Document, answers: Pair, reports: Pair, does: str, name: str
 ) -> Channel:
     _refuse_useless(with_trait, without, given, f"the report {reports[0]}")
     rows = [[with_trait, 1 - with_trait], [without, 1 - without]]
-    return Channel(rows, answers, reports, procedure=_sentence(does), name=name)
+    return Channel(rows, answers, reports, procedure=does[0].upper() + does[1:], name=name)
 
 
 def _refuse_useless(with_trait: Fraction, without: Fraction, given: Document, what: str) -> None:
@@ -524,10 +519,6 @@ def _pair_of_labels(name: str, labels: Pair) -> Pair:
     return labels
 
 
-def _sentence(does: str) -> str:
-    return does[0].upper() + does[1:]
-
-
 def _forced_answers(honest: Fraction, truth: Number, forced: Mapping[Label, Number]) -> Channel:
     """Make the channel of forced response among several answers."""
     if not isinstance(forced, Mapping):
@@ -553,7 +544,7 @@ def _forced_answers(honest: Fraction, truth: Number, forced: Mapping[Label, Numb
         f"let chance decide, unseen, what to do: answer truthfully with probability {honest}, or, whatever the truth "
         f"is, {forcings}."
     )
-    return Channel(rows, labels, labels, procedure=_sentence(does), name="forced response")
+    return Channel(rows, labels, labels, procedure=does[0].upper() + does[1:], name="forced response")
 
 
 # The survey designs by name: what the command line offers, with the parameters of each function.

@@ -7,8 +7,8 @@ Designs made from odds or from epsilon: their constructor, their file, their sum
 
 Such a design follows from its domain, its odds :math:`a : b` and perhaps a few whole numbers: the size of a set, the
 bits of a report, a prime field. Odds are taken as they are written, or rounded down from epsilon; numbers that are left
-out are the best ones for these odds. A mechanism tells which numbers it has, with their limits (`_numbers`), how the
-best are found (`_best`) and what does not fit together (`_check`). All else stands here, once.
+out are the best ones for these odds. A mechanism defines its numbers, with their limits (`_numbers`),
+the best values (`_best`) and the invalid combinations (`_check`).
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class SymmetricLaw(Law):
         others = np.zeros_like(sizes) if minus is None else sizes_of(minus)
         level = (sizes - others) / self.k
         share = level + (count - other - level * everything) / (n * gain)
-        # Those who hold an answer of either set, with one report more, which supports half of the answers
+        # Shares of both sets, with one report added that supports half of the answers
         first, second = (
             np.clip(m / self.k + (c - m / self.k * everything) / ((n + 1) * gain), 0, 1)
             for c, m in ((count, sizes), (other, others))
@@ -242,7 +242,7 @@ class SymmetricLaw(Law):
         mean, square = contrast_moments(first, second, level)
         if target == "population":
             return share, self._variance(sets, minus, mean, square, n, histogram)
-        return share, self._noise(sets, minus, square, counts, n)  # without the chance in who was asked
+        return share, self._noise(sets, minus, square, counts, n)  # without sampling variance
 
     def _combination_model(
         self, counts: Counts, n: Array, sets: LinearCombination, target: str, histogram: Counts | None
@@ -253,7 +253,7 @@ class SymmetricLaw(Law):
         least, most = weights.min(axis=-1), weights.max(axis=-1)
         gain = self.symmetry.gain
         share = level + counts @ weights.T / (n * gain)
-        # Mean and mean square of the weights among the people, with one report more, which supports half of the answers
+        # Mean and mean square of the weights among the respondents, with such a report added
         mean = np.clip(counts @ weights.T / ((n + 1) * gain), least, most)
         squares = weights**2
         average = squares.mean(axis=-1)
@@ -263,7 +263,7 @@ class SymmetricLaw(Law):
             variance = self._variance(sets, None, mean, square, n, histogram)
         else:
             variance = self._noise(sets, None, square, counts, n)
-        # One report supports so many answers at most: the sums of the largest and of the smallest weights bound it.
+        # One report supports at most `support_size` answers: sums of the largest and of the smallest weights bound it.
         ordered = np.sort(weights, axis=-1)
         if self.support_size is None:
             lowest, highest = np.minimum(ordered, 0).sum(axis=-1), np.maximum(ordered, 0).sum(axis=-1)
@@ -385,7 +385,7 @@ class FromOdds(Design):
 
     _needs: ClassVar[str] = "either epsilon or odds"
     _fixed_fields: ClassVar[Mapping[str, str]] = {}  # what the file of every such design says
-    _certain: ClassVar[str] = "that every answer outside its set is not the truth"  # what a report tells if b is 0
+    _certain: ClassVar[str] = "that every answer outside its set is not the truth"  # what a report reveals if b is 0
 
     def __init__(
         self, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None, **numbers: Any
@@ -404,7 +404,7 @@ class FromOdds(Design):
         self._set(domain=labels, **self._best(k, Budget(epsilon, odds), **choices))
         self._check()
 
-    # What a mechanism tells
+    # A mechanism defines these
 
     @classmethod
     @abstractmethod
@@ -431,7 +431,7 @@ class FromOdds(Design):
     def _deniable(self) -> str:
         """Describe the share of truthful reports if all answers were equally likely."""
 
-    # What follows from these
+    # Derived from these
 
     def _set(self, **attributes: Any) -> None:
         for name, value in attributes.items():
