@@ -227,6 +227,8 @@ QUESTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "empty text": ({"text": ""}, "must not be empty"),
     "unknown field": ({"scale": 3}, "it must not have the field 'scale'"),
     "optional": ({"optional": 1}, "must be true or false"),
+    "sensitive": ({"sensitive": "perhaps"}, "sensitive of question 1 must be one of the answers, 'yes', 'no'"),
+    "sensitive is a number": ({"sensitive": 1}, "sensitive of question 1 must be a text"),
     "labels of some": ({"labels": {"yes": "Yes!"}}, "a text for each choice: 'yes', 'no'"),
     "labels of others": ({"labels": {"yes": "a", "no": "b", "maybe": "c"}}, "a text for each choice"),
     "labels alike": ({"labels": {"yes": "a", "no": "a"}}, "distinct"),
@@ -280,6 +282,17 @@ def test_groups_that_no_result_can_have_are_refused_before_anybody_answers(name:
     with pytest.raises(ValueError, match=f"the id of a group must not be '{name}', which is a column of every result"):
         load_survey(tmp_path / "survey.json")
     assert read(document).groups[0].id == name  # what was collected before can still be read
+
+
+def test_the_sensitive_answer_is_named_or_the_first_of_two_or_the_last() -> None:
+    fields = open_survey(designs=[RandomizedResponse(["yes", "no"], odds=(3, 1)), RandomizedResponse(3, odds=(3, 1))])
+    assert [question.sensitive_answer for question in read(fields).questions] == ["yes", 2]
+    before = read(fields).fingerprint
+    fields["questions"][0]["sensitive"], fields["questions"][1]["sensitive"] = "no", "1"
+    survey = read(fields)
+    assert [question.sensitive_answer for question in survey.questions] == ["no", 1]
+    assert read(survey.to_dict()) == survey
+    assert survey.fingerprint != before
 
 
 def test_questions_are_found_by_name() -> None:

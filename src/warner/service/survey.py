@@ -233,6 +233,8 @@ class Question:
         if None.
     optional : bool
         Whether the question may be skipped, which is sent in the clear.
+    sensitive : str or None
+        The answer with which the privacy is explained, as text.
     """
 
     id: str
@@ -242,6 +244,19 @@ class Question:
     help: str | None = None
     labels: Mapping[str, str] | None = None
     optional: bool = False
+    sensitive: str | None = None
+
+    @property
+    def sensitive_answer(self) -> Label | None:
+        """The answer with which page, notice and report explain the privacy; None if answers are in respondents' words.
+
+        It is the one that the file names, otherwise the first of two answers and the last of more.
+        """
+        if self.open:
+            return None
+        domain = self.listed.domain
+        named = next((answer for answer in domain if str(answer) == self.sensitive), None) if self.sensitive else None
+        return named if named is not None else domain[0 if len(domain) == 2 else -1]
 
     @property
     def listed(self) -> Design:
@@ -277,6 +292,8 @@ class Question:
             fields["labels"] = dict(self.labels)
         if self.optional:
             fields["optional"] = True
+        if self.sensitive is not None:
+            fields["sensitive"] = self.sensitive
         return {**fields, "design": self.design.to_dict()}
 
 
@@ -580,7 +597,7 @@ def _group(fields: Any, place: int) -> Group:
 def _question(fields: Any, place: int, folder: Path | None) -> Question:
     where = f"question {place + 1}"
     fields = QUESTION_DEFAULTS | fields if isinstance(fields, dict) else fields
-    _fields(fields, where, {"id", "text", "mode", "design"}, {"help", "labels", "optional"})
+    _fields(fields, where, {"id", "text", "mode", "design"}, {"help", "labels", "optional", "sensitive"})
     if fields["mode"] not in KEEP_MODES:
         raise ValueError(f'mode of {where} must be "device" or "person", but got {_got(fields["mode"])}')
     if not isinstance(fields.get("optional", False), bool):
@@ -596,6 +613,7 @@ def _question(fields: Any, place: int, folder: Path | None) -> Question:
         help=_text(fields["help"], f"help of {where}") if "help" in fields else None,
         labels=fields.get("labels"),
         optional=fields.get("optional", False),
+        sensitive=_text(fields["sensitive"], f"sensitive of {where}") if "sensitive" in fields else None,
     )
     _refuse_choices(question, where)
     return question
@@ -622,8 +640,15 @@ def _refuse_choices(question: Question, where: str) -> None:
             raise ValueError(f'mode of {where} must be "device": nobody hashes a text by hand')
         if question.labels is not None:
             raise ValueError(f"labels of {where} must be left out: people answer it in their own words")
+        if question.sensitive is not None:
+            raise ValueError(f"sensitive of {where} must be left out: there is no list of answers")
         return
     design = question.listed
+    if question.sensitive is not None and question.sensitive not in map(str, design.domain):
+        raise ValueError(
+            f"sensitive of {where} must be one of the answers, {first_and_last(design.domain)}, but got "
+            f"{_got(question.sensitive)}"
+        )
     labels = (*design.domain, *design.law.columns) if design.k <= MOST_COUNTERS else ()
     if any(isinstance(label, int) and abs(label) > LARGEST_JSON_INTEGER for label in labels):
         raise ValueError(f"labels of {where} must be whole numbers below 2^53, or strings: JavaScript rounds others")
