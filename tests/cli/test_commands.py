@@ -306,11 +306,11 @@ def test_subset_selection_says_what_is_no_set(prompt: Prompt) -> None:
     assert "1 unknown left out" in prompt.prints("estimate", "sets.csv", "-d", "sets.json", "--unknown", "drop")
 
 
-@pytest.mark.parametrize("raised", [KeyboardInterrupt(), RuntimeError("Query interrupted")])
+@pytest.mark.parametrize("raised", [KeyboardInterrupt(), RuntimeError("Query interrupted"), click.Abort()])
 def test_ctrl_c_is_one_line_wherever_it_strikes(
     raised: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # DuckDB makes a RuntimeError of it, in the middle of a query.
+    # DuckDB raises a RuntimeError in the middle of a query, and Click Abort, which is an exit code of 1 elsewhere.
     def stopped(*_: object) -> None:
         raise raised
 

@@ -27,9 +27,9 @@ def test_grids_are_exact() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((0, 10, 3), "upper must be lower plus a whole number of steps, but got 0, 10 and 3"),
-        ((10, 0), "upper must be lower plus"),
-        ((5, 5), "upper must be lower plus"),
+        ((0, 10, 3), "upper must be a whole number of steps above the lower end, but got 0, 10 and 3"),
+        ((10, 0), "upper must be a whole number of steps above"),
+        ((5, 5), "upper must be a whole number of steps above"),
         ((0, 10, 0), "step must be above 0, but got 0"),
         ((0, 10, -1), "step must be above 0"),
         ((0, float("inf")), "upper must be a finite number"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from warner.cli.values import generator, values_from_text
 from warner.designs.labels import from_text
 from warner.estimation import estimated
 from warner.estimators import METHODS
+from warner.estimators.methods import SMOOTHED
 from warner.results import formulas_in
 from warner.runtime import JSON_BYTES, refuse_beyond_memory
 from warner.text import conjoined, sentence
@@ -125,12 +125,11 @@ def _about_numbers(
         result["standard_deviation"] = estimate.standard_deviation(values, **confidence)
     if questions.mean and groups is not None:
         result["difference"] = estimate.compare_means(groups, values, **confidence)
+    if questions.quantile_method not in {None, SMOOTHED}:  # for quantile, this is `method`
+        raise ValueError(f'quantile_method must be "{SMOOTHED}", or be left out, but got {questions.quantile_method!r}')
     if taus := [0.5] * questions.median + (list(questions.quantile)):
         settings = {"anytime": anytime, "method": questions.quantile_method, **confidence}
-        try:
-            result["quantiles"] = [estimate.quantile(tau, values, **settings) for tau in taus]
-        except ValueError as error:  # --method is the estimator of the shares
-            raise ValueError(re.sub(r"^method\b", "quantile_method", str(error))) from None
+        result["quantiles"] = [estimate.quantile(tau, values, **settings) for tau in taus]
     beyond: list[dict[str, Any]] = [{"above": number} for number in questions.above]
     beyond += [{"below": number} for number in questions.below]
     beyond += [{"within": _two_numbers(text)} for text in questions.within]

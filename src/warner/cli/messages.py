@@ -42,13 +42,13 @@ def warn(warning: str) -> None:
 
 
 @contextmanager
-def warnings_in_one_line(python: str = "", shell: str = "") -> Iterator[None]:
+def warnings_in_one_line() -> Iterator[None]:
     """Print each warning once, in one line, with a phrase about Python replaced by one about the shell."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
     for message in dict.fromkeys(str(warning.message) for warning in caught):
-        warn(message.replace(python, shell) if python else message)
+        warn(message)
 
 
 @contextmanager

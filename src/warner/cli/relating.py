@@ -81,7 +81,7 @@ def regress(options: commands.Regress) -> None:
             where=options.where,
         )
     confidence: Document = {"level": options.level, "interval": options.interval, "odds": options.odds}
-    with warnings_in_one_line("take fit.better()", "give more --starts"):
+    with warnings_in_one_line():
         further: dict[str, Result | list[Result]] = {}
         with working("computing intervals"):
             if options.predict:

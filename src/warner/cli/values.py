@@ -48,10 +48,7 @@ def number_grid(lower: str | None, upper: str | None, step: str | None) -> Domai
         raise ValueError("answers that are numbers need --from and --to, and --step if it is not 1")
     from warner import grid
 
-    try:
-        return grid(lower, upper, "1" if step is None else step)
-    except ValueError as error:
-        raise ValueError(str(error).replace(" lower plus", " --from plus")) from None
+    return grid(lower, upper, "1" if step is None else step)
 
 
 def values_from_text(text: str, domain: Labels) -> dict[Any, str] | str:

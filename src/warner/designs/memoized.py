@@ -420,10 +420,8 @@ REPEATED_DESIGNS: dict[str, Callable[..., Memoized]] = {
 def _first(mechanism: Any, domain: Domain, eps_infinity: Number, **parameters: Any) -> Any:
     """Make the permanent round; error messages call its epsilon eps_infinity."""
     labels = canonical(domain)
-    try:
-        return mechanism(labels, epsilon=eps_infinity, **parameters)
-    except ValueError as error:
-        raise ValueError(str(error).replace("epsilon", "eps_infinity", 1)) from None
+    epsilon_asked("eps_infinity", eps_infinity)
+    return mechanism(labels, epsilon=eps_infinity, **parameters)
 
 
 def _rounds_of(first: Design, second: Design) -> Rounds:

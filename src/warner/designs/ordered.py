@@ -87,7 +87,9 @@ def grid(lower: Number, upper: Number, step: Number = 1) -> range | list[str]:
     if by <= 0:
         raise ValueError(f"step must be above 0, but got {step!r}")
     if high <= low or (high - low) % by:
-        raise ValueError(f"upper must be lower plus a whole number of steps, but got {lower!r}, {upper!r} and {step!r}")
+        raise ValueError(
+            f"upper must be a whole number of steps above the lower end, but got {lower!r}, {upper!r} and {step!r}"
+        )
     points = int((high - low) / by) + 1
     if points > MOST_POINTS:
         raise ValueError(f"a grid must have at most {MOST_POINTS:,} points, but this has {points:,}; take larger steps")

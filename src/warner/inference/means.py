@@ -600,13 +600,13 @@ def _smoothed_quantile(tally: Collected, tau: float, x: Array, confidence: Confi
     if method != SMOOTHED:
         raise ValueError(f'method must be "{SMOOTHED}", or be left out to assume nothing, but got {method!r}')
     if confidence.anytime or confidence.target != "population":
-        raise ValueError(f'method="{SMOOTHED}" is for one look at the population: leave anytime and target out')
+        raise ValueError("smooth quantiles are for one look at the population: leave anytime and target out")
     if len(tally.parts) > 1:
-        raise ValueError(f'method="{SMOOTHED}" is for one collection, but there are {len(tally.parts)} designs')
+        raise ValueError(f"smooth quantiles are for one collection, but there are {len(tally.parts)} designs")
     if tally.sample is not None:
-        raise ValueError(f'method="{SMOOTHED}" knows nothing of strata and clusters: leave it out for such a sample')
+        raise ValueError("smooth quantiles ignore strata and clusters: leave the method out for such a sample")
     if (np.diff(x) <= 0).any():
-        raise ValueError(f'method="{SMOOTHED}" needs numbers that rise in the order of the answers, but these do not')
+        raise ValueError("smooth quantiles need numbers that rise in the order of the answers, but these do not")
     (part,) = tally.parts
     answered = tally.answered
     curves = smoothed_distribution(part.histograms(np.flatnonzero(answered)), part.design)

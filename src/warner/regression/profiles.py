@@ -611,7 +611,8 @@ def warn_of_better_optimum(fit: Regression, limits: CoefficientLimits) -> None:
         gain = fit.likelihood.value(limits.better) - (fit.log_likelihood or 0.0)
         warnings.warn(
             f"coefficients with a log-likelihood higher by {gain:.3g} were found: the estimate is a false optimum, "
-            "and intervals are those of the better one, widened to hold the estimate; take fit.better()",
+            "and intervals are those of the better one, widened to hold the estimate; fit again with more starts, or "
+            "in Python take fit.better()",
             stacklevel=3,
         )
 
