@@ -91,9 +91,9 @@ def test_a_survey_takes_texts_and_says_what_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "survey.json").write_text(json.dumps(document), encoding="utf-8")
     assert load_survey(tmp_path / "survey.json").questions[0].design == WORDS
     for change, message in [
-        ({"mode": "person"}, 'mode of question 1 must be "device": nobody hashes a text by hand'),
+        ({"mode": "person"}, 'mode of question 1 must be "device": a text cannot be hashed by hand'),
         ({"labels": {"a": "A"}}, "labels of question 1 must be left out"),
-        ({"design": WORDS.closed(["a", "b"]).to_dict()}, "must be what answers go through, but a closed list only"),
+        ({"design": WORDS.closed(["a", "b"]).to_dict()}, "must randomize answers, but a closed list only"),
         ({"design": WORDS.to_dict() | {"field": 4}}, "field must be a prime"),
     ]:
         document = open_survey([WORDS])

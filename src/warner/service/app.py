@@ -1,14 +1,11 @@
-"""The respondents' side of the server: the page, its files, and the one door for responses.
+"""The respondents' web application: page, files, and the endpoint for responses.
 
-Nothing of a request is kept, printed or logged. A response is checked against the survey, and handed to the writer;
-the reply says that it is kept when it is on disk. There is no cookie, nothing is loaded from anywhere else, and the
-pages of other sites may send responses only if the operator has allowed their origin.
+Nothing of a request is stored, printed or logged. A response is checked against the survey and handed to the writer; it
+is acknowledged when it is on disk. There is no cookie, nothing is loaded from other servers, and pages of other sites
+may send responses only if the operator has allowed their origin.
 
-Rate limit: how many reports are taken from one address; a bucket of tokens for each, in memory only.
-
-A bucket holds as many tokens as reports are allowed in a minute, and is refilled at that rate; a report takes one. The
-buckets are kept under a hash of the address with a salt that is new every hour, so that not even the memory of the
-server holds addresses, and nothing can be compared from one hour to the next.
+**Rate limit.** Each address has a token bucket, in memory only, with as many tokens as reports are allowed in a minute.
+Buckets are kept under a hash of the address with a salt that changes every hour, so that the server holds no addresses.
 """
 
 from __future__ import annotations
@@ -44,20 +41,20 @@ if TYPE_CHECKING:
 
 
 RATE_SECONDS = 60  # reports of one address that are taken in this many seconds
-SALT_SECONDS = 3600  # seconds
-MOST_BUCKETS = 100_000  # addresses that are remembered at once
+SALT_SECONDS = 3600  # until the salt changes
+MOST_BUCKETS = 100_000
 REPORTS_PER_MINUTE = 300  # reports per minute from one address: a classroom shares one
 
 
 class Rate:
-    """At most so many reports per minute from one address.
+    """Limit on the reports per minute from one address.
 
     Parameters
     ----------
     per_minute : int
-        The number of reports; 0 for no limit.
+        Number of reports; 0 for no limit.
     clock : callable
-        Seconds that never go back.
+        Monotonic time in seconds.
 
     Examples
     --------
@@ -68,7 +65,7 @@ class Rate:
 
     def __init__(self, per_minute: int = REPORTS_PER_MINUTE, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.per_minute, self.clock = per_minute, clock
-        self.buckets: dict[bytes, tuple[float, float]] = {}  # tokens, and when there were so many
+        self.buckets: dict[bytes, tuple[float, float]] = {}  # tokens, and the time of this count
         self.salt, self.salted = secrets.token_bytes(16), clock()
 
     @property
@@ -92,7 +89,7 @@ class Rate:
         return taken
 
     def _remember(self, key: bytes, bucket: tuple[float, float]) -> None:
-        # Those that were asked for longest ago stand first; after a minute a bucket is full, and need not be there.
+        # The least recently used bucket comes first; after a minute it is full and can be dropped.
         while self.buckets:
             oldest = next(iter(self.buckets))
             if len(self.buckets) < MOST_BUCKETS and bucket[1] - self.buckets[oldest][1] < RATE_SECONDS:
@@ -117,9 +114,9 @@ def _network(address: str) -> bytes:
 # App
 
 
-RETRY_SECONDS = 10  # seconds after which a page may try again
-CONTENT_LENGTH_DIGITS = 18  # of the length of a body
-MOST_REQUESTS_AT_ONCE = 1000  # requests that are answered at once
+RETRY_SECONDS = 10  # until a page may try again
+CONTENT_LENGTH_DIGITS = 18
+MOST_REQUESTS_AT_ONCE = 1000
 CACHE_FOR_EVER = "public, max-age=31536000, immutable"
 PAGE_ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="#3b6ea5"/>'
@@ -139,33 +136,25 @@ PAGE_HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "cache-control": "no-store",
 }
-REPLY_WORDS = {
-    Outcome.KEPT: "kept",
-    Outcome.USED: "used",
-    Outcome.REFUSED: "refused",
-    Outcome.REVOKED: "revoked",
-    Outcome.UNINVITED: "uninvited",
-    Outcome.EARLY: "early",
-    Outcome.CLOSED: "closed",
-    None: "open",
-}
+REPLY_WORDS = {None: "open", **{outcome: outcome.value for outcome in Outcome}}
+JSON_TYPES = (b"application/json", b"application/json;charset=utf-8")
 
 
 class Keeper(Protocol):
     """Interface of an object that accepts responses: the writer, or a substitute in tests."""
 
     async def keep(self, bundle: Bundle) -> Outcome:
-        """Keep a response; it is on disk when this returns. `NotKeptError` means that it may be sent again."""
+        """Write a response to disk; after a `NotKeptError` it may be sent again."""
 
     async def standing(self, token: bytes | None) -> Outcome | None:
-        """Return the certain outcome of a response under this invitation; None if it may be kept."""
+        """Return the certain outcome of a response with this invitation; None if it may be kept."""
 
     async def healthy(self) -> bool:
-        """Return whether a response would be kept."""
+        """Return True if a response would be kept."""
 
     @property
     def closed(self) -> bool:
-        """True if the survey is known to be closed: its page then shows this and no questions."""
+        """True if the survey is known to be closed."""
 
 
 def survey_app(
@@ -181,15 +170,15 @@ def survey_app(
     Parameters
     ----------
     survey : Survey
-        What is asked.
+        The survey.
     keeper : Keeper
-        Takes responses.
+        Destination of responses.
     rate : Rate, optional
-        How many from one address.
+        Limit on the reports from one address.
     origins : collection of str
-        The sites whose pages may send responses and load the script.
+        Sites whose pages may send responses and load the script.
     complain : callable, optional
-        Is told a line for every mistake of ours, which holds nothing of the request.
+        Called with a line for each internal error; the line holds nothing of the request.
     """
     rate, endpoints = rate or Rate(), Endpoints(survey, keeper, origins)
     limit = endpoints.bodies.limit
@@ -198,7 +187,7 @@ def survey_app(
         Route(f"/s/{survey.id}", endpoints.page),
         Route(f"/s/{survey.id}/survey.json", endpoints.file),
         Route(f"/s/{survey.id}/report", Posted(endpoints.keep, limit, rate, origins)),
-        # With a limit of its own: nobody is to be kept from responding because of what their page has asked before.
+        # A separate limit, so that questions about an invitation never prevent a response.
         Route(f"/s/{survey.id}/standing", Posted(endpoints.standing, limit, Rate(rate.per_minute), origins)),
         Route("/static/{version}/{name}", endpoints.static),
         Route("/health", endpoints.health),
@@ -209,25 +198,25 @@ def survey_app(
 
 
 class Endpoints:
-    """Endpoints of a survey. All of them are public, except those that receive responses from pages."""
+    """Endpoints of a survey, all public except those that receive responses from pages."""
 
     def __init__(self, survey: Survey, keeper: Keeper, origins: Collection[str]) -> None:
         self.survey, self.keeper, self.bodies = survey, keeper, Bodies(survey)
         self.pages = {state: page(survey, state) for state in SURVEY_STATES}
         self.json = survey.to_json() + "\n"
         self.shared, self.epsilon_headers = dict[str, str](), {"epsilon": survey.shown_epsilon}
-        if origins:  # pages of other sites may load the script, and read what the survey spends
+        if origins:  # pages of other sites may load the script and read epsilon
             self.shared = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"}
             self.epsilon_headers["access-control-expose-headers"] = "epsilon"
 
     async def home(self, request: Request) -> Response:
-        """Lead to the page."""
+        """Redirect to the page."""
         return RedirectResponse(f"/s/{self.survey.id}", 303)
 
     async def page(self, request: Request) -> Response:
         """Return the page of the survey, with its questions while the survey is open."""
-        over = self.keeper.closed or self.survey.over(contract.now())
-        state = "closed" if over else "early" if self.survey.early(contract.now()) else "open"
+        closed = self.keeper.closed or self.survey.over(contract.now())
+        state = "closed" if closed else "early" if self.survey.early(contract.now()) else "open"
         return HTMLResponse(self.pages[state], headers={"content-security-policy": policy()})
 
     async def file(self, request: Request) -> Response:
@@ -243,92 +232,90 @@ class Endpoints:
         return Response(assets()[name], media_type=kind, headers={"cache-control": CACHE_FOR_EVER, **self.shared})
 
     async def health(self, request: Request) -> Response:
-        """Return whether a response would be kept."""
-        well = await self.keeper.healthy()
-        return PlainTextResponse("well\n" if well else "the database cannot be written\n", 200 if well else 503)
+        """Return the status 200 if a response would be kept, otherwise 503."""
+        healthy = await self.keeper.healthy()
+        return PlainTextResponse("well\n" if healthy else "the database cannot be written\n", 200 if healthy else 503)
 
     async def keep(self, body: bytes) -> Outcome | None:
-        """Keep a response."""
+        """Keep a response and return its outcome."""
         return await self.keeper.keep(self.bodies.read(body))
 
     async def standing(self, body: bytes) -> Outcome | None:
-        """Return the certain outcome of a response; None if it may be kept."""
+        """Return the certain outcome of a response before it is made; None if it may be kept."""
         return await self.keeper.standing(self.bodies.read_standing(body))
 
 
-async def _icon(request: Request) -> Response:
+async def _icon(_: Request) -> Response:
     return Response(PAGE_ICON, media_type="image/svg+xml")
 
 
-async def _robots(request: Request) -> Response:
+async def _robots(_: Request) -> Response:
     return PlainTextResponse("User-agent: *\nDisallow: /\n")
 
 
 class Posted:
-    """A door for what pages send: `POST /s/ID/report` for responses, `/s/ID/standing` for what is asked beforehand.
+    """Endpoint of POST requests: `/s/ID/report` for responses, `/s/ID/standing` for the state of an invitation.
 
     Parameters
     ----------
-    judge : callable
-        Is given the body of a request, and gives what becomes of it; raises `RefusedError` and `NotKeptError`.
+    outcome : callable
+        Returns the outcome of a request with this body; raises `RefusedError` and `NotKeptError`.
     limit : int
-        The bytes that a body may have.
+        Maximum size of a body in bytes.
     rate : Rate
-        How many from one address.
+        Limit on the requests from one address.
     origins : collection of str
-        The sites whose pages may send it.
+        Sites whose pages may send requests.
     """
 
     def __init__(
-        self, judge: Callable[[bytes], Awaitable[Outcome | None]], limit: int, rate: Rate, origins: Collection[str]
+        self, outcome: Callable[[bytes], Awaitable[Outcome | None]], limit: int, rate: Rate, origins: Collection[str]
     ) -> None:
-        self.judge, self.limit, self.rate = judge, limit, rate
+        self.outcome, self.limit, self.rate = outcome, limit, rate
         self.origins = {origin.encode(): origin for origin in origins}
         self.replies = replies({"rate": rate.wait, "busy": RETRY_SECONDS})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        given: dict[bytes, bytes] = {}
+        """Reply to one request."""
+        headers: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:
-            given[name] = value if name not in given else given[name] + b", " + value
-        shared = self._shared(given)
-        if scope["method"] == "OPTIONS" and b"access-control-allow-origin" in dict(shared):
-            await _preflight(shared, send)
+            headers[name] = value if name not in headers else headers[name] + b", " + value
+        cors = self._cors(headers)
+        if scope["method"] == "OPTIONS" and b"access-control-allow-origin" in dict(cors):
+            await _preflight(cors, send)
             return
-        word = self._at_first_sight(scope, given) or await self._judged(given, receive)
+        word = self._rejected(scope, headers) or await self._received(headers, receive)
         if word is None:
-            return  # whoever sent it is gone
+            return  # the client has disconnected
         start, body = self.replies[word]
-        await send({**start, "headers": [*start["headers"], *shared]})
+        await send({**start, "headers": [*start["headers"], *cors]})
         await send(body)
 
-    def _shared(self, given: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+    def _cors(self, headers: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
         """Return the headers that let the page of an allowed origin read the reply."""
         if not self.origins:
             return []
-        origin = given.get(b"origin", b"")
+        origin = headers.get(b"origin", b"")
         allowed = [(b"access-control-allow-origin", origin), (b"access-control-expose-headers", b"retry-after")]
         return [(b"vary", b"origin"), *(allowed if origin in self.origins else [])]
 
-    def _at_first_sight(self, scope: Scope, given: dict[bytes, bytes]) -> str | None:
+    def _rejected(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
         """Return the error of a request that is known before its body is read."""
         if scope["method"] != "POST":
             return "method"
-        # A browser says where a request comes from; programs that say nothing have nobody's trust to abuse.
-        site = given.get(b"sec-fetch-site", b"none")
-        if site not in {b"same-origin", b"none"} and given.get(b"origin") not in self.origins:
+        # Browsers state where a request comes from; other programs carry no user's rights that could be abused.
+        site = headers.get(b"sec-fetch-site", b"none")
+        if site not in {b"same-origin", b"none"} and headers.get(b"origin") not in self.origins:
             return "origin"
-        if given.get(b"content-type", b"").lower().replace(b" ", b"") not in {
-            b"application/json",
-            b"application/json;charset=utf-8",
-        }:
+        if headers.get(b"content-type", b"").lower().replace(b" ", b"") not in JSON_TYPES:
             return "type"
         if not self.rate.takes(scope["client"][0] if scope.get("client") else None):
             return "rate"
         return None
 
-    async def _judged(self, given: dict[bytes, bytes], receive: Receive) -> str | None:
-        length = given.get(b"content-length", b"0")
+    async def _received(self, headers: dict[bytes, bytes], receive: Receive) -> str | None:
+        """Read the body and return the word of its outcome; None if the client disconnects."""
+        length = headers.get(b"content-length", b"0")
         if len(length) > CONTENT_LENGTH_DIGITS or not length.isdigit() or int(length) > self.limit:
             return "large"
         body = bytearray()
@@ -342,17 +329,17 @@ class Posted:
             if len(body) > self.limit:
                 return "large"
         try:
-            return REPLY_WORDS[await self.judge(bytes(body))]
+            return REPLY_WORDS[await self.outcome(bytes(body))]
         except RefusedError:
             return "refused"
-        except (NotKeptError, OSError):  # the database cannot be read, or written
+        except (NotKeptError, OSError):  # the database cannot be read or written
             return "busy"
 
 
-async def _preflight(shared: list[tuple[bytes, bytes]], send: Send) -> None:
+async def _preflight(cors: list[tuple[bytes, bytes]], send: Send) -> None:
     """Reply to a preflight request: the page of an allowed origin may send JSON."""
     headers = [
-        *shared,
+        *cors,
         (b"access-control-allow-methods", b"POST"),
         (b"access-control-allow-headers", b"content-type"),
         (b"access-control-max-age", b"600"),
@@ -362,17 +349,16 @@ async def _preflight(shared: list[tuple[bytes, bytes]], send: Send) -> None:
 
 
 class Guard:
-    """Middleware of a web application: headers on every reply, and an error number in the place of a traceback."""
+    """Middleware of a web application: headers on every reply, and numbered errors without tracebacks."""
 
-    def __init__(self, app: ASGIApp, complain: Callable[[str], object], headers: dict[str, str] | None = None) -> None:
+    def __init__(self, app: ASGIApp, complain: Callable[[str], object]) -> None:
         self.app, self.complain = app, complain
-        self.headers = [(name.encode(), value.encode()) for name, value in (headers or PAGE_HEADERS).items()]
-        self.under_way = 0
-        self.mistakes = 0
+        self.headers = [(name.encode(), value.encode()) for name, value in PAGE_HEADERS.items()]
+        self.under_way = self.mistakes = 0
         self.replies = replies({"busy": RETRY_SECONDS})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Forward a request."""
         if scope["type"] != "http":
             return
         started = False
@@ -396,18 +382,18 @@ class Guard:
         self.under_way += 1
         try:
             await self.app(scope, receive, sent)
-        except Exception as error:  # noqa: BLE001 (whatever it is, what it says could be of the request)
+        except Exception as error:  # noqa: BLE001 (its message could hold parts of the request)
             self.mistakes += 1
-            self.complain(f"warner: mistake {self.mistakes}: {type(error).__name__} {_place(error)}\n")
+            self.complain(f"warner: mistake {self.mistakes}: {type(error).__name__} {_origin(error)}\n")
             if started:
-                raise RuntimeError(f"mistake {self.mistakes}") from None  # the connection is closed
+                raise RuntimeError(f"mistake {self.mistakes}") from None  # which closes the connection
             await answered("error")
         finally:
             self.under_way -= 1
 
 
-def _place(error: BaseException) -> str:
-    """Return where an error was raised: the last position in a file of this package, without message or values."""
+def _origin(error: BaseException) -> str:
+    """Return the last position of an error in a file of this package, without message or values."""
     traces: list[Any] = []
     trace = error.__traceback__
     while trace is not None:

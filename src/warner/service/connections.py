@@ -1,14 +1,11 @@
-"""Connections and their limits: deadlines for slow clients, room for new ones, and a stop that does not wait for ever.
+"""Connections with deadlines for slow clients and a maximum number.
 
-uvicorn waits for a slow request as long as its client likes, and refuses everybody while a thousand idle connections
-are open. Here a request has some seconds from its first byte (or from the connection) to its last, and its reply as
-many more; and when too many connections are open, those that have waited longest are closed first.
+uvicorn waits for a slow request indefinitely, and rejects new clients while a thousand connections are idle. Here a
+request and its reply have deadlines. When too many connections are open, those that have waited longest are closed.
 
-uvicorn has no setting for these limits, so a `Connection` stands on both sides of uvicorn's protocol and uses public
-interfaces only. As an `asyncio.Protocol` it sees the bytes that come in; as an ASGI application it sees where a request
-begins, and where the request and its reply end. The parts of uvicorn that are not documented are the arguments with
-which its server makes a protocol, and `startup`, which is replaced because only there can a TLS handshake have a
-deadline.
+uvicorn has no setting for these limits, so a `Connection` wraps uvicorn's protocol. As an `asyncio.Protocol` it sees
+incoming bytes; as an ASGI application it sees where requests and replies begin and end. Two parts of uvicorn are used
+that are not documented: the arguments of its protocol, and `startup`, which sets the deadline of a TLS handshake.
 """
 
 from __future__ import annotations
@@ -28,26 +25,20 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-REQUEST_SECONDS = 10.0  # seconds for a whole request
-REPLY_SECONDS = 30.0  # seconds for its reply
-IDLE_SECONDS = 5  # seconds that a connection is kept for the next request
-STOPPING_SECONDS = 2  # seconds that requests under way are given when the server stops
-MOST_HEADER_BYTES = 16 * 1024  # bytes of all headers
-MOST_REFUSED_BYTES = 1024 * 1024  # bytes of a request that is refused already
+REQUEST_SECONDS = 10.0
+REPLY_SECONDS = 30.0
+IDLE_SECONDS = 5  # until a connection without a request is closed
+STOPPING_SECONDS = 2  # for requests under way when the server stops
+MOST_HEADER_BYTES = 16 * 1024
+MOST_REFUSED_BYTES = 1024 * 1024  # of a request that was rejected
 MOST_CONNECTIONS = 4096
-MOST_UNACCEPTED = 2048  # connections that wait to be accepted
+MOST_UNACCEPTED = 2048  # connections in the backlog
 HEADERS_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-BODY_HEADERS = {b"content-length", b"transfer-encoding"}  # headers of a request that has a body
+BODY_HEADERS = {b"content-length", b"transfer-encoding"}
 
 
 class Connection(asyncio.Protocol):
-    """One connection with deadlines, between its socket, uvicorn and the application.
-
-    Attributes
-    ----------
-    due : float
-        When the connection is closed, in the time of the loop.
-    """
+    """Connection with deadlines, between its socket, uvicorn and the application."""
 
     transport: asyncio.Transport
 
@@ -55,18 +46,18 @@ class Connection(asyncio.Protocol):
         self.http: asyncio.Protocol = http(app_state={"connection": self})
         self.limits = limits
         self.time = asyncio.get_running_loop().time
-        self.due = math.inf
-        self.size = 0  # bytes since the last event: the connection, the head of a request, or the end of its reply
-        self.begun = False  # whether `due` belongs to the request that is being read
-        self.complete = True  # whether the last request that was begun was read to its end
-        self.under_way = False  # whether a request is being answered
-        self.unsent = 0  # bytes of replies that wait for the client to read
-        self.last_read = math.inf  # when there were none, or the client last read some
+        self.due = math.inf  # when the connection is closed, in the time of the loop
+        self.size = 0  # bytes since the connection, the head of a request, or the end of a reply
+        self.begun = False  # True if `due` is the deadline of the current request
+        self.complete = True  # True if the last request was read to its end
+        self.under_way = False  # True while a request is being answered
+        self.unsent = 0  # bytes of replies that the client has not read
+        self.last_read = math.inf  # the last time at which the client read some, or nothing was unsent
 
-    # The side of the socket
+    # Calls by the socket
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
+        """Start the deadline of the first request."""
         self.transport = transport
         self.last_read = self.time()
         self.due = self.last_read + self.limits.deadline
@@ -81,28 +72,28 @@ class Connection(asyncio.Protocol):
         self.http.data_received(data)
         if self.size > MOST_REFUSED_BYTES:
             self.transport.abort()
-        elif self.size > MOST_HEADER_BYTES:  # if these bytes end the head, uvicorn calls the application before this
+        elif self.size > MOST_HEADER_BYTES:  # if the head is complete, uvicorn calls the application first
             asyncio.get_running_loop().call_soon(self._bound_head)
 
     def eof_received(self) -> bool | None:
-        """Pass on that the client sends no more."""
+        """Forward the end of the client's data."""
         return self.http.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Remove the connection from the limits."""
         self.limits.connections.discard(self)
         self.http.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Pass on that the client reads too slowly."""
+        """Forward that the client reads too slowly."""
         self.http.pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass on that the client has read."""
+        """Forward that the client has read."""
         self.http.resume_writing()
 
     def stalls(self, now: float) -> bool:
-        """Return True if the client has read nothing of a reply for too long, even of one that uvicorn has finished."""
+        """Return True if the client has read nothing of a reply for too long."""
         before, self.unsent = self.unsent, self.transport.get_write_buffer_size()
         if not self.unsent or self.unsent < before:
             self.last_read = now
@@ -117,10 +108,10 @@ class Connection(asyncio.Protocol):
             self.transport.write(HEADERS_TOO_LARGE)
             self.transport.close()
 
-    # The side of the application
+    # Calls by the application
 
     async def answer(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, whose head was read, and note where the request and its reply end."""
+        """Pass a request to the application, and record where the request and its reply end."""
         size = len(scope["raw_path"]) + len(scope["query_string"])
         size += sum(len(name) + len(value) + 4 for name, value in scope["headers"])
         if not self.begun:
@@ -132,7 +123,7 @@ class Connection(asyncio.Protocol):
 
         def end() -> None:
             nonlocal answered
-            if not answered:  # an application may work on after its reply, while the next request is answered
+            if not answered:  # an application may go on after its reply, during the next request
                 answered, self.under_way, self.begun, self.size = True, False, False, 0
                 if self.complete:
                     self.due = math.inf  # uvicorn closes idle connections
@@ -164,7 +155,7 @@ async def _headers_too_large(scope: Scope, receive: Receive, send: Send) -> None
 
 
 class ConnectionLimits:
-    """State that the connections of one listener share: their deadlines and the maximum number of connections."""
+    """Deadlines and maximum number of the connections of one listener."""
 
     def __init__(
         self,
@@ -179,10 +170,10 @@ class ConnectionLimits:
         self.connections: set[Connection] = set()
 
     def admit(self, connection: Connection) -> None:
-        """Add a connection; if there are too many, close a twentieth: those that wait longest for a request."""
+        """Add a connection; if there are too many, close the twentieth that has waited longest."""
         self.connections.add(connection)
         if len(self.connections) > self.most:
-            # A connection that was closed stays in the set until the loop comes round to it.
+            # A closed connection stays in the set until the loop processes it.
             alive = [one for one in self.connections if not one.transport.is_closing()]
             if len(alive) > self.most:
                 waiting = sorted((one for one in alive if not one.under_way), key=lambda one: one.due)
@@ -190,13 +181,13 @@ class ConnectionLimits:
                     one.transport.abort()
 
     def cut_off(self, now: float) -> None:
-        """Close the connections whose time is over."""
+        """Close the connections past their deadlines."""
         for one in [one for one in self.connections if one.due <= now or one.stalls(now)]:
             one.transport.abort()
 
 
 class Listener(uvicorn.Server):
-    """A web application on one socket, within the loop of a server that has several."""
+    """Web application on one socket, in an event loop with several listeners."""
 
     def __init__(
         self, app: ASGIApp, listening: socket.socket, limits: ConnectionLimits, context: ssl.SSLContext | None = None
@@ -222,16 +213,16 @@ class Listener(uvicorn.Server):
 
     @property
     def port(self) -> int:
-        """The port, which the operating system may have chosen."""
+        """Port number, perhaps chosen by the operating system."""
         return int(self.listening.getsockname()[1])
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to whoever runs several listeners."""
+        """Leave signals to the caller, who runs several listeners."""
         yield
 
     async def startup(self, sockets: object = None) -> None:
-        """Begin to listen; a handshake has the time of a request."""
+        """Start to listen; a TLS handshake has the deadline of a request."""
         await self.lifespan.startup()
         protocol: Any = self.config.http_protocol_class
         http = functools.partial(protocol, config=self.config, server_state=self.server_state)
@@ -246,6 +237,6 @@ class Listener(uvicorn.Server):
         self.started = True
 
     async def on_tick(self, counter: int) -> bool:
-        """Look ten times a second for connections whose time is over."""
+        """Close connections past their deadlines, ten times a second."""
         self.limits.cut_off(asyncio.get_running_loop().time())
         return bool(await super().on_tick(counter))

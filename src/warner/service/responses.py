@@ -1,11 +1,10 @@
-"""Response bodies: the reports of one person to all questions, in a body whose length tells nothing.
+"""Response bodies: the reports of one respondent to all questions, in a body of constant length.
 
-A body is JSON with these fields and no others: ``survey``, the fingerprint; ``nonce``, 16 random bytes that are the
-same in every retry; ``token``, the invitation, or full stops where the survey is open; ``reports``, a text for each
-question; and ``groups``, where the survey asks for groups. Codes are written in decimal digits, all with as many as the
-widest of the survey needs and at least four, sets in hexadecimal, and a skipped question as full stops, so that all
-bodies of a survey have one length. It is checked here against the survey; what is wrong with it is not said, because
-nobody but a broken or hostile client can send it.
+A body is JSON with these fields: ``survey``, the fingerprint; ``nonce``, 16 random bytes that are the same in every
+retry; ``token``, the invitation, or full stops in an open survey; ``reports``, a text for each question; and
+``groups``, if the survey has groups. All codes have as many decimal digits as the widest one of the survey, at least
+four. Sets are in hexadecimal, skipped questions full stops. So all bodies of a survey have one length. Errors are not
+explained, because only a broken or hostile client sends an invalid body.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ RESPONSE_FIELDS = {"survey", "nonce", "token", "reports"}
 STANDING_FIELDS = {"survey", "token"}
 NONCE = re.compile(r"[A-Za-z0-9_-]{22}")
 OPEN_TOKEN = "." * 22  # the token of an open survey
-LEAST_CODE_DIGITS = 4  # digits of a code
-LEAST_BODY_BYTES = 4096  # bytes that a body may have in any survey
-BYTES_BESIDE_REPORT = 8  # bytes of a body that a question may take beside its report: quotes, comma, spaces
+LEAST_CODE_DIGITS = 4
+LEAST_BODY_BYTES = 4096  # accepted in any survey
+BYTES_BESIDE_REPORT = 8  # quotes, comma and spaces around a report
 
 
 class RefusedError(ValueError):
-    """A body that no page of this survey has sent."""
+    """Error of a body that no page of this survey can have sent."""
 
 
 class KeptReport(NamedTuple):
-    """A report that is kept itself: the place of its question, the joint group, and the report as a column has it."""
+    """Report to a free-text question: index of the question, joint group, and the report as in a column."""
 
     question: int
     stratum: int
@@ -49,18 +48,18 @@ class KeptReport(NamedTuple):
 
 @dataclass(frozen=True)
 class Bundle:
-    """The response of one person: its nonce, its invitation, and the counters that it adds one to.
+    """Response of one respondent.
 
     Attributes
     ----------
     nonce : bytes
         16 bytes; the same in every retry.
     token : bytes or None
-        The 16 bytes of the invitation; None where the survey is open.
+        The 16 bytes of the invitation; None if the survey is open.
     cells : tuple of tuple of int
-        For each question the counters of all joint groups, counted through, that are added to.
+        For each question, the counters that the response increments, numbered across all joint groups.
     reports : tuple of KeptReport
-        The reports to questions that people answer in their own words: these are kept themselves.
+        Reports to free-text questions.
     """
 
     nonce: bytes
@@ -70,22 +69,22 @@ class Bundle:
 
 
 class Bodies:
-    """The bodies of a survey: read by its server, written by clients that are no browsers.
+    """Reader and writer of the bodies of a survey.
 
     Attributes
     ----------
     width : int
-        The digits of every code.
+        Number of digits of every code.
     limit : int
-        The bytes that a body may have.
+        Maximum size of a body in bytes.
     """
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
-        forms = [question.design.report_form for question in survey.questions]
+        self.forms = [question.design.report_form for question in survey.questions]
         self.groups = [LabelForm(group.values) for group in survey.groups]
-        self.width = max(LEAST_CODE_DIGITS, *(form.digits for form in [*forms, *self.groups]))
-        self.lengths = [form.length(self.width) for form in forms]
+        self.width = max(LEAST_CODE_DIGITS, *(form.digits for form in [*self.forms, *self.groups]))
+        self.lengths = [form.length(self.width) for form in self.forms]
         self.names = RESPONSE_FIELDS | ({"groups"} if survey.groups else set())
         texts = sum(self.lengths) + self.width * len(survey.groups)
         self.limit = LEAST_BODY_BYTES + texts + BYTES_BESIDE_REPORT * (len(survey.questions) + len(survey.groups))
@@ -103,19 +102,13 @@ class Bodies:
             stratum = stratum * len(group.labels) + code
         token = self._token(fields["token"])
         reports = self._list(fields["reports"], len(self.survey.questions))
-        cells = tuple(self._cells(place, text, stratum) for place, text in enumerate(reports))
-        kept = ((place, reports[place]) for place in self.survey.open_questions)
-        return Bundle(
-            nonce=_bytes(fields["nonce"]),
-            token=token,
-            cells=cells,
-            reports=tuple(
-                KeptReport(place, stratum, text.rstrip(" ")) for place, text in kept if not text.startswith(".")
-            ),
-        )
+        cells = tuple(self._cells(i, text, stratum) for i, text in enumerate(reports))
+        texts = ((i, reports[i]) for i in self.survey.open_questions)
+        kept = tuple(KeptReport(i, stratum, text.rstrip(" ")) for i, text in texts if not text.startswith("."))
+        return Bundle(_bytes(fields["nonce"]), token, cells, kept)
 
     def read_standing(self, body: bytes) -> bytes | None:
-        """Read what a page asks before it asks anybody: about its invitation, or in an open survey about none."""
+        """Read the question of a page about its invitation, which it sends before it shows the survey."""
         fields = _fields(body)
         if fields.keys() != STANDING_FIELDS or fields["survey"] != self.survey.fingerprint:
             raise RefusedError
@@ -129,31 +122,23 @@ class Bodies:
     def write(
         self, reports: Sequence[Counts | int], *, nonce: bytes, token: str = OPEN_TOKEN, groups: Sequence[int] = ()
     ) -> bytes:
-        """Write a body: the reports to all questions in code, as ``Design.draw`` gives them, or `SKIPPED`."""
-        fields = {
-            "survey": self.survey.fingerprint,
-            "nonce": base64.urlsafe_b64encode(nonce)[:22].decode(),
-            "token": token,
-            **(
-                {"groups": [form.padded(code, self.width) for form, code in zip(self.groups, groups, strict=True)]}
-                if self.survey.groups
-                else {}
-            ),
-            "reports": [self._written(place, report) for place, report in enumerate(reports)],
-        }
+        """Write a body from the encoded reports to all questions, as ``Design.draw`` returns them, or `SKIPPED`."""
+        nonce_text = base64.urlsafe_b64encode(nonce)[:22].decode()
+        fields: dict[str, Any] = {"survey": self.survey.fingerprint, "nonce": nonce_text, "token": token}
+        if self.survey.groups:
+            fields["groups"] = [form.padded(code, self.width) for form, code in zip(self.groups, groups, strict=True)]
+        fields["reports"] = [
+            "." * length if isinstance(report, int) and report == SKIPPED else form.padded(report, self.width)
+            for form, length, report in zip(self.forms, self.lengths, reports, strict=True)
+        ]
         return json.dumps(fields, separators=(",", ":")).encode()
 
-    def _written(self, place: int, report: Counts | int) -> str:
-        if isinstance(report, int) and report == SKIPPED:
-            return "." * self.lengths[place]
-        return self.survey.questions[place].design.report_form.padded(report, self.width)
-
-    def _cells(self, place: int, text: Any, stratum: int) -> tuple[int, ...]:
-        question, layout = self.survey.questions[place], self.survey.layouts[place]
-        if not isinstance(text, str) or len(text) != self.lengths[place]:
+    def _cells(self, index: int, text: Any, stratum: int) -> tuple[int, ...]:
+        question, layout = self.survey.questions[index], self.survey.layouts[index]
+        if not isinstance(text, str) or len(text) != self.lengths[index]:
             raise RefusedError
         skipped = question.optional and text == "." * len(text)
-        report = SKIPPED if skipped else question.design.report_form.unpadded(text, self.width)
+        report = SKIPPED if skipped else self.forms[index].unpadded(text, self.width)
         if report is None:
             raise RefusedError
         return tuple(stratum * layout.width + cell for cell in layout.of_report(report))
@@ -182,13 +167,13 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _bytes(text: Any) -> bytes:
-    """Read 16 bytes from unpadded base64url, in its one spelling."""
+    """Read 16 bytes from unpadded base64url in canonical form."""
     if not isinstance(text, str) or not NONCE.fullmatch(text):
         raise RefusedError
     try:
         value = base64.urlsafe_b64decode(text + "==")
     except binascii.Error:
         raise RefusedError from None
-    if base64.urlsafe_b64encode(value)[:22].decode() != text:  # spare bits that are not 0
+    if base64.urlsafe_b64encode(value)[:22].decode() != text:  # unused bits that are not 0
         raise RefusedError
     return value

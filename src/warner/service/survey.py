@@ -1,18 +1,13 @@
-"""The survey file: what is asked, under which designs, and who may answer. It is the contract of a collection.
+"""Survey files: questions with their designs, groups, and who may answer; and the counters of each question.
 
-It is read strictly: unknown, missing and repeated fields are errors. Its fingerprint, the SHA-256 of the document in
-one spelling, stands on the page, in every response, in the database and in all exports, so that no two versions of a
-survey are ever mixed.
+A file is read strictly: unknown, missing and repeated fields are errors. The fingerprint is the SHA-256 of the document
+in canonical form. It is on the page, in every response, in the database and in all exports, so that two versions of a
+survey are never mixed.
 
-Counters of a question: which of them a report adds to, and the tally that they are.
-
-Under a design whose reports are counted once there is a counter for each possible report. Where a report supports
-several answers, the counters are those of a tally: a histogram of the types of reports, if all counts follow from it;
-otherwise the support of each answer, the histogram where there are types, and else the number of reports. Whoever
-skips an optional question adds to a counter of its own.
-
-Reports of an open domain are kept themselves (`stores`), because nearly all of them differ: there is one counter, of
-their number.
+**Counters.** If each report names one answer, there is a counter for each possible report. If a report supports several
+answers, the counters are those of a tally: the histogram of report types if all counts follow from it; otherwise the
+support of each answer, together with the histogram or the number of reports. Optional questions have one more counter,
+for skipped questions. Reports to free-text questions are kept one by one (`stores`); only their number is counted.
 """
 
 from __future__ import annotations
@@ -39,7 +34,7 @@ from warner.text import printable, shortened
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from warner.arrays import Counts, Integers, Label
@@ -50,12 +45,12 @@ if TYPE_CHECKING:
 # Counters
 
 
-SKIPPED = -1  # what is said in the place of a report by whoever skips a question
+SKIPPED = -1  # in place of the report to a skipped question
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The counters of one question, in their order, for one joint group of people.
+    """Counters of one question, in their order, for one joint group.
 
     >>> from warner import RandomizedResponse, UnaryEncoding
     >>> Layout(RandomizedResponse(["never", "once", "often"], odds=(3, 1)), optional=True).width
@@ -76,39 +71,39 @@ class Layout:
 
     @cached_property
     def _columns(self) -> int:
-        """Counters of the columns: none where they follow from those of the types of reports."""
+        """Number of counters of answers: 0 if they follow from the counters of report types."""
         types = self.design.law.types
         follows = types is not None and types.support(np.zeros(len(types), dtype=np.int64)) is not None
         return 0 if follows else len(self.design.law.columns)
 
     @cached_property
     def _number(self) -> int:
-        """The counter of the reports themselves, where no others add up to it."""
+        """1 if the number of reports needs a counter, because no other counters add up to it."""
         return int(not self.design.law.exclusive and not self._types)
 
     @cached_property
     def width(self) -> int:
-        """The number of counters."""
+        """Number of counters."""
         return self._columns + self._types + self._number + self.optional
 
     def of_report(self, report: Counts | int) -> tuple[int, ...]:
         """Return the indices of the counters that an encoded report increments; `SKIPPED` for a skipped question."""
         if not isinstance(report, int):
-            return self._asked(report)
-        if report not in self._known:  # a label's code, of which there are few
-            self._known[report] = (self.width - 1,) if report == SKIPPED else self._asked(np.array(report))
-        return self._known[report]
+            return self._counters(report)
+        if report not in self._cache:  # codes of labels, of which there are few
+            self._cache[report] = (self.width - 1,) if report == SKIPPED else self._counters(np.array(report))
+        return self._cache[report]
 
     @cached_property
-    def _known(self) -> dict[int, tuple[int, ...]]:
+    def _cache(self) -> dict[int, tuple[int, ...]]:
         return {}
 
-    def _asked(self, report: Counts) -> tuple[int, ...]:
+    def _counters(self, report: Counts) -> tuple[int, ...]:
         sums = self.design.law.count(report[np.newaxis])
-        places: list[int] = np.flatnonzero(sums.counts).tolist() if self._columns else []
+        indices: list[int] = np.flatnonzero(sums.counts).tolist() if self._columns else []
         if sums.histogram is not None:
-            places += (self._columns + np.flatnonzero(sums.histogram)).tolist()
-        return (*places, *([self._columns] if self._number else []))
+            indices += (self._columns + np.flatnonzero(sums.histogram)).tolist()
+        return (*indices, *([self._columns] if self._number else []))
 
     def responses(self, cells: Counts) -> Integers:
         """Return the number of respondents behind counters of shape (..., width), skipped questions included."""
@@ -137,7 +132,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class OpenLayout:
-    """The counters of a question whose reports are kept, for one joint group: their number, and that of those who skip.
+    """Counters of a free-text question for one joint group: reports and skipped questions.
 
     >>> OpenLayout(optional=True).width
     2
@@ -147,11 +142,11 @@ class OpenLayout:
 
     @property
     def width(self) -> int:
-        """The number of counters."""
+        """Number of counters."""
         return 1 + self.optional
 
     def of_report(self, report: Counts | int) -> tuple[int, ...]:
-        """Return the index of the counter that a report increments; `SKIPPED` stands for a skipped question."""
+        """Return the index of the counter that a report increments; `SKIPPED` for a skipped question."""
         return (int(isinstance(report, int) and report == SKIPPED),)
 
     def responses(self, cells: Counts) -> Integers:
@@ -164,19 +159,8 @@ class OpenLayout:
 
 FORMAT = "warner survey"
 VERSION = 1
-SURVEY_FIELDS = (
-    "id",
-    "title",
-    "language",
-    "intro",
-    "consent",
-    "thanks",
-    "keep",
-    "batch",
-    "access",
-    "groups",
-    "questions",
-)
+SURVEY_TEXTS = ("title", "intro", "consent", "thanks")
+SURVEY_FIELDS = ("id", "title", "language", *SURVEY_TEXTS[1:], "keep", "batch", "access", "groups", "questions")
 OPTIONAL_FIELDS = ("stop", "opens", "closes", "address")
 # The values of fields that were left out; the fingerprint has them, and the page fills them in alike (page.js).
 SURVEY_DEFAULTS: Document = {
@@ -193,10 +177,10 @@ QUESTION_DEFAULTS: Document = {"mode": "device"}
 KEEP_MODES = ("device", "person")
 ACCESSES = ("open", "invited")
 ADDRESSES = ("formal", "informal")
-INFORMAL_LANGUAGES = ("de",)  # languages in which the page knows both ways of addressing people
-LEAST_BATCH = 2  # a step of one response would show what this person sent
-MOST_BATCH = 1_000_000  # nothing at all is published before so many people have responded
-MOST_COUNTERS = 100_000  # counters of a survey, all of which are made at its start
+INFORMAL_LANGUAGES = ("de",)  # languages in which the page has both forms of address
+LEAST_BATCH = 2  # a step of one response would show what this respondent sent
+MOST_BATCH = 1_000_000
+MOST_COUNTERS = 100_000  # all of them are made at the start
 MOST_QUESTIONS = 200
 IDENTIFIER = re.compile(r"[a-z0-9-]{1,64}")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
@@ -205,7 +189,7 @@ MOMENT_WITH_ZONE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\
 
 @dataclass(frozen=True)
 class Group:
-    """Group of respondents, asked without randomization: its values are known for every respondent."""
+    """Group variable, asked without randomization."""
 
     id: str
     text: str
@@ -218,21 +202,21 @@ class Group:
 
 @dataclass(frozen=True)
 class Question:
-    """A question, and what happens to its answer.
+    """Question with its design.
 
     Attributes
     ----------
     id, text, help : str
-        Its name in files, what is asked, and an explanation, which may be empty.
+        Name in files, wording, and an explanation, which may be empty.
     mode : {"device", "person"}
-        Whether the browser randomizes the true answer, or the person does it: then what is entered is the report.
+        Who randomizes: the browser, or the respondent, who then enters the report.
     design : Design or OpenDomain
-        What every answer goes through; people answer an open domain in their own words.
+        Randomization of the answer; an open domain is for free-text answers.
     labels : mapping or None
-        What stands on the button of each answer (of each report, if the person randomizes); labels of the design itself
-        if None.
+        Texts on the buttons of the answers, or of the reports if the respondent randomizes; None for the labels of the
+        design.
     optional : bool
-        Whether the question may be skipped, which is sent in the clear.
+        True if the question may be skipped, which is sent without randomization.
     sensitive : str or None
         The answer with which the privacy is explained, as text.
     """
@@ -260,17 +244,17 @@ class Question:
 
     @property
     def listed(self) -> Design:
-        """The design of a question that is answered by choosing from a list, or by a number of one."""
+        """Design of a question with a list of answers; an error for free-text questions."""
         if isinstance(self.design, OpenDomain):
             raise ValueError(
-                f"question {self.id!r} is answered in people's own words, and has no list of answers; find its "
-                "frequent values with warner discover, once the survey is closed"
+                f"question {self.id!r} has free-text answers, and no list of them; find its frequent values with "
+                "warner discover, once the survey is closed"
             )
         return self.design
 
     @property
     def open(self) -> OpenDomain | None:
-        """The design of a question that people answer in their own words; None for all others."""
+        """Design of a free-text question; None for other questions."""
         return self.design if isinstance(self.design, OpenDomain) else None
 
     @property
@@ -299,23 +283,23 @@ class Question:
 
 @dataclass(frozen=True)
 class Survey:
-    """A survey: questions with their designs, groups asked in the clear, and the words around them.
+    """Survey: questions with their designs, groups, and the texts of the page.
 
     Attributes
     ----------
     id : str
-        Its name in addresses: lower-case letters, digits and hyphens.
+        Name in addresses: lower-case letters, digits and hyphens.
     batch : int
-        Results are published in steps of at least so many responses.
+        Least number of responses in a step of publication.
     access : {"open", "invited"}
-        Whether everybody may answer, or only who has an unused invitation.
+        Who may answer: everybody, or the holder of an unused invitation.
     stop : int or None
-        The number of responses at which the survey closes by itself: exactly so many are counted. As it is fixed before
-        the first response, intervals for one look are right at it.
+        Number of responses at which the survey closes automatically. Intervals for one look are valid at this number,
+        because it is fixed before the first response.
     opens, closes : str or None
-        From when on, and until when, responses are taken: ISO 8601 with the offset from UTC.
+        Times between which responses are accepted, in ISO 8601 with the offset from UTC.
     address : {"formal", "informal"} or None
-        How the page's own words address people, in languages that know a difference; formally if None.
+        Form of address on the page, in languages that have both; formal if None.
     """
 
     id: str
@@ -335,11 +319,11 @@ class Survey:
     address: str | None = None
 
     def early(self, moment: datetime) -> bool:
-        """Return whether the survey has not opened yet."""
+        """Return True if the survey has not opened yet."""
         return self.opens is not None and moment < datetime.fromisoformat(self.opens)
 
     def over(self, moment: datetime) -> bool:
-        """Return whether the time for responses is over."""
+        """Return True if the time for responses is over."""
         return self.closes is not None and moment >= datetime.fromisoformat(self.closes)
 
     @property
@@ -349,11 +333,11 @@ class Survey:
 
     @property
     def strata(self) -> int:
-        """The number of joint groups; 1 without groups."""
+        """Number of joint groups; 1 without groups."""
         return math.prod(len(group.values) for group in self.groups)
 
     def question(self, name: str | None) -> Question:
-        """Find a question by its id; the only one if no id is given."""
+        """Return the question with this id; the only question if the id is None."""
         known = ", ".join(repr(question.id) for question in self.questions)
         if name is None:
             if len(self.questions) > 1:
@@ -366,7 +350,7 @@ class Survey:
 
     @cached_property
     def layouts(self) -> tuple[Layout | OpenLayout, ...]:
-        """The counters of each question, for one joint group."""
+        """Counters of each question, for one joint group."""
         return tuple(
             OpenLayout(question.optional) if question.open else Layout(question.listed, question.optional)
             for question in self.questions
@@ -374,12 +358,12 @@ class Survey:
 
     @cached_property
     def open_questions(self) -> tuple[int, ...]:
-        """The places of questions that people answer in their own words, whose reports are kept."""
-        return tuple(place for place, question in enumerate(self.questions) if question.open)
+        """Indices of the free-text questions."""
+        return tuple(index for index, question in enumerate(self.questions) if question.open)
 
     @cached_property
     def epsilon(self) -> float:
-        """Privacy loss of all reports of one respondent: the sum over the questions, never rounded down."""
+        """Privacy loss of all reports of one respondent: the sum over the questions, rounded up."""
         return double_not_below(self._spent)
 
     @cached_property
@@ -388,7 +372,7 @@ class Survey:
 
     @property
     def shown_epsilon(self) -> str:
-        """The one way in which epsilon is written, on page, dashboard and screen: in four digits, rounded up."""
+        """Epsilon as it is shown everywhere: in four digits, rounded up."""
         return shown_up(self._spent, 4)
 
     def to_dict(self) -> Document:
@@ -405,80 +389,64 @@ class Survey:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 of the document in one spelling, without spaces and by field name, in hexadecimal."""
+        """SHA-256 of the document in canonical form, in hexadecimal."""
         spelled = json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
         return hashlib.sha256(spelled.encode()).hexdigest()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the survey to a file, whole or not at all."""
+        """Write the survey to a file atomically."""
         save_text(path, self.to_json())
 
 
 def load_survey(path: str | os.PathLike[str]) -> Survey:
-    """Read a survey file that is to be collected; a design may be given in it by the name of a file beside it."""
+    """Read a survey file before its collection; it may name the file of a design in the same folder."""
     folder = resolved(path).parent
 
     def read(text: str) -> Survey:
         survey = survey_from_json(text, folder)
-        refuse_batch(survey.batch)
-        _refuse_names_of_columns(survey)
+        # Surveys that were collected with other values can still be read.
+        check_batch(survey.batch)
+        if clash := (RESULTS | FOUND) & {group.id for group in survey.groups}:
+            raise ValueError(
+                f"the id of a group must not be {min(clash)!r}, which is a column of every result; give it another"
+            )
         return survey
 
     return loaded(path, read)
 
 
-def refuse_batch(batch: int) -> None:
-    """Refuse steps that would show what one person sent, or in which nothing would ever be shown.
-
-    Only before anything is collected: what was collected in such steps can still be read.
-    """
+def check_batch(batch: int) -> None:
+    """Raise an error for steps that would show what one respondent sent, or that never come."""
     if not LEAST_BATCH <= batch <= MOST_BATCH:
         raise ValueError(
             f"batch must be a whole number from {LEAST_BATCH} to {MOST_BATCH:,}, but got {batch:,}: a step of one "
-            "response shows what one person sent, and nothing is published before as many people have responded; 10 "
-            "is a good number"
-        )
-
-
-def _refuse_names_of_columns(survey: Survey) -> None:
-    """Refuse groups that no result could have beside its own columns: later they cannot be renamed."""
-    if clash := (RESULTS | FOUND) & {group.id for group in survey.groups}:
-        raise ValueError(
-            f"the id of a group must not be {min(clash)!r}, which is a column of every result; give it another"
+            "response shows what one respondent sent, and nothing is published before as many respondents have "
+            "answered; 10 is a good number"
         )
 
 
 def survey_from_json(text: str, folder: Path | None = None) -> Survey:
-    """Read the text of a survey file; designs that it names are looked for in this folder."""
+    """Read the text of a survey file; the files of its designs are in this folder."""
     _check_json(text)
     fields = parsed(text, FORMAT)
     check_format(fields, FORMAT, VERSION)
     fields = SURVEY_DEFAULTS | fields
     refuse_other_fields("this survey", fields, {"format", "version", *SURVEY_FIELDS}, OPTIONAL_FIELDS)
-    texts: Document = {name: _text(fields[name], name) for name in ("title", "intro", "consent", "thanks")}
+    texts: Document = {name: _text(fields[name], name) for name in SURVEY_TEXTS}
     if not texts["title"].strip():
         raise ValueError("title must not be empty: it is the heading of the page")
-    _refuse_settings(fields)
-    _refuse_options(fields)
-    groups = tuple(_group(group, place) for place, group in enumerate(_listed(fields["groups"], "groups")))
-    asked = _listed(fields["questions"], "questions")
-    if not 1 <= len(asked) <= MOST_QUESTIONS:
-        raise ValueError(f"questions must be a list of 1 to {MOST_QUESTIONS}, but got {len(asked)}")
-    questions = tuple(_question(question, place, folder) for place, question in enumerate(asked))
-    _refuse_repeated("groups", [group.id for group in groups])
-    _refuse_repeated("questions", [question.id for question in questions])
-    options: Document = {name: fields[name] for name in OPTIONAL_FIELDS if name in fields}
-    survey = Survey(
-        id=_name(fields["id"], "id"),
-        language=fields["language"],
-        keep=fields["keep"],
-        batch=fields["batch"],
-        access=fields["access"],
-        groups=groups,
-        questions=questions,
-        **texts,
-        **options,
-    )
+    _check_settings(fields)
+    _check_options(fields)
+    groups = tuple(_group(group, i) for i, group in enumerate(_list(fields["groups"], "groups")))
+    entries = _list(fields["questions"], "questions")
+    if not 1 <= len(entries) <= MOST_QUESTIONS:
+        raise ValueError(f"questions must be a list of 1 to {MOST_QUESTIONS}, but got {len(entries)}")
+    questions = tuple(_question(question, i, folder) for i, question in enumerate(entries))
+    _check_distinct("groups", [group.id for group in groups])
+    _check_distinct("questions", [question.id for question in questions])
+    rest = ("language", "keep", "batch", "access", *(name for name in OPTIONAL_FIELDS if name in fields))
+    settings: Document = {name: fields[name] for name in rest}
+    survey = Survey(id=_name(fields["id"], "id"), groups=groups, questions=questions, **texts, **settings)
     cells = survey.strata * sum(layout.width for layout in survey.layouts)
     if cells > MOST_COUNTERS:
         raise ValueError(
@@ -537,8 +505,7 @@ def _check_json(text: str) -> None:
     )
 
 
-def _refuse_settings(fields: Document) -> None:
-    """Refuse a language, a way to keep responses, a step of publication or an access that there is not."""
+def _check_settings(fields: Document) -> None:
     if not isinstance(fields["language"], str) or not LANGUAGE_TAG.fullmatch(fields["language"]):
         raise ValueError(f'language must be a language tag such as "en" or "pt-BR", but got {_got(fields["language"])}')
     if fields["keep"] != "counts":
@@ -549,14 +516,12 @@ def _refuse_settings(fields: Document) -> None:
         raise ValueError(f'access must be "open" or "invited", but got {_got(fields["access"])}')
 
 
-def _refuse_repeated(what: str, names: list[str]) -> None:
-    """Refuse an id that two groups or two questions have."""
+def _check_distinct(what: str, names: list[str]) -> None:
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"the ids of {what} must be distinct, but {_got(repeated[0])} occurs twice")
 
 
-def _refuse_options(fields: Document) -> None:
-    """Refuse a number to stop at, a time or a form of address that makes no sense; `fields` are those of a survey."""
+def _check_options(fields: Document) -> None:
     if "stop" in fields and (
         type(fields["stop"]) is not int or not fields["batch"] <= fields["stop"] <= LARGEST_JSON_INTEGER
     ):
@@ -585,17 +550,17 @@ def _moment(value: Any, what: str) -> datetime:
         ) from None
 
 
-def _group(fields: Any, place: int) -> Group:
-    where = f"group {place + 1}"
+def _group(fields: Any, index: int) -> Group:
+    where = f"group {index + 1}"
     _fields(fields, where, {"id", "text", "values"})
-    values = [_text(value, f"values of {where}") for value in _listed(fields["values"], f"values of {where}")]
+    values = [_text(value, f"values of {where}") for value in _list(fields["values"], f"values of {where}")]
     if len(values) < 2 or len(set(values)) < len(values) or not all(value.strip() for value in values):
         raise ValueError(f"values of {where} must be at least two distinct texts that are not empty")
     return Group(_name(fields["id"], f"id of {where}"), _text(fields["text"], f"text of {where}"), tuple(values))
 
 
-def _question(fields: Any, place: int, folder: Path | None) -> Question:
-    where = f"question {place + 1}"
+def _question(fields: Any, index: int, folder: Path | None) -> Question:
+    where = f"question {index + 1}"
     fields = QUESTION_DEFAULTS | fields if isinstance(fields, dict) else fields
     _fields(fields, where, {"id", "text", "mode", "design"}, {"help", "labels", "optional", "sensitive"})
     if fields["mode"] not in KEEP_MODES:
@@ -615,31 +580,31 @@ def _question(fields: Any, place: int, folder: Path | None) -> Question:
         optional=fields.get("optional", False),
         sensitive=_text(fields["sensitive"], f"sensitive of {where}") if "sensitive" in fields else None,
     )
-    _refuse_choices(question, where)
+    _check_choices(question, where)
     return question
 
 
-def _design(given: Any, where: str, folder: Path | None) -> Design | OpenDomain:
-    if isinstance(given, str) and folder is None:
-        raise ValueError(f"design of {where} must stand in the survey itself, but {_got(given)} is the name of a file")
+def _design(field: Any, where: str, folder: Path | None) -> Design | OpenDomain:
+    if isinstance(field, str) and folder is None:
+        raise ValueError(f"design of {where} must stand in the survey itself, but {_got(field)} is the name of a file")
     try:
-        design: Any = load_design(folder / given) if folder and isinstance(given, str) else device_from_dict(given)
+        design: Any = load_design(folder / field) if folder and isinstance(field, str) else device_from_dict(field)
     except (ValueError, OSError) as error:
         raise ValueError(f"design of {where}: {error}") from None
     if design.mechanism in OPEN and not isinstance(design, OpenDomain):
         raise ValueError(
-            f"design of {where} must be what answers go through, but a {design.mechanism} only reads reports; give its "
-            "source, the open domain"
+            f"design of {where} must randomize answers, but a {design.mechanism} only reads reports; give its source, "
+            "the open domain"
         )
     return design  # type: ignore[no-any-return]
 
 
-def _refuse_choices(question: Question, where: str) -> None:
+def _check_choices(question: Question, where: str) -> None:
     if question.open:
         if question.mode != "device":
-            raise ValueError(f'mode of {where} must be "device": nobody hashes a text by hand')
+            raise ValueError(f'mode of {where} must be "device": a text cannot be hashed by hand')
         if question.labels is not None:
-            raise ValueError(f"labels of {where} must be left out: people answer it in their own words")
+            raise ValueError(f"labels of {where} must be left out: its answers are free text")
         if question.sensitive is not None:
             raise ValueError(f"sensitive of {where} must be left out: there is no list of answers")
         return
@@ -656,7 +621,7 @@ def _refuse_choices(question: Question, where: str) -> None:
         raise ValueError(f"labels of {where} must be texts that UTF-8 can hold, without half characters")
     if question.mode == "person" and not getattr(design.report_form, "of_answers", False):
         raise ValueError(
-            f'mode of {where} must be "device": nobody reports under a {design.mechanism} by hand, which takes sets'
+            f'mode of {where} must be "device": reports under a {design.mechanism} are sets, not made by hand'
         )
     if question.labels is None:
         return
@@ -669,13 +634,13 @@ def _refuse_choices(question: Question, where: str) -> None:
         raise ValueError(f"labels of {where} must be distinct texts")
 
 
-def _fields(fields: Any, where: str, names: set[str], optional: set[str] | None = None) -> None:
+def _fields(fields: Any, where: str, names: set[str], optional: Collection[str] = ()) -> None:
     if not isinstance(fields, dict):
         raise ValueError(f"{where} must be an object with the fields {sorted(names)}")
-    refuse_other_fields(where, fields, names, optional or set())
+    refuse_other_fields(where, fields, names, optional)
 
 
-def _listed(value: Any, what: str) -> list[Any]:
+def _list(value: Any, what: str) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f"{what} must be a list, but got {type(value).__name__}")
     return value
@@ -694,10 +659,8 @@ def _text(value: Any, what: str) -> str:
 
 
 def _got(value: Any) -> str:
-    """Show a value of the file, as much of it as a message can hold."""
     return shortened(repr(value), 60)
 
 
 def _encodable(text: str) -> bool:
-    """Return whether a text has no lone surrogates, which UTF-8 cannot encode."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    return not any("\ud800" <= character <= "\udfff" for character in text)  # lone surrogates
