@@ -13,7 +13,15 @@ from scipy.stats import binom
 from cases import COIN, DIRECT
 from warner import RandomizedResponse, Tally, estimate_groups
 from warner.groups import group_estimates
-from warner.groups.fay_herriot import derivatives, likelihoods, log_likelihood, most_likely_law, values_with_weight
+from warner.groups.fay_herriot import (
+    Pooled,
+    best_beta_likelihood,
+    derivatives,
+    likelihoods,
+    log_likelihood,
+    most_likely_law,
+    values_with_weight,
+)
 from warner.groups.group_estimates import advice
 
 if TYPE_CHECKING:
@@ -145,3 +153,12 @@ def test_every_door_says_it(tmp_path: Path) -> None:
     together.save_page(page)
     assert "Kiefer and Wolfowitz" in page.read_text(encoding="utf-8")
     assert advice(together.tally).startswith(said)
+
+
+def test_the_best_beta_distribution_may_have_all_its_weight_at_both_ends() -> None:
+    # Half of 20 groups all say no, and half all say yes: shares of 0 and 1 are equally likely, and vary by 1/4.
+    counts = np.array([[0.0] * 10 + [20.0] * 10, [20.0] * 20, [0.0] * 20, [1.0] * 20])
+    grid = np.linspace(0, 1, 121)
+    pooled = Pooled(*[np.zeros(20)] * 4, spread=0.5, overall=0.5, spreads=np.array([0.5]), weights=np.ones(1))
+    found = best_beta_likelihood(likelihoods(counts, grid), grid, np.ones(20), pooled)
+    assert_allclose(found, 20 * np.log(0.5), rtol=1e-6)

@@ -37,7 +37,7 @@ from warner.designs.facts import full_symmetry
 from warner.designs.product import Product
 from warner.estimation import estimated
 from warner.inference.binomial import Binomial, share_interval
-from warner.inference.comparisons import compare, compare_groups
+from warner.inference.comparisons import compare, compare_groups, rows_mirrored
 from warner.inference.differences import Difference, agreeing, difference, difference_between
 from warner.inference.exact_tests import barnard_test, fisher_test
 from warner.inference.intervals import Confidence
@@ -697,3 +697,11 @@ def test_ratios_of_weighted_samples_have_each_interval_at_half_the_tail() -> Non
     one, two = (estimate(sample).interval("yes", level=0.975) for sample in samples)
     found = compare_samples(*samples, "yes")
     assert_allclose([found.ratio_low, found.ratio_high], [one.low / two.high, one.high / two.low])
+
+
+def test_rows_of_two_answers_are_mirror_images_if_shares_and_limits_sum_to_one() -> None:
+    table = {"share": np.array([0.3, 0.7]), "low": np.array([0.2, 0.6]), "high": np.array([0.4, 0.8])}
+    assert rows_mirrored(table, 2)
+    assert rows_mirrored(table | {"share": np.array([np.nan, np.nan])}, 2)
+    assert not rows_mirrored(table | {"share": np.array([0.3, 0.6])}, 2)
+    assert not rows_mirrored(table | {"high": np.array([0.5, 0.8])}, 2)

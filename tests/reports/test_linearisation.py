@@ -638,3 +638,11 @@ def test_groups_of_two_respondents_in_a_cluster_differ_by_what_varies_within_it(
     counted = warner.tally(data, DIRECT, column="y", by="g", clusters="c")
     apart = warner.estimate(counted).compare("yes", between=(0, 1))
     assert_allclose([apart.low, apart.high], [-1.959964 / np.sqrt(40), 1.959964 / np.sqrt(40)], rtol=1e-6)
+
+
+def test_totals_of_pairs_that_differ_vary_by_what_varies_within_them() -> None:
+    # In each of 20 clusters one of two says yes: 2 (1 - 1/2) = 1 per cluster, so a total has the variance 20.
+    data = {"y": ["yes", "no"] * 20, "c": np.repeat(np.arange(20), 2), "w": [1.0] * 40}
+    found = warner.estimate(warner.tally(data, DIRECT, column="y", clusters="c", weights="w")).totals()
+    assert found.method == "within_clusters"
+    assert_allclose((found.high - found.low) / 2, 1.959964 * np.sqrt(20), rtol=1e-6)
