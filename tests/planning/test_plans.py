@@ -662,9 +662,10 @@ def test_a_plan_speaks_as_every_result_does() -> None:
 
 
 def test_what_a_shuffler_adds_is_planned_where_it_is_known() -> None:
-    for design in (surveys.kuk("4/5", "3/10", 2), SubsetSelection(5, odds=(3, 1), size=2)):
-        with pytest.raises(ValueError, match=f"such as a randomized response, but got a {design.mechanism}"):
-            plan(design, people=10, delta=1e-6)
+    with pytest.raises(ValueError, match="such as randomized response or subset selection, but got a channel"):
+        plan(surveys.kuk("4/5", "3/10", 2), people=10, delta=1e-6)
+    made = plan(SubsetSelection(100, epsilon=4), people=100_000, delta=1e-6)
+    assert made.shuffled_epsilon == pytest.approx(0.0841, abs=1e-3)
 
 
 def test_a_hopeless_survey_is_said_to_tell_nothing() -> None:

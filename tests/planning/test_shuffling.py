@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,11 +13,23 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from scipy.stats import multinomial, norm
 
-from warner import Channel, RandomizedResponse, SubsetSelection
+from references import reference
+from warner import (
+    BitFlips,
+    Channel,
+    HadamardResponse,
+    Memoized,
+    ProjectiveGeometry,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from warner.planning.shuffling import _delta, _grid, _Pair, _smallest_epsilon, shuffled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from warner.designs.contract import Design
 
 Histograms = dict[tuple[int, ...], float]
 
@@ -66,10 +78,10 @@ def test_two_answers_are_bounded_nearly_without_loss() -> None:
 
 def exact_delta(epsilon: float, n: int, pair: _Pair) -> float:
     """Sum the expectation over all counts of the multinomial."""
-    rest = (pair.k - 2) * pair.blanket
+    rest = pair.neither
     growth, total = math.exp(epsilon), 0.0
     for x0, x1, x2 in itertools.product(range(n + 1), repeat=3):
-        if x0 + x1 + x2 > n or (x2 and pair.k == 2):
+        if x0 + x1 + x2 > n or (x2 and not rest):
             continue
         gain = (pair.larger - pair.smaller * growth) * x0 - (pair.larger * growth - pair.smaller) * x1
         gain -= pair.third * (growth - 1) * x2
@@ -84,8 +96,8 @@ def exact_delta(epsilon: float, n: int, pair: _Pair) -> float:
 def test_the_grid_is_the_expectation_where_every_count_is_on_it(k: int, odds: tuple[int, int]) -> None:
     survey = RandomizedResponse(k, odds=odds)
     larger, smaller = max(survey.p, survey.q), min(survey.p, survey.q)
-    pair = _Pair(larger, smaller, survey.q, smaller, k)
-    grid = _grid(pair, 14, 1e-15)
+    pair = _Pair(larger, smaller, survey.q, smaller, (k - 2) * smaller)
+    grid = _grid(0.0, pair, 14, 1e-15)
     for epsilon in (0.0, 0.2, 0.7, 1.0):
         assert_allclose(_delta(epsilon, pair, 14, grid), exact_delta(epsilon, 14, pair), rtol=1e-5, atol=1e-12)
 
@@ -93,7 +105,7 @@ def test_the_grid_is_the_expectation_where_every_count_is_on_it(k: int, odds: tu
 @pytest.mark.parametrize("k", [2, 5, 60])
 def test_a_coarser_grid_never_gives_less(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     survey = RandomizedResponse(k, epsilon=1.5)
-    pair = _Pair(survey.p, survey.q, survey.q, survey.q, k)
+    pair = _Pair(survey.p, survey.q, survey.q, survey.q, (k - 2) * survey.q)
     epsilon, found = shuffled(survey, 4000, 1e-8), []
     settings = [
         ((2000, 800), 2**14),
@@ -106,7 +118,7 @@ def test_a_coarser_grid_never_gives_less(k: int, monkeypatch: pytest.MonkeyPatch
     for nodes, wide in settings:
         monkeypatch.setattr("warner.planning.shuffling.GRID_NODES", nodes)
         monkeypatch.setattr("warner.planning.shuffling.COUNTS_ONE_BY_ONE", wide)
-        found.append(_delta(epsilon, pair, 4000, _grid(pair, 4000, 1e-14)))
+        found.append(_delta(epsilon, pair, 4000, _grid(0.0, pair, 4000, 1e-14)))
     fine = found[0]
     assert 0.5e-8 < fine <= 1e-8  # a third off is one hundredth of epsilon
     assert min(found[1:]) >= fine
@@ -117,7 +129,7 @@ def test_the_clones_of_feldman_mcmillan_and_talwar() -> None:
     # local epsilon 4 and delta 1e-6: between 0.1675385583317841 and 0.172790550755978. In their reduction the victim
     # is distinguishable by odds e^4 : 1, and each other respondent is a clone with probability e^-4, of either kind.
     growth = math.exp(4)
-    pair = _Pair(growth / (growth + 1), 1 / (growth + 1), 0.0, math.exp(-4) / 2, 2)
+    pair = _Pair(growth / (growth + 1), 1 / (growth + 1), 0.0, math.exp(-4) / 2, 0.0)
     assert 0.1675385583317841 <= _smallest_epsilon(pair, 10**5, 1e-6, 4.0) <= 0.172790550755978
 
 
@@ -188,16 +200,85 @@ def test_delta_must_be_a_probability(delta: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "design",
+    ("design", "rule"),
     [
-        SubsetSelection(5, odds=(3, 1), size=2),
-        Channel([["3/4", "1/4"], ["1/4", "3/4"]], 2, 2),
+        (Channel([["3/4", "1/4"], ["1/4", "3/4"]], 2, 2), "same response probabilities.* but got a channel"),
+        (BitFlips(5, odds=(3, 1), size=2), "same response probabilities.* but got a bit flips"),
+        (Memoized.response(3, eps_infinity=2, eps_first=1), "one report from each respondent.* a memoized"),
     ],
-    ids=["sets", "table"],
+    ids=["table", "bit flips", "memoized"],
 )
-def test_designs_that_the_proof_is_not_for_are_refused(design: SubsetSelection | Channel) -> None:
-    with pytest.raises(ValueError, match=f"reports name one answer each.* but got a {design.mechanism}"):
+def test_designs_that_the_proof_is_not_for_are_rejected(design: Design, rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
         shuffled(design, 100, 1e-6)
-    # Sets of one answer are randomized response: the design is asked for what it does, not for its name.
+
+
+# Reports that support sets
+
+REFERENCE = {case["id"]: case for case in reference("asking")["cases"] if case["item"] == 7}
+SET_VALUED = {
+    "shuffled_SS2_100_e4": SubsetSelection(100, epsilon=4, size=2),
+    "shuffled_SS_100_e2": SubsetSelection(100, epsilon=2),
+    "shuffled_OUE_64_e1": UnaryEncoding(64, epsilon=1),
+    "shuffled_OUE_100_e4": UnaryEncoding(100, epsilon=4),
+    "shuffled_PGR_1000_e1": ProjectiveGeometry(1000, epsilon=1),
+    "shuffled_HR_100_e4": HadamardResponse(100, epsilon=4),
+    "shuffled_PGR_1000_e2": ProjectiveGeometry(1000, epsilon=2),
+}
+
+
+@pytest.mark.parametrize("name", SET_VALUED)
+def test_bounds_of_sets_against_the_reference(name: str) -> None:
+    case = REFERENCE[name]
+    bound = shuffled(SET_VALUED[name], case["input"]["n"], case["input"]["delta"])
+    least, proven = case["value"]["at_least"], case["value"]["proven"]
+    assert_allclose(bound, proven, rtol=case["tolerance"])
+    assert least <= bound <= 1.03 * least
+
+
+def true_delta_of_sets(epsilon: float, n: int, design: Any) -> float:
+    """Hockey-stick divergence of all shuffled outcomes, over all neighboring inputs; reports by their supports."""
+    patterns = np.array(list(itertools.product([0, 1], repeat=design.k)), dtype=bool)
+    (low, high), p = design.ratio, design.p
+    reports = [row for row in patterns if row.any() or isinstance(design, UnaryEncoding)]
+    if isinstance(design, SubsetSelection):
+        reports = [row for row in reports if row.sum() == design.size]
+        rows = np.array([[high if row[x] else low for row in reports] for x in range(design.k)], dtype=float)
+        rows /= rows.sum(axis=1, keepdims=True)
+    else:
+        rates = np.where(np.eye(design.k, dtype=bool), p, design.q)
+        rows = np.array([[np.where(row, rates[x], 1 - rates[x]).prod() for row in reports] for x in range(design.k)])
+    assert_allclose([rows[x, [i for i, row in enumerate(reports) if row[x]]].sum() for x in range(design.k)], p)
+    worst = 0.0
+    outcomes = list(itertools.combinations_with_replacement(range(len(reports)), n))
+    for truths in itertools.combinations_with_replacement(range(design.k), n - 1):
+        chances = []
+        for own in (0, 1):
+            orders = [
+                rows[[own, *truths]][range(n), list(order)].prod()
+                for order in itertools.product(range(len(reports)), repeat=n)
+            ]
+            keys = [tuple(sorted(order)) for order in itertools.product(range(len(reports)), repeat=n)]
+            total: Counter[tuple[int, ...]] = Counter()
+            for key, chance in zip(keys, orders, strict=True):
+                total[key] += float(chance)
+            chances.append(np.array([total[outcome] for outcome in outcomes]))
+        worst = max(worst, float(np.maximum(chances[0] - math.exp(epsilon) * chances[1], 0).sum()))
+    return worst
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize(
+    "design",
+    [SubsetSelection(4, odds=(5, 1), size=2), UnaryEncoding(3, odds=(4, 1)), SubsetSelection(5, odds=(3, 1), size=3)],
+)
+def test_bounds_of_sets_hold_for_all_shuffled_outcomes(design: Any, n: int) -> None:
+    for delta in (0.2, 0.05, 0.01):
+        bound = shuffled(design, n, delta)
+        assert true_delta_of_sets(bound, n, design) <= delta
+        assert bound <= design.epsilon
+
+
+def test_a_set_of_one_answer_is_randomized_response() -> None:
     single = SubsetSelection(5, odds=(3, 1), size=1)
     assert shuffled(single, 1000, 1e-6) == shuffled(RandomizedResponse(5, odds=(3, 1)), 1000, 1e-6)

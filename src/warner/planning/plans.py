@@ -675,8 +675,8 @@ def plan(
         question = replace(question, effect=pilot_effect(expected, shares, question))
     if people is not None:
         check_people(people)
-    if delta is not None and mechanism is None and not isinstance(source, Design):
-        mechanism = RandomizedResponse.mechanism  # shuffling is proven for it
+    if delta is not None and quantity is not None and mechanism is None and not isinstance(source, Design):
+        mechanism = RandomizedResponse.mechanism  # for other designs for numbers no bound is known
     solved_for = measure
     if people is None or goal is None:
         design = _design(source, mechanism, epsilon, question)

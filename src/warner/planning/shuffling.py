@@ -4,17 +4,23 @@ One report spends at most the design's epsilon. If a trusted shuffler removes th
 each report hides among the others. The privacy of one respondent, whose answer may change while the others stay as they
 are, is then (epsilon, delta)-differential privacy with a smaller epsilon [1]_.
 
-The proof needs one idea. Every respondent reports answer i with probability at least b = min(p, q), for each true
-answer. This is a mixture: with probability Kb the report is a uniform answer, the *privacy blanket*. The adversary may
-know everything but the report of one respondent and the reports of the blanket. The rest depends on three counts of a
-multinomial of n respondents: of one answer (probability b), of the other (b), and of any third one ((K-2)b). It is the
-expectation
+The proof needs one idea. Let a report be r times likelier after an answer that it supports than after any other, and
+let it support the true answer with probability p, and the true and a given other answer with probability :math:`\beta`.
+Whatever the true answer, a report has a part with the same distribution for all answers, the *privacy blanket*. The
+adversary may know everything but the report of one respondent and the reports of the blanket. The rest depends on four
+counts of a multinomial of n respondents: of blanket reports that support only the one of two answers (probability
+:math:`o = (p - \beta)/r`), only the other (o), neither, or both (:math:`\beta/r`). It is the expectation
 
-.. math:: \delta(\varepsilon) = \frac{1}{nb}\, E\bigl[(h - l e^\varepsilon) X_0 - (h e^\varepsilon - l) X_1
-          - q(e^\varepsilon - 1) X_2\bigr]_+
+.. math:: \delta(\varepsilon) = \frac{1}{n o}\, E\bigl[(h - l e^\varepsilon) X_0 - (h e^\varepsilon - l) X_1
+          - t(e^\varepsilon - 1) X_2 - h(e^\varepsilon - 1) X_3\bigr]_+
 
-with h and l the larger and the smaller of p and q. (Lemma 5.3 of [1]_ for this mechanism; that paper then bounds it by
-Hoeffding's and Bennett's inequalities, here it is evaluated.)
+with h = r o and l = t = o. (Lemma 5.3 of [1]_ for these designs; that paper then bounds it by Hoeffding's and Bennett's
+inequalities, here it is evaluated.) Randomized response has :math:`\beta = 0`; with p < q its blanket is p, and h = t =
+q and l = p.
+
+The value of a report that supports both answers lies between those of :math:`X_1` and :math:`X_2`. Its probability is
+put on these two with its mean kept, :math:`1 - e^{-\varepsilon}` on :math:`X_1` and :math:`e^{-\varepsilon}` on
+:math:`X_2`: a mean-preserving spread, which does not decrease the mean of a convex function.
 
 References
 ----------
@@ -26,6 +32,7 @@ References
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -59,8 +66,8 @@ def shuffled(design: Design, n: int, delta: float) -> float:
     Parameters
     ----------
     design : Design
-        The randomization of the question: symmetric, with reports that name one answer each, such as a
-        `RandomizedResponse`.
+        The randomization of the question, with the same probabilities for all answers and reports that support one
+        answer or a set: randomized response, subset selection, unary encoding, hashing, Hadamard response ...
     n : int
         Number of shuffled reports, including that of the protected respondent.
     delta : float
@@ -87,13 +94,14 @@ def shuffled(design: Design, n: int, delta: float) -> float:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number of respondents, at least 1, but got {n!r}")
     symmetry = shufflable(design, delta)
-    if 0 in (symmetry.p, symmetry.q):
+    low, high = design.ratio
+    if low == 0:
         return math.inf
-    if symmetry.p == symmetry.q:
+    if low == high:
         return 0.0
-    larger, smaller = float(max(symmetry.p, symmetry.q)), float(min(symmetry.p, symmetry.q))
-    pair = _Pair(larger, smaller, symmetry.base, smaller, design.k)
-    return _smallest_epsilon(pair, min(int(n), MOST_SHUFFLED), delta, design.epsilon)
+    return _smallest_epsilon(
+        _pair(symmetry, Fraction(high, low), design.k), min(int(n), MOST_SHUFFLED), delta, design.epsilon
+    )
 
 
 def shufflable(design: Design, delta: float) -> Symmetry:
@@ -101,22 +109,38 @@ def shufflable(design: Design, delta: float) -> Symmetry:
     if not 0 < delta < 1:
         raise ValueError(f"delta must be between 0 and 1, such as 1e-9, but got {delta!r}")
     symmetry = full_symmetry(design.law)
-    if symmetry is None or not design.law.exclusive:
+    if symmetry is None or not design.law.exhaustive or (symmetry.p < symmetry.q and not design.law.exclusive):
         raise ValueError(
-            "delta needs a design whose reports name one answer each, with the same probabilities "
-            f"for all answers, such as a randomized response, but got a {design.mechanism}; leave out delta"
+            "delta needs a design with the same response probabilities for all answers, such as randomized response "
+            f"or subset selection, but got a {design.mechanism}; leave out delta"
+        )
+    if design.repetition():
+        raise ValueError(
+            f"delta needs one report from each respondent, but a {design.mechanism} design is for repeated reports, "
+            "which a shuffler cannot protect together; leave out delta"
         )
     return symmetry
 
 
 class _Pair(NamedTuple):
-    """Response probabilities of one respondent, and the blanket's probability of each answer."""
+    """Weights h, l and t of the counts, and the probabilities of the four kinds of blanket reports."""
 
     larger: float
     smaller: float
-    third: float  # of reporting any one of the other answers, in both worlds
-    blanket: float
-    k: int
+    third: float
+    blanket: float  # of supporting only the one of two answers, or only the other
+    neither: float
+    both: float = 0.0
+
+
+def _pair(symmetry: Symmetry, ratio: Fraction, k: int) -> _Pair:
+    """Return the blanket of a design whose reports are `ratio` times likelier after some answers than after others."""
+    p, q, both = symmetry.p, symmetry.q, symmetry.both
+    if p < q:
+        return _Pair(*map(float, (q, p, q, p, (k - 2) * p)))
+    one = (p - both) / ratio
+    neither = (1 - p) + p / ratio - 2 * one - both / ratio
+    return _Pair(*map(float, (p - both, one, one, one, neither, both / ratio)))
 
 
 class _Grid(NamedTuple):
@@ -130,9 +154,10 @@ class _Grid(NamedTuple):
 def _smallest_epsilon(pair: _Pair, n: int, delta: float, local: float) -> float:
     """Smallest proven epsilon, by bisection."""
     tail = TAIL_PART * delta
-    grid = _grid(pair, n, tail)
+    fixed = None if pair.both else _grid(0.0, pair, n, tail)
 
     def proven(epsilon: float) -> bool:
+        grid = _grid(epsilon, pair, n, tail) if fixed is None else fixed
         return _delta(epsilon, pair, n, grid) + 2 * tail <= delta
 
     high = local
@@ -149,7 +174,7 @@ def _delta(epsilon: float, pair: _Pair, n: int, grid: _Grid) -> float:
         return 0.0
     loss = (pair.larger * growth - pair.smaller) * grid.other + pair.third * math.expm1(epsilon) * grid.third
     remaining = n - grid.other - grid.third  # trials of the one answer
-    chance = pair.blanket / (1 - (pair.k - 1) * pair.blanket)
+    chance = pair.blanket / (1 - pair.blanket - pair.neither - pair.both)
     least = np.floor(loss / gain * (1 - 1e-14)) + 1
     # E (gain X - loss)+ of a binomial X, by its upper tails P(X >= least); x P(X = x) is a tail of one trial less.
     first = gain * remaining * chance * at_least(least - 1, remaining - 1, chance)
@@ -158,17 +183,19 @@ def _delta(epsilon: float, pair: _Pair, n: int, grid: _Grid) -> float:
     return float((grid.weights * np.maximum(expected, 0)).sum() / (n * pair.blanket) * (1 + SUM_ERROR))
 
 
-def _grid(pair: _Pair, n: int, tail: float) -> _Grid:
-    """Values of the two counts that reduce the expectation, starting with the other answer.
+def _grid(epsilon: float, pair: _Pair, n: int, tail: float) -> _Grid:
+    """Values of the counts of the other answer and of neither, with the reports of both spread over them.
 
     Given both counts, the expectation is decreasing and convex in each: one more draw of the other answer, instead of
     anything else, subtracts a non-negative amount that is independent of the next draw's. So a mean-preserving move of
     probability from inside a cell to its two ends does not decrease the expectation.
     """
-    other, weights = _mean_preserving_spread(n, pair.blanket, tail, GRID_NODES[0])
-    if pair.k == 2:
+    one = pair.blanket - pair.both * math.expm1(-epsilon)
+    neither = pair.neither + pair.both * math.exp(-epsilon)
+    other, weights = _mean_preserving_spread(n, one, tail, GRID_NODES[0])
+    if not neither:
         return _Grid(other, np.zeros_like(other), weights)
-    chance = (pair.k - 2) * pair.blanket / (1 - pair.blanket)
+    chance = neither / (1 - one)
     parts = [
         (value, weight, *_mean_preserving_spread(n - int(value), chance, tail, GRID_NODES[1], coarse=True))
         for value, weight in zip(other, weights, strict=True)
@@ -192,7 +219,7 @@ def _mean_preserving_spread(
     width = math.sqrt(2 * mean * math.log(1 / tail)) * (1 + 1e-9)
     first, last = max(0, math.floor(mean - width)), min(n, math.ceil(mean + width) + 1)
     if coarse and last - first > COUNTS_ONE_BY_ONE:
-        # A whole cell to its lower end: the third answers hardly matter there, and ten thousands of them take time.
+        # A whole cell to its lower end: the third answers hardly matter there, and tens of thousands of them take time.
         ends = np.linspace(first, last, 4 * nodes).round()
         above = np.append(at_least(ends, np.full(ends.shape, float(n)), chance), 0)
         return ends, np.maximum(above[:-1] - above[1:], 0) + 2 * TAIL_ERROR
