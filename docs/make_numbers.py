@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import warner
-from warner.output.canvas import GRID_COLOUR, INK, PALETTE, save_picture
+from warner.output.canvas import GRID_COLOR, INK, PALETTE, save_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ def draw(ax: Axes) -> None:
     ax.set_ylim(0, 5)
     ax.set_xlabel("income (thousand)")
     ax.set_ylabel("share of people (%)")
-    ax.grid(color=GRID_COLOUR, linewidth=0.6)
+    ax.grid(color=GRID_COLOR, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9)

@@ -22,7 +22,7 @@ PENDING = {
     for folder in ("src/warner", "tests")
     for package in (
         *("designs", "reports", "discovery", "estimators", "inference", "groups", "regression", "association"),
-        *("explanation", "noncompliance", "output", "service"),
+        *("explanation", "noncompliance", "service"),
     )
 } | {"src/warner"}
 
@@ -42,7 +42,7 @@ WORDS = {
     r"(?:drawn|draw|draws) towards?|borrow\w* strength": "shrinkage, partial pooling",
     r"closer on the whole|further from the truth": "total (squared) error, bias",
     r"these very|the very people": "sample",
-    r"(?<!degrees of )freedom": "degrees of freedom",
+    r"(?<!degrees of )freedom(?! :)": "degrees of freedom",
     r"unknown values?": "invalid values",
     r"doubts?": "warning, diagnostic",
     r"the former|the latter": "the noun itself",

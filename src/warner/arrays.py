@@ -1,4 +1,4 @@
-"""Arrays: the types that everything passes around, and arrays of Python objects."""
+"""Type aliases of arrays, limits of doubles, and arrays of Python objects."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ PerGroup: TypeAlias = Any  # a number, or an array with one for each group where
 Dtype: TypeAlias = np.dtype[Any]
 Label: TypeAlias = str | int  # of an answer
 Sets: TypeAlias = Sequence[Sequence[int]]  # sets of answers, by their positions in the domain
-Size: TypeAlias = int | tuple[int, ...] | None  # how many independent draws, as in NumPy
+Size: TypeAlias = int | tuple[int, ...] | None  # number of independent draws, as in NumPy
 
-SMALLEST = 2.0**-1022  # the smallest normal double: what a divisor is raised to that must not be zero
+SMALLEST = 2.0**-1022  # the smallest normal double: a lower bound of divisors
 UNIT_ROUNDOFF = 2.0**-53  # of doubles: the largest relative error of one rounding
 LARGEST_TOTAL = 2**53  # beyond, a double cannot hold every count
 
 
 def objects(values: Iterable[Any]) -> Counts:
-    """Give an array of Python objects, each as it is: no number becomes a text, and no tuple a row.
+    """Return an array of Python objects, unchanged: numbers do not become texts, and tuples not rows.
 
     >>> objects([1, "a", None, (2, 3)])
     array([1, 'a', None, (2, 3)], dtype=object)

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, a lock that one process holds at a time, and JSON that says what it is."""
+"""Files that are written atomically, locks between processes, and JSON documents that name their format."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Document: TypeAlias = dict[str, Any]  # what JSON can hold
-# What a terminal may obey and JSON does not escape: delete, C1 controls, and marks of direction and of lines
+# Characters that a terminal may obey and JSON does not escape: delete, C1 controls, and marks of direction and of lines
 OBEYED = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-LOCK_POLL_SECONDS = 0.01  # between two looks at a lock that somebody else holds
-HEAD_BYTES = 2**16  # of a file in which the name of its format is looked for
+LOCK_POLL_SECONDS = 0.01  # between two attempts
+HEAD_BYTES = 2**16  # of a file that name its format
 
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a path to write to; it takes the place of `path` only when all went well.
+    """Write a file atomically: yield a temporary path that replaces `path` on success.
 
-    Written beside, then renamed: a reader never sees half a file, and a failure leaves nothing behind.
+    Readers never see half a file, and a failure leaves nothing behind.
     """
     given = Path(path)
     if is_pipe(given):
-        yield given  # there is nothing to take the place of
+        yield given  # it cannot be replaced
         return
     target = resolved(given)  # through a link, to the file itself
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
@@ -51,12 +51,12 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         why = os.strerror(error.errno) if part.name in str(error.strerror) else error.strerror
         raise type(error)(error.errno, why, str(path)) from None
     finally:
-        with suppress(OSError):  # in a folder that nobody may search, for one
+        with suppress(OSError):  # in a folder without permission to search
             part.unlink()
 
 
 def resolved(path: str | os.PathLike[str]) -> Path:
-    """Follow links to the file itself; those that lead in a circle are an error that names the path."""
+    """Follow links to the file; a circle of links is an error that names the path."""
     try:
         file = Path(path).resolve()
     except RuntimeError:  # of a circle, before Python 3.13
@@ -67,17 +67,17 @@ def resolved(path: str | os.PathLike[str]) -> Path:
 
 
 class FileLock:
-    """A lock on a file of its own, beside the file that it is for; it ends with the process, however that ends.
+    """Lock on a separate file beside the protected one; it ends with the process.
 
-    It is not taken on the file itself: that may be replaced while the lock is held, and to close any handle of a
-    database would let go of SQLite's own locks.
+    The file itself may be replaced while the lock is held, and closing any handle of a database would release the
+    locks of SQLite.
 
     Parameters
     ----------
     path : Path
-        The file that only one process may change at a time; it need not be there yet.
+        The protected file; it need not exist yet.
     wait : bool
-        Whether to wait for whoever holds the lock; or else to raise `BlockingIOError` at once.
+        If true, wait for the lock; otherwise raise `BlockingIOError` at once.
     """
 
     def __init__(self, path: Path, *, wait: bool = False) -> None:
@@ -88,15 +88,15 @@ class FileLock:
             with suppress(FileNotFoundError):
                 if not held and os.path.samestat(os.fstat(self._file), self.path.stat()):
                     return
-            os.close(self._file)  # whoever held it removed the file in between: that lock would keep out nobody
+            os.close(self._file)  # the previous holder removed the file in between: its lock protects nothing
             if held and not wait:
                 raise BlockingIOError(f"another process holds {path}")
             time.sleep(LOCK_POLL_SECONDS * held)
 
     def release(self) -> None:
-        """Let go of the lock, and remove its file."""
-        if sys.platform != "win32":  # where nobody can remove a file that is open
-            with suppress(FileNotFoundError):  # somebody else removed it, and may have a new one
+        """Release the lock, and remove its file."""
+        if sys.platform != "win32":  # where an open file cannot be removed
+            with suppress(FileNotFoundError):  # another process removed it, and may have a new one
                 if os.path.samestat(os.fstat(self._file), self.path.stat()):
                     self.path.unlink()  # while the lock is held, so that it is still ours
         os.close(self._file)
@@ -111,7 +111,7 @@ class FileLock:
 
 
 def _locked(file: int) -> bool:
-    """Lock an open file, unless another process has; on Windows its first byte, which need not exist."""
+    """Lock an open file unless another process has; on Windows its first byte."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -127,7 +127,7 @@ def _locked(file: int) -> bool:
 
 
 class QuotedLines:
-    """Text lines for `csv.writer` with the line terminator CR LF, for it quotes what holds either; written with LF."""
+    """Text lines for `csv.writer`: CR LF as terminator makes it quote values with either; written with LF."""
 
     def __init__(self, file: TextIO) -> None:
         self.file = file
@@ -138,34 +138,34 @@ class QuotedLines:
 
 
 def csv_writer(file: TextIO, delimiter: str = ",") -> Any:
-    """Give a writer of CSV whose every value is read back, a lone carriage return as well."""
+    """Return a CSV writer that quotes every value that needs it, including lone carriage returns."""
     return csv.writer(QuotedLines(file), delimiter=delimiter, lineterminator="\r\n")
 
 
 @contextmanager
 def named_as_given(names: Mapping[str, str]) -> Iterator[None]:
-    """Let errors name files as they were given: `names` by the copies that are read in their place."""
+    """Replace the names of copies in errors by the original names of the files."""
     try:
         yield
     except (OSError, TypeError, ValueError) as error:
-        said = str(error)
+        message = str(error)
         if isinstance(error, OSError) and error.filename is not None:
-            said = f"{error.filename}: {error.strerror}"
-        told = said
-        for copy, given in names.items():
-            told = told.replace(copy, given)
-        if told == said:
+            message = f"{error.filename}: {error.strerror}"
+        renamed = message
+        for copy, original in names.items():
+            renamed = renamed.replace(copy, original)
+        if renamed == message:
             raise
-        raise ValueError(told) from None
+        raise ValueError(renamed) from None
 
 
 def is_pipe(path: Path) -> bool:
-    """Tell a pipe or a device, which can be gone through once, from a file and a folder."""
+    """Return True for a pipe or a device, which can be read only once."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def save_text(path: str | os.PathLike[str], text: str, *, private: bool = False) -> None:
-    """Write a text file, whole or not at all; a private one for its owner only, and on the disk on return."""
+    """Write a text file atomically; a private one is readable by its owner only, and on the disk on return."""
     with written_whole(path) as part:
         if private:
             part.touch(mode=0o600, exist_ok=False)  # before there is anything to read
@@ -176,7 +176,7 @@ def save_text(path: str | os.PathLike[str], text: str, *, private: bool = False)
 
 
 def loaded(path: str | os.PathLike[str], parse: Callable[[str], Value]) -> Value:
-    """Read a text file with a parser whose errors then name the file."""
+    """Read a text file with a parser; its errors then name the file."""
     try:
         return parse(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -188,15 +188,15 @@ def loaded(path: str | os.PathLike[str], parse: Callable[[str], Value]) -> Value
 
 
 def document(fields: Document) -> str:
-    """Write JSON with a line for each field: these files are read by people, too."""
+    """Write JSON with a line for each field, which is easy to read."""
     body = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items())
     return json_escaped(f"{{\n{body}\n}}")
 
 
 def json_escaped(text: str) -> str:
-    r"""Escape what a terminal would obey in JSON, which escapes only the first 32 characters by itself.
+    r"""Escape characters in JSON that a terminal would obey; JSON itself escapes only the first 32.
 
-    The same JSON to every reader: outside of texts it holds nothing of the kind.
+    The document stays the same: such characters occur in texts only.
 
     >>> print(json_escaped(json.dumps("naïve \x9b31m \u202e", ensure_ascii=False)))
     "naïve \u009b31m \u202e"
@@ -204,34 +204,35 @@ def json_escaped(text: str) -> str:
     return OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _one(what: str) -> str:
-    """Put the article before the name of a document: an open tally, a design."""
+def _with_article(what: str) -> str:
     return f"{'an' if what[0] in 'aeio' else 'a'} {what}"
 
 
 def parsed(text: str, kind: str) -> Document:
-    """Read the JSON of a document of this kind; `checked` looks at its fields."""
+    """Parse the JSON of a document of this kind, without a check of its fields."""
     what = kind.removeprefix("warner ")
     try:
         fields = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{_one(what)} must be JSON as warner writes it, but this cannot be read: {error}") from None
+        raise ValueError(
+            f"{_with_article(what)} must be JSON as warner writes it, but this cannot be read: {error}"
+        ) from None
     return fields if isinstance(fields, dict) else {}
 
 
 def format_of(path: Path) -> str | None:
-    """Tell what a JSON document says that it is, by its field "format"; None for files of any other kind."""
+    """Return the field "format" of a JSON document; None for files of other kinds."""
     try:
         with path.open("rb") as file:
             return format_within(file.read(HEAD_BYTES), file)
     except OSError:
-        return None  # whoever reads it will say what is wrong
+        return None  # reading it raises the error
 
 
 def format_within(beginning: bytes, rest: BinaryIO) -> str | None:
-    """Tell the same of a file that is open, of which the `beginning` is read already.
+    """Return the format of an open file whose `beginning` is already read.
 
-    Only a file that begins with an object, and speaks of warner early on, is read whole.
+    Only a file that begins with an object and mentions warner early on is read whole.
     """
     if not beginning.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{") or b'"warner ' not in beginning:
         return None
@@ -246,7 +247,7 @@ def format_within(beginning: bytes, rest: BinaryIO) -> str | None:
 def checked(
     fields: Document, kind: str, version: int, names: set[str], optional: frozenset[str] = frozenset()
 ) -> Document:
-    """Give the fields of a document of this kind with just these names; anything else is an error that says why."""
+    """Check the format, version and fields of a document."""
     check_format(fields, kind, version)
     what = f"this {kind.removeprefix('warner ')} is damaged"
     refuse_other_fields(what, fields, names | {"format", "version"}, optional)
@@ -257,7 +258,9 @@ def check_format(fields: Document, kind: str, version: int) -> None:
     """Raise an error unless a document is of this kind and version."""
     what = kind.removeprefix("warner ")
     if not isinstance(fields, dict) or fields.get("format") != kind:
-        raise ValueError(f'{_one(what)} must say "format": "{kind}"; this JSON does not, so it is something else')
+        raise ValueError(
+            f'{_with_article(what)} must say "format": "{kind}"; this JSON does not, so it is something else'
+        )
     if type(fields.get("version")) is not int or fields["version"] != version:
         raise ValueError(
             f"this {what} is of version {fields.get('version')!r}, but this warner reads version {version}; "
@@ -266,7 +269,7 @@ def check_format(fields: Document, kind: str, version: int) -> None:
 
 
 def refuse_other_fields(where: str, fields: Document, names: set[str], optional: Collection[str] = ()) -> None:
-    """Refuse fields other than just these, with or without the optional ones: say which lack, and which are too many.
+    """Raise an error that names missing and additional fields.
 
     >>> refuse_other_fields("this survey", {"id": "x", "starts": 1}, {"id", "title"}, {"opens"})
     Traceback (most recent call last):

@@ -1,6 +1,6 @@
 r"""Numerical building blocks that SciPy lacks: bisection, bracketed roots, and three special functions.
 
-A condition here fails up to some value and holds from there on, so that each look at the middle of an interval that
+A condition here fails up to some value and holds from true on, so that each look at the middle of an interval that
 contains that value halves it. SciPy does not search whole numbers, and its root finders return a point on either side
 of the root, whereas the limits of an interval must lie on the known side. The import of `scipy.optimize` alone takes
 about half as long as `warner estimate`.
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Mask, Numbers
 
-ROOT_STEPS = 120  # that a root may take; it takes about ten, and halves what is left in the second half of them
-FARTHER = 0.02  # of a scale: how much farther than it is thought to be a root is looked for, until it is bracketed
+ROOT_STEPS = 120  # most steps for a root, of which the second half are bisections; about ten are usual
+FARTHER = 0.02  # of a scale: overshoot beyond the expected root, until it is bracketed
 STIRLING_FROM = 16.0  # the argument from which five terms of Stirling's series are exact to rounding
 NEAR_EXPECTED = 0.1  # (x - e) / (x + e) up to which eight terms of the deviance's series are
 
@@ -34,7 +34,7 @@ special = on_first_use("scipy.special")  # `warner show` searches a whole number
 
 
 def first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Find the first whole number from `low` to before `high` at which the condition holds; `high` if there is none.
+    """Find the first whole number from `low` to before `high` at which the condition holds; `high` if true is none.
 
     >>> first_true(lambda x: x**2 >= 30, 0, 100), first_true(lambda x: x > 100, 0, 100)
     (6, 100)
@@ -43,24 +43,24 @@ def first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def first_true_each(holds: Callable[[Counts], Mask], low: Counts, high: Counts) -> Counts:
-    """Do as `first_true` for each of many searches; the condition is asked for an array with a number for each.
+    """Find the first true value of each of many searches; see `first_true`. The condition takes and returns arrays.
 
     >>> first_true_each(lambda x: x**2 >= np.array([30, 50]), np.array([0, 0]), np.array([100, 5])).tolist()
     [6, 5]
     """
     while (low < high).any():
         middle = (low + high) // 2
-        there = holds(middle)
-        low, high = np.where(there | (low == high), low, middle + 1), np.where(there, middle, high)
+        true = holds(middle)
+        low, high = np.where(true | (low == high), low, middle + 1), np.where(true, middle, high)
     return high
 
 
 def bisected(
     holds: Callable[[float], bool], low: float, high: float, steps: float = math.inf, close: float = 0.0
 ) -> tuple[float, float]:
-    """Halve an interval, at whose lower end a condition fails and at whose upper end it holds; give what is left.
+    """Bisect an interval with a condition that is false at its lower and true at its upper end; return what is left.
 
-    That ends after so many steps, where it is no longer than `close`, or where no other double is inside.
+    It ends after `steps`, at a length of `close`, or when no other double is inside.
 
     >>> low, high = bisected(lambda x: x**2 >= 2, 1.0, 2.0)
     >>> low < 2**0.5 <= high, high - low < 3e-16
@@ -75,7 +75,7 @@ def bisected(
 
 
 def bisected_each(holds: Callable[[Array], Mask], low: Array, high: Array, steps: int) -> tuple[Array, Array]:
-    """Do as `bisected` for each of many intervals, with so many steps.
+    """Bisect each of many intervals in this many steps; see `bisected`.
 
     >>> low, high = bisected_each(lambda x: x**2 >= np.array([2, 3]), np.ones(2), np.full(2, 2.0), steps=2)
     >>> low.tolist(), high.tolist()
@@ -83,37 +83,37 @@ def bisected_each(holds: Callable[[Array], Mask], low: Array, high: Array, steps
     """
     for _ in range(steps):
         middle = (low + high) / 2
-        there = holds(middle)
-        low, high = np.where(there, low, middle), np.where(there, middle, high)
+        true = holds(middle)
+        low, high = np.where(true, low, middle), np.where(true, middle, high)
     return low, high
 
 
 def rising_roots(
     function: Callable[[Array, Mask], Array], start: Array, scale: Array, low: float, high: float, close: Array
 ) -> Array:
-    """Find where functions that rise are zero, from `low` to `high`: up to `close` below it, or the nearest end.
+    """Find the zeros of increasing functions from `low` to `high`: up to `close` below each zero, or the nearest end.
 
-    `function` takes places, and a mask of which of the functions they are for; its values are finite. Each rises by
-    about one per `scale`, which tells where to look after `start`: a bit farther than that, so that zero comes to lie
-    between two places. Then the line between them tells where (the regula falsi, with the Illinois rule).
+    `function` takes points and the mask of the functions that they belong to; its values are finite. Each increases by
+    about one per `scale`. The second point after `start` overshoots the root that this predicts, so that two points
+    bracket it. Then the regula falsi with the Illinois rule finds it.
 
     >>> roots = np.array([0.25, 2.0])
     >>> rising_roots(lambda x, some: x**3 - roots[some] ** 3, np.full(2, 0.5), np.ones(2), 0.0, 1.0, 1e-9).round(6)
     array([0.25, 1.  ])
     """
     below, above = np.full(start.shape, low), np.full(start.shape, high)
-    under, over = np.full(start.shape, -np.inf), np.full(start.shape, np.inf)  # values there, once they are known
+    under, over = np.full(start.shape, -np.inf), np.full(start.shape, np.inf)  # function values at both ends
     result, moved, unsolved = below, np.zeros(start.shape), np.ones(start.shape, dtype=bool)
-    place = np.clip(start, low, high)
+    point = np.clip(start, low, high)
     for step in range(ROOT_STEPS):
         value = np.zeros(start.shape)
-        value[unsolved] = function(place[unsolved], unsolved)
+        value[unsolved] = function(point[unsolved], unsolved)
         up, down = unsolved & (value <= 0), unsolved & (value > 0)
-        # An end that stays twice counts half, so that the line does not lean on it for ever.
+        # The Illinois rule: an end that stays twice counts half.
         under = np.where(up, value, np.where(down & (moved < 0), under / 2, under))
         over = np.where(down, value, np.where(up & (moved > 0), over / 2, over))
-        below, above, moved = np.where(up, place, below), np.where(down, place, above), np.where(up, 1.0, -1.0)
-        result = np.where(up, place, result)
+        below, above, moved = np.where(up, point, below), np.where(down, point, above), np.where(up, 1.0, -1.0)
+        result = np.where(up, point, result)
         unsolved = unsolved & (below < high) & (above > low)
         unsolved = unsolved & (above - below > np.maximum(close, np.spacing(np.abs(above))))
         if not unsolved.any():
@@ -123,12 +123,12 @@ def rising_roots(
         part = np.divide(under, under - over, out=np.full(start.shape, 0.5), where=bracketed & (step < ROOT_STEPS // 2))
         edge = np.minimum(close, above - below) / 4
         between = np.clip(below + part * (above - below), below + edge, above - edge)
-        place = np.where(bracketed, between, np.clip(place - scale * value + farther, low, high))
+        point = np.where(bracketed, between, np.clip(point - scale * value + farther, low, high))
     return result
 
 
 def stirling_remainder(x: Numbers) -> Array:
-    r"""Give what Stirling's formula leaves of a factorial: S(x) in :math:`\ln x! = x \ln x - x + \ln(2\pi x)/2 + S(x)`.
+    r"""Remainder of Stirling's formula: S(x) in :math:`\ln x! = x \ln x - x + \ln(2\pi x)/2 + S(x)`.
 
     It is :math:`\frac{1}{12x} - \frac{1}{360x^3} + \ldots`, for x > 0.
 
@@ -143,10 +143,10 @@ def stirling_remainder(x: Numbers) -> Array:
 
 
 def deviance(observed: Numbers, expected: Numbers) -> Array:
-    r"""Give :math:`x \ln(x/e) - x + e` of an observed count x and an expected one e: at least 0, and 0 if they meet.
+    r"""Poisson deviance :math:`x \ln(x/e) - x + e` of an observed count x and an expected one e.
 
-    Where the two are close, by a series in :math:`v = (x-e)/(x+e)`, as Loader does: :math:`(x-e) v + 2x (v^3/3 + v^5/5
-    + \ldots)` [1]_. Infinite where what cannot be, was.
+    It is at least 0, and infinite for x > 0 and e = 0. For similar x and e it is the series of Loader [1]_ in
+    :math:`v = (x-e)/(x+e)`: :math:`(x-e) v + 2x (v^3/3 + v^5/5 + \ldots)`.
 
     .. [1] C. Loader, "Fast and accurate computation of binomial probabilities", 2000.
 

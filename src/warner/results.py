@@ -52,12 +52,12 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Mask, PerGroup
     from warner.documents import Document
 
-LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames, in the order of preference
-ROWS_WRITTEN_AT_ONCE = 2**13  # of a table, as JSON
+LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames, in order of preference
+ROWS_WRITTEN_AT_ONCE = 2**13  # of a table in JSON
 
 
 class Result(ABC):
-    """A result, for readers and for programs."""
+    """Result of an analysis: text, tables and JSON."""
 
     _library: str | None = None  # of the data frame that the reports came in
 
@@ -71,14 +71,14 @@ class Result(ABC):
 
     @abstractmethod
     def to_dict(self) -> Document:
-        """Return what JSON can hold; numbers that are not finite as None."""
+        """Return the result as a JSON document; numbers that are not finite are None."""
 
     def summaries(self, **options: Any) -> Sequence[Result]:
         """Return the results that the text has in its sentences, such as the mean; options are those of `table`."""
         return ()
 
     def json_fields(self, *_: Any, **options: Any) -> Document:
-        """Return what `to_dict` does, but large tables as columns, from which JSON is written."""
+        """Return the fields of `to_dict`, with large tables as columns, from which JSON is written."""
         return self.to_dict(**options)
 
     def to_json(self, **options: Any) -> str:
@@ -99,7 +99,6 @@ class Result(ABC):
         return as_frame(self.table(**options), library, self._input_library())
 
     def _input_library(self) -> str | None:
-        """Return the library of the data frame that the reports came in."""
         tally = getattr(self, "tally", None)
         return self._library if tally is None else tally.backend
 
@@ -210,7 +209,7 @@ class TableResult(Result):
         return {**facts, **{name: plain(column if grouped else column[0]) for name, column in table.items()}}
 
     def to_dict(self, *given: Any, **options: Any) -> Document:
-        """Return what JSON can hold; numbers that are not finite as None."""
+        """Return the result as a JSON document; numbers that are not finite are None."""
         return listed(self.json_fields(*given, **options))
 
     def printed(self, *given: Any, **options: Any) -> Printed:
@@ -264,7 +263,7 @@ class Estimates:
         return {key: np.ravel(array) for key, array in arrays.items() if array is not None}
 
     def reasons(self) -> list[str]:
-        """Return why values are NaN: there are no reports, or they do not identify a value, which has an interval."""
+        """Return why values are NaN: there are no reports, or reports do not identify the value."""
         return ["no reports" if nothing else "not known" for nothing in np.isnan(np.ravel(self.low)).tolist()]
 
     def texts(self, unknown: str | Sequence[str] = "", *, sign: bool = False) -> tuple[list[str], ...]:
@@ -378,11 +377,10 @@ class TableRows:
         self.table = table
 
     def listed(self) -> list[Document]:
-        """Return a dictionary for each row."""
         return rows(self.table)
 
     def written(self) -> Iterator[str]:
-        """Write the rows as the JSON of a field of a document, in parts."""
+        """Yield parts of the JSON of the rows."""
         names = (_json(name).replace("%", "%%") for name in self.table)
         template = "  {\n" + ",\n".join(f"   {name}: %s" for name in names) + "\n  }"
         size = max((len(column) for column in self.table.values()), default=0)
@@ -400,10 +398,9 @@ def group_column(by: Sequence[str], groups: Sequence[tuple[Any, ...]], answers: 
 
 
 def _cells(column: Counts) -> list[str]:
-    """Write the values of a column as JSON, equal numbers and texts once."""
     kind = column.dtype.kind
     if kind == "f":
-        # By their bits: 0.0 and -0.0 are equal, but not written alike.
+        # By their bits: 0.0 and -0.0 are equal, but their texts differ.
         distinct, place = np.unique(column.astype(np.float64).view(np.int64), return_inverse=True)
         numbers = distinct.view(np.float64).tolist()
         texts = objects(repr(number) if math.isfinite(number) else "null" for number in numbers)
@@ -427,7 +424,7 @@ def as_json(fields: Document) -> str:
     def named(value: Any) -> str:
         if not isinstance(value, TableRows):
             raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
-        name = secrets.token_hex(16)  # that no text of the document holds
+        name = secrets.token_hex(16)  # does not occur in the document
         tables[name] = value
         return name
 
@@ -440,12 +437,10 @@ def as_json(fields: Document) -> str:
 
 
 def listed(fields: Document) -> Document:
-    """Return a document with its tables as lists of dictionaries."""
     return {name: part.listed() if isinstance(part, TableRows) else part for name, part in fields.items()}
 
 
 def as_csv(table: dict[str, Counts]) -> str:
-    """Write a table as CSV."""
     lines = io.StringIO()
     writer = csv_writer(lines)
     writer.writerow(table)
@@ -454,10 +449,9 @@ def as_csv(table: dict[str, Counts]) -> str:
 
 
 def formulas_in(table: dict[str, Counts]) -> str:
-    """Warn of names that a spreadsheet program would run as formulas if it opened the table as CSV; else say nothing.
+    """Warning about names that a spreadsheet program would run as formulas if it opened the table as CSV; else empty.
 
-    CSV has no way to write such a text so that a spreadsheet program leaves it alone and every other program reads it
-    as it is. So it is written as it is.
+    CSV has no escape that spreadsheet programs respect and all other programs read back unchanged.
     """
     texts = [text for column in table.values() if column.dtype.kind in "OUT" for text in column.tolist()]
     found = [text for text in dict.fromkeys([*table, *texts]) if isinstance(text, str) and like_formula(text)]
@@ -471,7 +465,7 @@ def formulas_in(table: dict[str, Counts]) -> str:
 
 
 def as_frame(table: dict[str, Counts], library: str | None, preferred: str | None = None) -> Any:
-    """Make a data frame of a table: of `library`, else of the `preferred` one, else of the first that is installed."""
+    """Make a data frame of a table with `library`, the `preferred` one, or the first that is installed."""
     if library is not None and library not in LIBRARIES:
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, but got {library!r}")
     installed = [name for name in LIBRARIES if importlib.util.find_spec(name)]
@@ -485,7 +479,7 @@ def as_frame(table: dict[str, Counts], library: str | None, preferred: str | Non
 
 
 class Wald(NamedTuple):
-    """Wald's statistics, their degrees of freedom, None for the normal distribution, and the ends of the intervals."""
+    """Wald statistics, their degrees of freedom (None for the normal distribution), and the ends of the intervals."""
 
     statistic: Array
     freedom: Array | None
@@ -494,7 +488,7 @@ class Wald(NamedTuple):
 
 
 class StandardErrors(NamedTuple):
-    """Standard errors of some quantities, and what intervals and tests need besides.
+    """Standard errors of some quantities, with their degrees of freedom and lower bounds.
 
     Attributes
     ----------
@@ -512,7 +506,7 @@ class StandardErrors(NamedTuple):
     floor: Array | None = None
 
     def half_widths(self, level: float) -> Array:
-        """Return how far intervals of this level extend to either side.
+        """Return the half-widths of intervals of this level.
 
         >>> StandardErrors(np.array([0.5, 0.0]), None, np.array([0.1, 0.1])).half_widths(0.95).round(3)
         array([0.98 , 0.196])
@@ -521,7 +515,7 @@ class StandardErrors(NamedTuple):
         return half if self.floor is None else np.maximum(half, critical_value(level) * self.floor)
 
     def floored(self, level: float = 0.95) -> Mask:
-        """Return which intervals of this level are those of the floor."""
+        """Return the mask of intervals of this level whose standard error is the floor."""
         if self.floor is None:
             return np.zeros(np.shape(self.errors), dtype=bool)
         return np.asarray(critical_value(level) * self.floor > critical_value(level, self.freedom) * self.errors)
@@ -549,9 +543,9 @@ class StandardErrors(NamedTuple):
 
 
 def critical_value(level: float, freedom: Array | None = None) -> Array:
-    """Give the two-sided critical value: how many standard errors an interval extends to either side.
+    """Two-sided critical value: the number of standard errors from the estimate to either end of an interval.
 
-    It is that of Student's t, for each number of degrees of freedom, or of the normal law if `freedom` is None.
+    It is a quantile of Student's t, or of the normal distribution if `freedom` is None.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -560,7 +554,7 @@ def critical_value(level: float, freedom: Array | None = None) -> Array:
 
 
 def p_values(statistic: Array, freedom: Array | None) -> Array:
-    """Give the two-sided p-values of statistics, by Student's t, or by the normal law if `freedom` is None."""
+    """Two-sided p-values of statistics, by Student's t, or by the normal distribution without degrees of freedom."""
     from scipy.special import ndtr, stdtr
 
     tail = -np.abs(statistic)
@@ -568,7 +562,6 @@ def p_values(statistic: Array, freedom: Array | None) -> Array:
 
 
 def check_level(level: float) -> None:
-    """Refuse what is no confidence level."""
     if not isinstance(level, float | int | np.floating) or not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, such as 0.95, but got {level!r}")
 
@@ -584,18 +577,18 @@ def coefficients(
     freedom: Array | None,
     methods: Iterable[str] | None = None,
 ) -> dict[str, Counts]:
-    """Give a table of coefficients, a row for each.
+    """Table of coefficients.
 
     Parameters
     ----------
     names : mapping of str to names
-        The first columns: the term, and what else a coefficient is known by.
+        The first columns, such as the term and the answer.
     estimate, errors, statistic, low, high : arrays
-        Estimates with standard errors, statistics and intervals, as `wald` gives them or a profile likelihood.
+        Estimates with standard errors, statistics and intervals, by Wald or a profile likelihood.
     freedom : array or None
-        Degrees of freedom of Student's t; None for the normal law, whose column is infinite.
+        Degrees of freedom of Student's t; None for the normal distribution, whose column is infinite.
     methods : names, optional
-        How each interval was found.
+        Method of each interval.
     """
     return {
         **{name: objects(column) for name, column in names.items()},
@@ -611,12 +604,12 @@ def coefficients(
 
 
 def freedom_column(freedom: Array | None, rows: int) -> Array:
-    """Give the degrees of freedom of each row of a table: infinite for the normal law."""
+    """Degrees of freedom of each row of a table: infinite for the normal distribution."""
     return np.full(rows, np.inf) if freedom is None else freedom.ravel()
 
 
 def rows(table: Mapping[str, Counts]) -> list[Document]:
-    """Give a table as JSON has it: a dictionary for each row, what is not finite as None.
+    """Rows of a table as dictionaries, with None for numbers that are not finite.
 
     >>> rows({"value": np.array(["yes", "no"]), "share": np.array([0.5, np.nan])})
     [{'value': 'yes', 'share': 0.5}, {'value': 'no', 'share': None}]

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
-TALLY_BYTES = 24  # of a count while it is tallied: itself, a copy, and a sum
-ESTIMATE_BYTES = 90  # of an answer while it is estimated and shown: shares, intervals, and what is sorted
+TALLY_BYTES = 24  # per count of a tally: itself, a copy, and a sum
+ESTIMATE_BYTES = 90  # per answer of an estimate: shares, intervals, and sorted copies
 FILES_BYTES = 1_500_000_000  # of address space for DuckDB, Arrow and SciPy, mostly their code; with 1.34 GB, some crash
-JSON_BYTES = 1500  # of an answer in JSON: its objects in Python
+JSON_BYTES = 1500  # per answer in JSON: its objects in Python
 LOGGER = "warner.progress"
 SECONDS_BETWEEN = 2.0  # messages, and before the first one
 
@@ -36,7 +36,7 @@ Item = TypeVar("Item")
 
 
 class _OnFirstUse(ModuleType):
-    """A module that stands for another one, and asks it for what it does not have yet."""
+    """Module that loads another one for the first attribute that it lacks."""
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(import_module(self.__name__), name)
@@ -45,7 +45,7 @@ class _OnFirstUse(ModuleType):
 
 
 def on_first_use(name: str) -> Any:
-    """Give a module that is imported as soon as somebody asks for anything in it.
+    """Return a module that is imported when one of its attributes is first used.
 
     >>> on_first_use("math").floor(1.5)
     1
@@ -66,7 +66,7 @@ def postpone_parts_of_numpy() -> None:
 
 
 def refuse_beyond_memory(cells: int, bytes_each: int, what: str, remedy: str) -> None:
-    """Refuse work on so many cells that needs more memory than there is."""
+    """Raise an error if so many cells need more memory than is available."""
     needed, free = cells * bytes_each, available()
     if needed > free:
         raise ValueError(
@@ -75,7 +75,7 @@ def refuse_beyond_memory(cells: int, bytes_each: int, what: str, remedy: str) ->
 
 
 def refuse_small_address_space() -> None:
-    """Refuse to load DuckDB and Arrow where they do not fit: there, they crash, or say that they are not installed."""
+    """Raise an error if DuckDB and Arrow do not fit into the address space: they would crash there."""
     most = _address_space()
     if most is not None and most < FILES_BYTES:
         raise ValueError(
@@ -85,8 +85,8 @@ def refuse_small_address_space() -> None:
 
 
 def available() -> int:
-    """Give the bytes that this process can still take: of the machine, of its container, and of its own limits."""
-    free = [2**36]  # where nothing is told, 64 GB
+    """Bytes of memory that this process can still take: of the machine, its container, and its own limits."""
+    free = [2**36]  # 64 GB if nothing is known
     free += [number * 1024 for number in _numbers("/proc/meminfo", "MemAvailable:")]
     limit, used = (_numbers(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
     free += [limit[0] - used[0]] if limit and used else []
@@ -97,7 +97,7 @@ def available() -> int:
 
 
 def _address_space() -> int | None:
-    """Give the limit of this process, as ``ulimit -v`` sets it."""
+    """Limit of the address space, as set by ``ulimit -v``."""
     try:
         import resource
     except ImportError:  # Windows has none
@@ -107,7 +107,7 @@ def _address_space() -> int | None:
 
 
 def _numbers(file: str, name: str = "") -> list[int]:
-    """Read the first number after a name in a file of the system, if there is one."""
+    """Return the first number after a name in a file of the system, if any."""
     try:
         lines = Path(file).read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeError):

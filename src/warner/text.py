@@ -1,4 +1,4 @@
-"""Numbers and names as people read them: each in one way, wherever it is said."""
+"""Numbers and names in sentences."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
     from warner.arrays import Counts, PerGroup
 
-TIGHT = "\N{NO-BREAK SPACE}"  # a space at which no line is broken
+TIGHT = "\N{NO-BREAK SPACE}"
 LINE_CHARACTERS = 120  # of a line of text
 LABEL_CHARACTERS = 40  # of an answer, a group or a term in a text
-POSITIONS_LISTED = 5  # positions in a sequence that an error lists
-NAMES_LISTED = 8  # names in a sentence, before it says how many more there are
-LONGEST_VALUE = 100  # characters of a user's value that a message repeats
-LONGEST_MESSAGE = 1_500  # characters of a message, whatever it repeats
+POSITIONS_LISTED = 5  # in an error
+NAMES_LISTED = 8  # in a sentence
+LONGEST_VALUE = 100  # characters of a value in a message
+LONGEST_MESSAGE = 1_500  # characters
 IN_QUOTES = re.compile(r"""(?<!\w)'(?:[^'\\]|\\.)*'|(?<!\w)"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 SMALLEST_P_SHOWN = 0.001  # a smaller p-value is only bounded
 SMALL_SHARE = 1e-3  # a share below this, 0.1 %, is written with two significant digits on web pages
 
 
 def amount(number: PerGroup) -> str:
-    """Write a number of reports in full, or a sum of weights to a tenth, and in three digits if it is below 1.
+    """Write a number of reports in full, a sum of weights with one decimal, or with three digits below 1.
 
     >>> amount(1234), amount(1234.56), amount(0.00123)
     ('1,234', '1,234.6', '0.00123')
@@ -38,7 +38,7 @@ def amount(number: PerGroup) -> str:
 
 
 def about(number: int) -> str:
-    """Write a whole number in full, or one of many digits by its size.
+    """Write a whole number in full, or a large one as a power of ten.
 
     >>> about(65536), about(2**1024)
     ('65,536', 'about 1.8e308')
@@ -50,7 +50,7 @@ def about(number: int) -> str:
 
 
 def amount_of(number: PerGroup, totals: Counts | None, row: int) -> str:
-    """Write a number of reports; if there are `totals`, as a part of that of its row.
+    """Write a number of reports, as part of the total of its row if there are totals.
 
     >>> amount_of(40, None, 0), amount_of(40.5, [1000], 0)
     ('40', '40.5 of 1,000')
@@ -59,12 +59,11 @@ def amount_of(number: PerGroup, totals: Counts | None, row: int) -> str:
 
 
 def percent(share: float, decimals: int = 2) -> str:
-    """Write a share in percent."""
     return f"{100 * share:.{decimals}f} %"
 
 
 def percent_tight(share: float) -> str:
-    """Write a share in percent for a web page, with two decimals, or two digits if it is small; no line breaks in it.
+    """Write a share in percent for a web page, with two decimals, or two digits if it is small, without line breaks.
 
     >>> percent_tight(0.1234).split(TIGHT), percent_tight(0.000456).split(TIGHT)
     (['12.34', '%'], ['0.046', '%'])
@@ -75,7 +74,7 @@ def percent_tight(share: float) -> str:
 
 
 def level_text(level: float) -> str:
-    """Write a confidence level, or another probability, in percent with six digits, or with those that tell it from 1.
+    """Write a probability in percent with six digits, or with as many as distinguish it from 1.
 
     >>> level_text(0.95), level_text(1 - 0.05 / 3), level_text(0.999999999)
     ('95 %', '98.3333 %', '99.9999999 %')
@@ -87,7 +86,7 @@ def level_text(level: float) -> str:
 
 
 def points(difference: float | None, *, up: bool = False) -> str:
-    """Write a difference of shares in percentage points, in three digits; with `up`, never less than it is."""
+    """Write a difference of shares in percentage points, with three digits; with `up`, rounded up."""
     number = 100 * (math.nan if difference is None else difference)
     text = rounded_up(number, 3) if up else f"{number:.3g}"
     return f"{text} percentage point{'' if text == '1' else 's'}"
@@ -103,7 +102,6 @@ def p_value(value: float) -> str:
 
 
 def rounded_up(value: float, digits: int) -> str:
-    """Write a number in so many significant digits, never less than it is."""
     from decimal import ROUND_CEILING, Context
 
     up = Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(value).normalize()
@@ -111,14 +109,13 @@ def rounded_up(value: float, digits: int) -> str:
 
 
 def rounded_down(value: float, decimals: int = 3) -> str:
-    """Write a lower bound, never more than it is."""
     if not math.isfinite(value):
         return "inf" if value > 0 else ""
     return f"{math.floor(10**decimals * value) / 10**decimals:g}"
 
 
 def not_installed(need: str, extra: str) -> str:
-    """Say that an optional library is missing, and which extra of ours brings it: from where is the reader's choice.
+    """Message about a missing library, with the extra that installs it.
 
     >>> not_installed("drawing needs Matplotlib", "plot")
     'drawing needs Matplotlib, which is not installed; install it, or warner with its extra [plot]'
@@ -127,7 +124,7 @@ def not_installed(need: str, extra: str) -> str:
 
 
 def printable(text: str, keep: Container[str] = "") -> str:
-    r"""Show characters that cannot be printed as escapes, since they could play tricks with a terminal; some are kept.
+    r"""Escape characters that cannot be printed and could manipulate a terminal, except those to keep.
 
     >>> printable("one\ntwo\x1b[0m"), printable("one\ntwo\x1b[0m", keep="\n")
     ('one\\ntwo\\x1b[0m', 'one\ntwo\\x1b[0m')
@@ -136,12 +133,11 @@ def printable(text: str, keep: Container[str] = "") -> str:
 
 
 def shortened(text: str, width: int = LABEL_CHARACTERS) -> str:
-    """Cut a text to a width, with dots where it was cut."""
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def told_apart(texts: Sequence[str], width: int) -> list[str]:
-    """Cut texts to a width where those that differ still do: at their ends, else in the middle, else at the start.
+    """Cut texts to a width so that different ones stay different: at the end, in the middle, or at the start.
 
     >>> told_apart(["Mecklenburg (town)", "Mecklenburg (country)", "Mecklenburg (town)"], 14)
     ['Meckle...town)', 'Meckle...ntry)', 'Meckle...town)']
@@ -165,7 +161,7 @@ def told_apart(texts: Sequence[str], width: int) -> list[str]:
 
     different = set(texts)
     long = [text for text in different if len(text) > width]
-    # All begin as the first and the last of them in the alphabet both do.
+    # The common prefix of the first and the last in the alphabet is common to all.
     common = next((i for i, pair in enumerate(zip(min(long), max(long), strict=False)) if len(set(pair)) > 1), 0)
 
     def after(text: str) -> str:
@@ -178,7 +174,7 @@ def told_apart(texts: Sequence[str], width: int) -> list[str]:
 
 
 def sentence(text: str) -> str:
-    """Make a sentence of a remark: a capital and a full stop.
+    """Add a capital and a full stop.
 
     >>> sentence("weights count as 10 reports"), sentence("N = 3.")
     ('Weights count as 10 reports.', 'N = 3.')
@@ -187,7 +183,7 @@ def sentence(text: str) -> str:
 
 
 def bounded(message: str) -> str:
-    """Cut the values that a message repeats, and what remains too long: somebody may send very long ones.
+    """Shorten the values in a message, and the message itself if it is still too long.
 
     >>> len(bounded("answers must differ, but got 'yes' and " + repr("a" * 10_000) + " in one person's file"))
     162
@@ -199,12 +195,12 @@ def bounded(message: str) -> str:
 
 
 def quoted(label: object) -> str:
-    """Name an answer; a repr shows control characters as escapes."""
+    """Quote a label in a message; its repr escapes control characters."""
     return shortened(repr(label))
 
 
 def conjoined(names: Sequence[str], last: str = "and") -> str:
-    """List names as a sentence does.
+    """Join names with commas and a conjunction.
 
     >>> conjoined(["inv", "inv_n", "mle"]), conjoined([".json", ".txt"], "or")
     ('inv, inv_n and mle', '.json or .txt')
@@ -213,7 +209,7 @@ def conjoined(names: Sequence[str], last: str = "and") -> str:
 
 
 def enumerated(names: Sequence[str], most: int = NAMES_LISTED) -> str:
-    """List names with commas, and how many more there are than `most`.
+    """Join names with commas, and count those beyond `most`.
 
     >>> enumerated(["north", "south", "east", "west"], 2), enumerated(["north", "south"])
     ('north, south and 2 more', 'north, south')
@@ -223,7 +219,7 @@ def enumerated(names: Sequence[str], most: int = NAMES_LISTED) -> str:
 
 
 def aligned(rows: Iterable[Sequence[str]], left: Container[int] = (0,), least: Sequence[int] = ()) -> list[str]:
-    """Write rows of texts in columns, two spaces apart: those at the places `left` to the left, others to the right.
+    """Write rows of texts in columns, two spaces apart, left-aligned in the columns `left`.
 
     A row with fewer texts than the first ends with one that may run over the columns that follow. The first columns
     have the `least` widths.
@@ -246,7 +242,7 @@ def aligned(rows: Iterable[Sequence[str]], left: Container[int] = (0,), least: S
 
 
 def group_name(group: Iterable[object]) -> str:
-    """Name a group by its values; one that is missing is not the text None.
+    """Name of a group by its values.
 
     >>> group_name(("north", 2024)), group_name((None,)), group_name(("None",))
     ('north / 2024', '(missing)', 'None')
@@ -255,12 +251,11 @@ def group_name(group: Iterable[object]) -> str:
 
 
 def counted(number: int, one: str, several: str) -> str:
-    """Write a number with its noun in the right form."""
     return f"{number:,} {one if number == 1 else several}"
 
 
 def plural(noun: str) -> str:
-    """Give the regular plural of an English noun.
+    """Regular plural of an English noun.
 
     >>> [plural(noun) for noun in ("school", "county", "class", "village")]
     ['schools', 'counties', 'classes', 'villages']
@@ -271,7 +266,7 @@ def plural(noun: str) -> str:
 
 
 def wrapped(paragraphs: Iterable[str]) -> str:
-    """Break paragraphs into lines; a number stays with its percent sign."""
+    """Break paragraphs into lines, without a break before a percent sign."""
     texts = (
         textwrap.fill(
             re.sub(r"\bp ([=<]) ", rf"p{TIGHT}\1{TIGHT}", text.replace(" %", f"{TIGHT}%")),
@@ -284,7 +279,7 @@ def wrapped(paragraphs: Iterable[str]) -> str:
 
 
 def reports_counted(number: PerGroup, *, weighted: bool, kind: str = "") -> str:
-    """Write how many reports there are, of which kind, in one or more groups together."""
+    """Write the number of reports in all groups together."""
     total = number if isinstance(number, int | float) else number.sum()
     words = " ".join(word for word in ("weighted" if weighted else "", kind) if word)
     return f"{amount(total)} {words + ' ' if words else ''}{'report' if total == 1 else 'reports'}"

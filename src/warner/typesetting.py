@@ -1,11 +1,8 @@
 r"""Tables for papers: Markdown, LaTeX, and HTML, which word processors open.
 
-A table for people has the digits that mean something, no power of ten, and no column that only programs need. What it
-is about stands above it, and what it rests on below.
-
 An estimate is written to two digits of its standard error: the others are noise. Shares of one column have the same
-decimals, in percent: two, one where every interval is wider than 20 points, and more where one is shorter than 0.2.
-A p-value has three decimals, and is below 0.001 otherwise.
+decimals, in percent: two, one where every interval is wider than 20 points, and more where one is shorter than 0.2. A
+p-value has three decimals, and is below 0.001 otherwise. No number has a power of ten.
 """
 
 from __future__ import annotations
@@ -46,17 +43,17 @@ NUMBER_PATTERN = r"(?:<0\.\d+|> 2\^53|[-+]?(?:[\d,.]+|inf)\*?)"
 NUMERIC_CELL = re.compile(
     rf"(?:{NUMBER_PATTERN}|any|\?)(?: (?:to|of) (?:{NUMBER_PATTERN}|any|\?))?|undefined|no reports|not known|-|"
 )
-MARKDOWN_SYNTAX = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")  # what Markdown would take for its own
+MARKDOWN_SYNTAX = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")
 MOST_DECIMALS = 12
-DOUBLE_DIGITS = 15  # of a decimal number, which a double keeps
+DOUBLE_DIGITS = 15  # of a decimal number in a double
 MISSING_TEXT = "(missing)"
 BAR_CHARACTERS = 24  # characters of the longest bar
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which spreadsheet programs let formulas begin
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of formulas
 AS_TEXT = """ style="mso-number-format:'\\@'\""""  # for Excel, which opens pages as well
 
 
 class Printed(NamedTuple):
-    """A table for a paper: columns of texts under their headings, what it is about, and what is to be said below it."""
+    """Table for a paper: columns of texts under their headings, a title, and notes."""
 
     columns: Columns
     title: str = ""
@@ -67,12 +64,12 @@ class Printed(NamedTuple):
 
 
 def printed(table: Mapping[str, Counts]) -> Columns:
-    """Write the columns of any table as texts: whole numbers in full, others in three digits."""
+    """Write the columns of a table as texts: whole numbers in full, others with three digits."""
     return {name: cells(column) for name, column in table.items()}
 
 
 def cells(column: Counts) -> list[str]:
-    """Write the values of a column one by one.
+    """Write the values of a column.
 
     >>> cells(np.array([1234, None, "a", True, 0.00012345, 2e9], dtype=object))
     ['1,234', '', 'a', 'yes', '0.000123', '2,000,000,000']
@@ -81,7 +78,7 @@ def cells(column: Counts) -> list[str]:
 
 
 def labels(column: Counts) -> list[str]:
-    """Write names, of answers or groups, as they are: 2024 is a year, and what is missing is not the text None."""
+    """Write names of answers or groups unchanged: 2024 is a year, and a missing name is "(missing)"."""
     return [MISSING_TEXT if value is None else str(value) for value in column.tolist()]
 
 
@@ -96,7 +93,7 @@ def _cell(value: Any) -> str:
 
 
 def in_digits(value: float, digits: int = 3) -> str:
-    """Write a number in so many significant digits, without a power of ten.
+    """Write a number with this many significant digits, without a power of ten.
 
     >>> in_digits(7.104e-07), in_digits(1234567.0), in_digits(2.0), in_digits(-math.inf)
     ('0.00000071', '1,230,000', '2', '-inf')
@@ -109,7 +106,7 @@ def in_digits(value: float, digits: int = 3) -> str:
 
 
 def p_value_cells(column: Counts) -> list[str]:
-    """Write p-values with three decimals; small ones are bounded, and none is written as 0.
+    """Write p-values with three decimals; small ones are bounded.
 
     >>> p_value_cells(np.array([0.0431, 1e-9, 0.0, np.nan]))
     ['0.043', '<0.001', '<0.001', '']
@@ -122,8 +119,6 @@ def p_value_cells(column: Counts) -> list[str]:
 
 
 def percent_cells(values: Counts, decimals: int) -> list[str]:
-    """Write shares in percent, without the sign."""
-
     def cell(share: float) -> str:
         return "" if math.isnan(share) else f"{round(100 * share, decimals) + 0.0:.{decimals}f}"  # no minus zero
 
@@ -145,12 +140,12 @@ def share_decimals(low: Counts, high: Counts) -> int:
 
 
 def interval_cells(low: Iterable[str], high: Iterable[str]) -> list[str]:
-    """Join the ends of intervals; where there is none, there is no text."""
+    """Join the ends of intervals; empty where there is none."""
     return [f"{first or '?'} to {last or '?'}" if first or last else "" for first, last in zip(low, high, strict=True)]
 
 
 def decimals_of(error: float, low: float, high: float) -> int:
-    """Give the decimals that show two digits of an error; where there is none, of a quarter of the interval's length.
+    """Return the decimals for two digits of an error; without an error, of a quarter of the interval's length.
 
     >>> decimals_of(0.0123, 0.0, 0.05), decimals_of(math.inf, 0.0, 0.5), decimals_of(0.0, 1.0, 1.0)
     (3, 2, 3)
@@ -161,7 +156,7 @@ def decimals_of(error: float, low: float, high: float) -> int:
 
 
 def rounded(value: float, decimals: int, unknown: str = "") -> str:
-    """Write a number with so many decimals; where these are very many, or it is huge, as digits and a power of ten.
+    """Write a number with this many decimals; as digits and a power of ten if it is huge or has very many.
 
     >>> rounded(1234.5678, 1), rounded(-0.001, 2), rounded(1.23456e-13, 15), rounded(-2.5e299, 0)
     ('1,234.6', '0.00', '1.23e-13', '-2.5e+299')
@@ -176,7 +171,7 @@ def rounded(value: float, decimals: int, unknown: str = "") -> str:
 
 
 def number_text(number: float) -> str:
-    """Write a number as it is: with all the digits that a double keeps of a decimal number.
+    """Write a number with all the digits that a double keeps of a decimal number.
 
     >>> number_text(1e15 + 2), number_text(3 * 0.1), number_text(-0.0), number_text(1e16 + 2)
     ('1,000,000,000,000,002', '0.3', '0', '1.0000000000000002e+16')
@@ -187,17 +182,16 @@ def number_text(number: float) -> str:
 
 
 def count_cells(reports: Counts, totals: Counts | None) -> list[str]:
-    """Write numbers of reports, each as a part of its total where there are totals."""
+    """Write numbers of reports, as parts of their totals if there are any."""
     return [amount_of(number, totals, row) for row, number in enumerate(reports.tolist())]
 
 
 def amount_cells(column: Counts) -> list[str]:
-    """Write numbers of people, or sums of their weights."""
     return [amount(number) for number in column.tolist()]
 
 
 def bar(part: float) -> str:
-    """Draw a part of the whole as a bar, of a plain character where standard output cannot write the other.
+    """Draw a proportion as a bar, of # where standard output cannot encode blocks.
 
     >>> len(bar(0.3))
     7
@@ -213,7 +207,7 @@ def bar(part: float) -> str:
 
 
 def markdown(table: Printed) -> str:
-    r"""Write a table in Markdown, numbers to the right.
+    r"""Write a table in Markdown, with numbers right-aligned.
 
     >>> print(markdown(Printed({"value": ["a|b"], "share (%)": ["9.50"]}, "Estimated shares", ("N = 200.",))))
     Estimated shares
@@ -255,7 +249,7 @@ def latex(table: Printed) -> str:
         written = " & ".join(
             SIGNED.sub("$-$", _tex(text)) if number else _tex(text) for text, number in zip(texts, numbers, strict=True)
         )
-        # A rule, and the end of a row, would take a bracket or a star for an option of theirs.
+        # After a rule or the end of a row, a bracket or a star would be read as an option.
         return ("{}" if written.startswith(("[", "*")) else "") + written + r" \\"
 
     rows = [line(row, right) for row in zip(*table.columns.values(), strict=True)]
@@ -264,13 +258,13 @@ def latex(table: Printed) -> str:
     lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
     title = [f"{table.title}."] if table.title else []
     if title or table.notes:
-        said = " ".join(re.sub(r"(?<!\w)'([^']*)'(?!\w)", r"`\1'", _tex(text)) for text in (*title, *table.notes))
-        lines += ["", r"\smallskip", rf"{{\footnotesize {said}\par}}"]
+        notes = " ".join(re.sub(r"(?<!\w)'([^']*)'(?!\w)", r"`\1'", _tex(text)) for text in (*title, *table.notes))
+        lines += ["", r"\smallskip", rf"{{\footnotesize {notes}\par}}"]
     return "\n".join(lines)
 
 
 def html(table: Printed) -> str:
-    """Write a page with nothing but the table, which Word and LibreOffice open, and which can be pasted.
+    """Write a page with nothing but the table, which Word and LibreOffice open.
 
     >>> html(Printed({"value": ["<18"], "share (%)": ["9.50"]})).splitlines()[-2]
     '<tr><td>&lt;18</td><td align="right">9.50</td></tr></table>'
@@ -292,7 +286,7 @@ def html(table: Printed) -> str:
 
 
 def plain_table(table: Printed, most: int | None = None) -> str:
-    """Write a table for a terminal: numbers to the right, long names cut, sentences below; at `most` so many rows.
+    """Write a table for a terminal: numbers right-aligned, long names cut, notes below, `most` rows.
 
     Texts of the last column may fill the line.
 
@@ -316,7 +310,6 @@ def plain_table(table: Printed, most: int | None = None) -> str:
 
 
 def fragment(table: Printed) -> str:
-    """Write a table as HTML for a notebook."""
     page = html(table)
     return page[page.index("<table>") : page.index("</body>")].strip()
 
@@ -325,7 +318,7 @@ FORMS: dict[str, Callable[[Printed], str]] = {".md": markdown, ".tex": latex, ".
 
 
 def like_formula(text: str) -> bool:
-    r"""Tell whether a spreadsheet program would take a text for a formula; a number is none, and a lone sign neither.
+    r"""Return True if a spreadsheet program would read a text as a formula; numbers and lone signs are none.
 
     >>> [like_formula(text) for text in ("=1+1", "@sum", "-x", "\t=1", "-0.5", "-", "a=b")]
     [True, True, True, True, False, False, False]

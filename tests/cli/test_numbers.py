@@ -139,7 +139,7 @@ def test_a_number_is_regressed(prompt: Prompt, reports: Path) -> None:
 def test_the_distribution_function_is_drawn(prompt: Prompt, reports: Path) -> None:
     words = ("estimate", str(reports), "--column", "income", "-d", "wave.json")
     prompt.prints(*words, "--plot", "f.svg", "--cumulative")
-    assert "share of people up to each answer (%)" in (prompt.folder / "f.svg").read_text()
+    assert "share of respondents up to each answer (%)" in (prompt.folder / "f.svg").read_text()
     assert "--cumulative is for --plot" in prompt.complains(*words, "--cumulative")
 
 

@@ -65,7 +65,7 @@ def test_the_mechanisms_are_compared_and_drawn(folder: Path) -> None:
     asked = ("plan", "--size", "50", "--epsilon", "1", "--people", "1000")
     compared = mechanisms(50, epsilon=1, people=1000)
     assert compared.text() in succeeds(folder, *asked, "--mechanism-plot", "mechanisms.svg")
-    assert "What each mechanism needs" in (folder / "mechanisms.svg").read_text(encoding="utf-8")
+    assert "Sample size of each mechanism" in (folder / "mechanisms.svg").read_text(encoding="utf-8")
     surveys.kuk("4/5", "3/10", 2).save(folder / "kuk.json")
     assert "Mechanisms" not in succeeds(folder, "plan", "--design", "kuk.json", "--people", "1000")
     assert "--mechanism-plot needs a symmetric design" in fails(

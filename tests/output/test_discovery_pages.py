@@ -155,7 +155,7 @@ def test_the_page_says_what_the_text_says(tmp_path: Path) -> None:
     assert "They are not results" in text
     assert all(str(one.value) in text for one in discovery.candidates)
     assert "The probability of naming any falsely is at most 5 %." in text
-    assert "it holds with a probability of at least 95 %" in text
+    assert "its coverage is at least 95 %" in text
     assert "one report spends" in text
     assert "None: every row held a possible report." in text
 

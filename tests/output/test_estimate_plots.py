@@ -109,7 +109,7 @@ def test_few_answers_are_bars_sorted_by_share_with_whiskers_from_the_table(k: in
     assert_allclose(reported, 100 * table["reports"][order] / table["reports"].sum(), rtol=1e-12)
     whiskers = np.array(ax.collections[0].get_segments())[:, :, 0]  # type: ignore[attr-defined]
     assert_allclose(whiskers, 100 * np.array([table["low"], table["high"]]).T[order], atol=1e-9)
-    assert ax.get_xlabel() == "share of people (%)"
+    assert ax.get_xlabel() == "share of respondents (%)"
     assert ax.get_xlim()[0] == 0
     assert ax.get_xlim()[1] > 100 * table["high"].max()
     assert legend_texts(ax) == ["estimated", "90 % interval (population)", "reported, as randomized"]
@@ -134,7 +134,7 @@ def test_many_answers_are_a_rank_plot(method: str) -> None:
     table = result.table()
     ax = result.plot(ax=axes())
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert ax.get_ylabel() == "share of people (%)"
+    assert ax.get_ylabel() == "share of respondents (%)"
     assert ax.get_xlabel() == "rank of the answer, of 10,000 (1 = largest estimated share)"
     assert ax.get_xlim()[1] > 10_000
     line = ax.lines[1]
@@ -317,7 +317,7 @@ def test_reports_that_support_several_answers_are_shown_out_of_all_reports() -> 
     widths = [bar.get_width() for bar in ax.patches if isinstance(bar, Rectangle)]
     assert_allclose(widths[5:], [50, 45, 37, 35, 33])
     assert legend_texts(ax)[-1] == "supporting reports"
-    assert ax.get_xlabel() == "share of people or of reports (%)"
+    assert ax.get_xlabel() == "share of respondents or of reports (%)"
 
 
 def test_a_pool_with_groups_is_drawn() -> None:

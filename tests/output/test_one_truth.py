@@ -23,7 +23,7 @@ MIXED = Channel([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/8", "5
 THREE = RandomizedResponse(3, odds=(3, 1))
 NAMES = {
     "clopper_pearson": "Clopper and Pearson",
-    "exact": "by the sum of binomial laws",
+    "exact": "by sums of binomial counts",
     "wilson": "Wilson",
     "score": "the score interval",
     "linear": "linear combination",

@@ -123,7 +123,7 @@ def test_the_page_says_mean_and_median_first_and_draws_the_distribution(tmp_path
     assert f"<p class='lead'>Estimated mean {value} (approximate 95 % interval (population): {ends}).</p>" in page
     assert "Estimated median " in page
     assert "leading answer" not in page
-    assert page.count("Share of people up to each answer") >= 1
+    assert page.count("Share of respondents up to each answer") >= 1
     column = re.findall(r"<tr><td class='text'>(\d+)</td>", page)
     assert column == [str(place) for place in range(k)]
 

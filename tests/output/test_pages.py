@@ -1,7 +1,4 @@
-"""Pages: what an analyst sends to others, with every number and warning that the result has.
-
-It tests output/headlines.py as well.
-"""
+"""Pages: what an analyst sends to others, with every number and warning that the result has."""
 
 from __future__ import annotations
 
@@ -184,12 +181,12 @@ def test_the_direction_of_the_reports_follows_from_the_design(tmp_path: Path) ->
     def text(design: RandomizedResponse | Channel) -> str:
         return page(estimate(Tally(design, [40, 60, 50])), tmp_path).text
 
-    assert "drawn towards equal shares" in text(RandomizedResponse(3, odds=(3, 2)))
-    assert "turned around" in text(RandomizedResponse(3, odds=(2, 3)))
+    assert "closer to equal shares" in text(RandomizedResponse(3, odds=(3, 2)))
+    assert "reversed" in text(RandomizedResponse(3, odds=(2, 3)))
     assert "Nothing was randomized" in text(RandomizedResponse(3, odds=(1, 0)))
     plain = text(LINEAR)
-    assert "Reports are randomized: their shares are not those of the people." in plain
-    assert not re.search("drawn towards|turned around", plain)
+    assert "Reports are randomized: their shares are not the true shares." in plain
+    assert not re.search("closer to|reversed", plain)
 
 
 @words_only
@@ -289,7 +286,7 @@ def test_the_page_says_whose_shares_the_intervals_are_for(tmp_path: Path) -> Non
     assert "hold for one answer at a time" in plain
     assert "95 % interval (population): Clopper and Pearson's interval" in plain
     special = page(result, tmp_path, target="realised", simultaneous=True).text
-    assert "are the ends of a confidence interval for the share among the very people who reported" in special
+    assert "are the ends of a confidence interval for the share in the sample: the respondents themselves" in special
     assert "all intervals would contain their true shares at once in at least 95 % of the repetitions" in special
     assert "sampling error" not in special
     assert "hold for all answers at once" in special
@@ -371,7 +368,7 @@ def test_every_design_of_a_pool_is_told(tmp_path: Path) -> None:
     assert "2 designs · epsilon at most 1.61" in seen.text
     assert "one report spends at most epsilon = 1.61 (rounded up)" in seen.text
     assert [len(row) for row in seen.rows[1:]] == [5]  # no column of reports
-    assert "by the sum of binomial laws (the level is at least 95 %)" in seen.text
+    assert "by sums of binomial counts (the level is at least 95 %)" in seen.text
 
 
 @words_only

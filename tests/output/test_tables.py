@@ -42,7 +42,7 @@ def test_every_form_of_the_table_has_columns_for_group_and_answer(tmp_path: Path
     assert "region & week & value &" in result.to_latex()
     for page in (result.to_html(), result._repr_html_()):
         assert "region</th>" in page
-        assert RURAL in page  # a page has room
+        assert RURAL in page  # a page has space
     result.save_page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert f"<td class='text'>{RURAL}</td><td class='text'>1</td><td class='text'>never</td>" in page

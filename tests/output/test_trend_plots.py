@@ -136,7 +136,7 @@ def test_two_answers_are_one_line_beside_what_was_reported() -> None:
     reported, estimated = lines(ax)
     assert_allclose(estimated.get_ydata(), 100 * result.shares[:, 0])
     assert_allclose(reported.get_ydata(), [40, 45, 50])
-    assert ax.get_ylabel() == "share of people with the answer 'yes' (%)"
+    assert ax.get_ylabel() == "share of respondents with the answer 'yes' (%)"
     assert [label.get_text() for label in ax.get_xticklabels()] == ["2024", "2025", "2026"]
 
 

@@ -1,4 +1,4 @@
-"""Two answers are one share: every door for people tells that of the first, once; tables for programs keep both.
+"""Two answers are one share: every text shows that of the first, once; tables for programs keep both.
 
 It tests inference/comparisons.py.
 """
@@ -161,7 +161,7 @@ def test_groups_have_one_row_each(tmp_path: Path) -> None:
         assert f"{name}: {shares[place]} % ({lows[place]:.2f} % to {highs[place]:.2f} %)" in text
     assert "nowhere: no reports" in text
     assert len(re.findall("<tr>", page)) == 4
-    assert "one row for each group says everything" in text
+    assert "one row for each group is enough" in text
     assert "The intervals hold for one group at a time" in text
     assert "and a group picked for its large share" in text
     assert "Click a column's name to sort by it." in text
@@ -173,7 +173,7 @@ def test_a_picture_of_groups_has_a_bar_for_each(tmp_path: Path) -> None:
     assert ticks(ax) == ["north", "south", "nowhere (no reports)"]
     assert_allclose(bars(ax)[:2], 100 * result.shares[:2, 0])
     assert_allclose(bars(ax)[3:5], [100 * 74 / 322, 100 * 1088 / 1328])
-    assert ax.get_xlabel() == "share of people with the answer 'yes' (%)"
+    assert ax.get_xlabel() == "share of respondents with the answer 'yes' (%)"
     assert legend_texts(ax) == ["estimated", "95 % interval (population)", "reported, as randomized"]
     ax = result.plot(rows=2, ax=Figure().subplots())
     assert ticks(ax) == ["north", "south"]

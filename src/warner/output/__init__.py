@@ -8,9 +8,8 @@ Its files::
     plan_plots         plots of plans, and of mechanisms
     regression_plots   plots of regressions: coefficients, and shares against a covariate
     canvas             figures and picture files
-    pages              one self-contained HTML page
+    pages              one self-contained HTML page; its headline
     page_tables        tables of such pages, which can be sorted
-    discovery_plots    plots of discoveries: found values, and what would have been found
+    discovery_plots    plots of discoveries: found values, and the smallest share that is found
     discovery_pages    one page for a discovery
-    headlines          what a page says first
 """

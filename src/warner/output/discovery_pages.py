@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 HEADLINED_VALUES = 5  # named in the headline
 COMPUTED = (
-    "Prefixes whose count rises above noise are followed level by level; the last level, whose reports were not looked "
-    "at before, is the test of each value. The share is the median-unbiased one, and the interval the exact one, of a "
+    "Prefixes whose count rises above noise are followed level by level; the last level, whose reports were not used "
+    "before, is the test of each value. The share is the median-unbiased one, and the interval the exact one, of a "
     "binomial count that was selected for being large."
 )
 SECOND_LOOK = "This is for one look at the reports. For a second look, share the error probability."
@@ -139,14 +139,11 @@ def _reading(discovery: Discovery) -> str:
     level = _unbroken(level_text(discovery.level))
     explained = {
         "support": "is how many reports of the last level fit the value; a report fits many values.",
-        "share": (
-            "is the estimated share of people who hold the value, corrected for its having been picked for its large "
-            "count."
-        ),
+        "share": ("is the estimated true share of the value, corrected for its selection by a large count."),
         "low and high": (
-            "are the ends of an interval for the share in the population. Given that the value was found, it holds "
-            f"with a probability of at least {level}. Just above the limit it reaches down to 0: that somebody holds "
-            "the value is certain, at the level of the test, but not how many do."
+            "are the ends of an interval for the share in the population. Given that the value was found, its "
+            f"coverage is at least {level}. Just above the limit it reaches down to 0: that the value occurs "
+            "is certain, at the level of the test, but its share is not."
         ),
         "adjusted p": (
             "is the smallest error probability, of all tests together, at which the value would have been found."

@@ -1,6 +1,6 @@
 """Plots of discoveries: the values that were found with their intervals, and the share from which on they are found.
 
-A row for each value, the largest share first, with the interval that holds given that it was found; a vertical line at
+A row for each value, the largest share first, with its interval given that it was found; a vertical line at
 the smallest share that would have been found. Below them stand, hollow and grey, the best of the values that were not
 found: they are no result. Groups are coloured points, in the rows of the values that any of them has.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 VALUES_DRAWN = 40  # rows of values that were found
 CANDIDATES_DRAWN = 5  # rows of values that were not
-Value = tuple[str | int, bool]  # with whether it stands for all that could not be written
+Value = tuple[str | int, bool]  # a value, and True for all values that could not be encoded
 
 
 class _Rows(NamedTuple):
@@ -86,8 +86,8 @@ def _drawn(ax: Axes, discovery: Discovery, title: str | None) -> Axes:
     legend = _draw_groups(ax, discovery, rows) if tally.by else _draw_values(ax, discovery, rows)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
-    ax.grid(axis="x", color=canvas.GRID_COLOUR, linewidth=0.6)
-    ax.set_xlabel("share of people who hold the value (%)")
+    ax.grid(axis="x", color=canvas.GRID_COLOR, linewidth=0.6)
+    ax.set_xlabel("true share of the value (%)")
     facts = [reports_counted(tally.n, weighted=False), f"ε = {tally.shown_epsilon()}"]
     facts += [f"by {shortened(printable(', '.join(tally.by)), canvas.LABEL_WIDTH)}"] * bool(tally.by)
     facts.append(discovery.promise())
@@ -155,14 +155,14 @@ def _draw_groups(ax: Axes, discovery: Discovery, rows: _Rows) -> canvas.Legend:
     return canvas.Legend(handles, labels, notes)
 
 
-def _with_intervals(ax: Axes, part: GroupFindings, values: list[Value], rows: Array, colour: int) -> tuple[Any, Any]:
+def _with_intervals(ax: Axes, part: GroupFindings, values: list[Value], rows: Array, color: int) -> tuple[Any, Any]:
     """Draw shares with their intervals in the rows of their values; a value that was not found has none."""
     place = {value: number for number, value in enumerate(_values(part))}
     chosen = [place.get(value, -1) for value in values]
     there = np.array([number >= 0 for number in chosen], dtype=bool)
     share, low, high = (100 * column[[n for n in chosen if n >= 0]] for column in (part.share, part.low, part.high))
-    ends = canvas.whiskers(ax, low, high, rows[there], canvas.PALETTE[colour])
-    points = ax.plot(share, rows[there], canvas.MARKERS[colour], color=canvas.PALETTE[colour], markersize=5.5, zorder=3)
+    ends = canvas.whiskers(ax, low, high, rows[there], canvas.PALETTE[color])
+    points = ax.plot(share, rows[there], canvas.MARKERS[color], color=canvas.PALETTE[color], markersize=5.5, zorder=3)
     return points, ends
 
 

@@ -1,23 +1,16 @@
 """Plots of estimates: the estimated shares with their intervals, beside what was reported.
 
-Up to `rows` answers are bars, the largest share first; answers that are known to have an order keep it. More than that
-are a rank plot, where both axes are logarithmic, or of ordered answers an area over their axis (`ordered_plots`).
-Groups are coloured points, a row for each answer; groups that have an order (dates, weeks, numbers) are a trend, with a
-band for each of the most common answers (`trend_plots`). Of two answers the first is drawn alone, as the other is the
-rest: a bar, or one for each group. What a picture leaves out, it says under its title.
+Up to `rows` answers are bars, the largest share first; ordered answers keep their order. More answers are a rank plot
+with logarithmic axes, or, if they are ordered, an area. Groups are colored points, a row for each answer. With two
+answers only the first is drawn: a bar, or one for each group. Notes under the title name everything that is left out.
 
-Plots of ordered answers: shares along the axis of the answers, and the distribution function with its limits.
+**Ordered answers.** A fine grid is one area without a name for each answer, along an axis of numbers if answers are
+numeric. Intervals of single answers of a fine grid reach far beyond their shares: where they would flatten the shares,
+they are left out, with a note. The mean is drawn with its interval.
 
-A fine grid is drawn as one area, without a name for each answer; numbers stand where they belong on the axis. The
-intervals of single answers of a fine grid reach far beyond their shares: where they would flatten these, they are left
-out, and that is said. What a fine grid does tell, the mean, is drawn with its interval.
-
-Trends: estimates of groups that have an order, along an axis of time or of numbers.
-
-Groups by one column are a trend where all values of that column are numbers, dates, weeks, months or quarters, and
-there are three of them at least. The axis is that of the values themselves: groups that are twice as far apart are
-drawn so. Each of the most common answers is a line, with its intervals as a band. Neither is drawn through groups
-without reports, nor where steps of a regular series are missing.
+**Trends.** Groups by one column are a trend if all values of that column are numbers, dates, weeks, months or quarters,
+and there are at least three. Distances on the axis are those of the values. Each of the most common answers is a line,
+with its intervals as a band. Lines end at groups without reports, and where steps of a regular series are missing.
 """
 
 from __future__ import annotations
@@ -55,9 +48,9 @@ if TYPE_CHECKING:
 # Ordered plots
 
 
-TALLEST_BAND = 2.0  # times the largest share: where intervals reach further, they are not drawn
-POINTS_OF_BAND = 200  # of the distribution function at which its limits are found
-NAMED_PLACES = 8  # answers that are no numbers and are named along the axis
+TALLEST_BAND = 2.0  # times the largest share: larger intervals are not drawn
+POINTS_OF_BAND = 200  # of the distribution function with limits
+NAMED_PLACES = 8  # labels of answers along the axis
 
 
 def draw_curve(ax: Axes, estimate: Estimate, shown: Shown, confidence: Confidence) -> canvas.Legend:
@@ -96,12 +89,12 @@ def draw_distribution(
     )
     handles: list[Any] = []
     for place, group in enumerate(groups.tolist()):
-        colour = canvas.PALETTE[place % len(canvas.PALETTE)]
+        color = canvas.PALETTE[place % len(canvas.PALETTE)]
         band = ax.fill_between(
-            x[places], 100 * low[group], 100 * high[group], step="post", color=colour, alpha=0.18, linewidth=0
+            x[places], 100 * low[group], 100 * high[group], step="post", color=color, alpha=0.18, linewidth=0
         )
         style = canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)]
-        handles += ax.step(x, running[group], where="post", color=colour, linestyle=style, linewidth=1.8)
+        handles += ax.step(x, running[group], where="post", color=color, linestyle=style, linewidth=1.8)
     labels, notes = [names[group] for group in groups.tolist()], []
     if tally.by:
         notes.append(f"bands: {shown.interval_label}")
@@ -114,13 +107,13 @@ def draw_distribution(
         handles += ax.plot([float(median.value)], [50], "o", color=canvas.PALETTE[1], markersize=6)
         labels.append(f"median {', '.join(median.value_texts()[0])}")
     ax.set_ylim(-2, 102)
-    ax.set_ylabel("share of people up to each answer (%)")
+    ax.set_ylabel("share of respondents up to each answer (%)")
     _finished(ax)
     return canvas.Legend(handles, labels, notes)
 
 
 def _band(estimate: Estimate, confidence: Confidence) -> tuple[Integers, Array, Array]:
-    """Give the limits of the shares up to each answer, in each group; of many answers, at some places only."""
+    """Return the limits of the cumulative shares in each group; of many answers, at some positions only."""
     tally = estimate.tally
     if tally.k > POINTS_OF_BAND and not confidence.simultaneous:
         places = np.unique(np.linspace(0, tally.k - 1, POINTS_OF_BAND).round().astype(np.int64))
@@ -137,7 +130,7 @@ def _band(estimate: Estimate, confidence: Confidence) -> tuple[Integers, Array, 
 
 
 def _axis(ax: Axes, estimate: Estimate) -> Array:
-    """Give the places of the answers along the axis: their numbers, or one after the other, some of them named."""
+    """Return the positions of the answers along the axis: their numbers, or 0, 1, 2, ..., some of them named."""
     domain = estimate.tally.domain
     if is_numeric(domain):
         x = values_of(domain)
@@ -156,7 +149,7 @@ def _axis(ax: Axes, estimate: Estimate) -> Array:
 
 
 def _finished(ax: Axes) -> None:
-    ax.grid(color=canvas.GRID_COLOUR, linewidth=0.6)
+    ax.grid(color=canvas.GRID_COLOR, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.set_xlabel("answer")
 
@@ -164,16 +157,16 @@ def _finished(ax: Axes) -> None:
 # Trend plots
 
 
-GROUPS_OF_A_TREND = 3  # that make a trend
-BANDS_DRAWN = 5  # whose bands can be told apart
+GROUPS_OF_A_TREND = 3  # at least
+BANDS_DRAWN = 5  # distinguishable bands
 GROUPS_MARKED = 40  # groups that have a marker each
-AXIS_CHARACTERS = 84  # that fit below an axis
+AXIS_CHARACTERS = 84  # below an axis
 NUMBERS_IN_FULL = 1e6  # numbers from which on the axis writes all digits
-REGULAR_STEPS = 0.75  # of the steps between groups must be equal for a missing one to be a gap
+REGULAR_STEPS = 0.75  # part of equal steps between groups from which on a missing one is a gap
 
 
 def axis_of(tally: Collected) -> Axis | None:
-    """Give the axis of groups that have an order; None where they have none.
+    """Axis of groups that have an order; None if they have none.
 
     >>> from warner import RandomizedResponse, Tally
     >>> weeks = (("2026-W01",), ("2026-W02",), ("2026-W10",), (None,))
@@ -234,7 +227,7 @@ def draw_trend(ax: Axes, tally: Collected, shown: Shown, axis: Axis, rows: int) 
 
 
 def _answers(shown: Shown, n: Array, rows: int) -> list[int]:
-    """Choose the answers to draw, the most common first: those with the largest shares of all reports together."""
+    """Choose the answers with the largest shares of all reports together."""
     if shown.share.shape[1] <= 2:  # of two answers the first, or two readings of it
         return list(range(shown.share.shape[1]))
     common = np.argsort(-(n @ np.nan_to_num(shown.share)), kind="stable")
@@ -243,24 +236,24 @@ def _answers(shown: Shown, n: Array, rows: int) -> list[int]:
 
 def _draw_answer(ax: Axes, x: Any, parts: list[NDArray[np.intp]], numbers: list[Array], place: int) -> Any:
     share, low, high = numbers
-    colour, style = canvas.PALETTE[place], canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)]
+    color, style = canvas.PALETTE[place], canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)]
     marker = canvas.MARKERS[place] if len(x) <= GROUPS_MARKED else ""
     for part in parts:
         if part.size > 1:
-            ax.fill_between(x[part], low[part], high[part], color=colour, alpha=0.16, linewidth=0)
+            ax.fill_between(x[part], low[part], high[part], color=color, alpha=0.16, linewidth=0)
         else:  # a band would have no width
-            ax.vlines(x[part], low[part], high[part], color=colour, alpha=0.45, linewidth=3.5)
+            ax.vlines(x[part], low[part], high[part], color=color, alpha=0.45, linewidth=3.5)
         ax.plot(
             x[part],
             share[part],
             linestyle=style if part.size > 1 else "none",
             marker=marker or ("" if part.size > 1 else canvas.MARKERS[place]),
-            color=colour,
+            color=color,
             linewidth=1.8,
             markersize=4.5,
             zorder=3,
         )
-    (handle,) = ax.plot([], [], linestyle=style, marker=marker, color=colour, linewidth=1.8, markersize=4.5)
+    (handle,) = ax.plot([], [], linestyle=style, marker=marker, color=color, linewidth=1.8, markersize=4.5)
     return handle
 
 
@@ -272,16 +265,15 @@ def _left_out(axis: Axis, n: Array) -> list[str]:
 
 
 def _finish(ax: Axes, tally: Collected, shown: Shown, axis: Axis, answers: list[int]) -> None:
-    """Scale and label the axes."""
     drawn = np.concatenate([part.ravel() for part in (shown.share, shown.low, shown.high)])
     if len(answers) == 1 and shown.reported is not None:
         drawn = np.append(drawn, shown.reported)
     least, most = min(float(np.nanmin(drawn)), 0.0), float(np.nanmax(drawn))
-    room = 0.04 * (most - least or 1.0)
-    ax.set_ylim(least - room, most + room)
+    margin = 0.04 * (most - least or 1.0)
+    ax.set_ylim(least - margin, most + margin)
     if least < 0:
         ax.axhline(0, color=canvas.INK, linewidth=0.8)
-    ax.grid(color=canvas.GRID_COLOUR, linewidth=0.6)
+    ax.grid(color=canvas.GRID_COLOR, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.set_ylabel(shown.axis_label, parse_math=False)
     ax.set_xlabel(shortened(printable(tally.by[0]), 2 * canvas.LABEL_WIDTH), parse_math=False)
@@ -294,15 +286,14 @@ def _finish(ax: Axes, tally: Collected, shown: Shown, axis: Axis, answers: list[
 
 
 def _label_groups(ax: Axes, tally: Collected, axis: Axis) -> None:
-    """Name the groups at their places, from left to right, those whose names fit beside each other."""
+    """Name the groups at their positions, as many as fit beside each other."""
     names = told_apart([printable(str(tally.groups[group][0])) for group in axis.order], canvas.GROUP_WIDTH)
     placed = axis.positions[axis.order]
-    room = (placed[-1] - placed[0]) / canvas.fitting(ax, AXIS_CHARACTERS)  # of a character
+    margin = (placed[-1] - placed[0]) / canvas.fitting(ax, AXIS_CHARACTERS)  # of a character
     shown: list[int] = []
     for group, name in enumerate(names):
-        if not shown or placed[group] - placed[shown[-1]] >= room * (2 + (len(name) + len(names[shown[-1]])) / 2):
+        if not shown or placed[group] - placed[shown[-1]] >= margin * (2 + (len(name) + len(names[shown[-1]])) / 2):
             shown.append(group)
-    # Matplotlib counts days since 1970 as well.
     ax.set_xticks([float(placed[group]) for group in shown], [names[group] for group in shown], parse_math=False)
 
 
@@ -322,24 +313,23 @@ REPORTED_BAR = "#a6a6a6"
 TREND_SIZE = (canvas.FIGURE_INCHES, 5.0)  # inches
 AXIS_WIDTH = 60  # characters below an axis
 RANKS_DRAWN = 400  # ranks that are drawn; a line through a million would look the same
-LARGEST_AXIS_RATIO = 1e6  # how many times smaller than the largest share the end of a logarithmic axis may be
-DEFAULT_TITLE = "What people would have answered"
+LARGEST_AXIS_RATIO = 1e6  # of the ends of a logarithmic axis
+DEFAULT_TITLE = "Estimated shares of the true answers"
 
 
 class Shown(NamedTuple):
-    """What is drawn: percentages, (groups, answers), NaN for groups without reports; and what they are called."""
+    """Drawn percentages, (groups, answers), NaN for groups without reports, and their names."""
 
     share: Array
     low: Array
     high: Array
     outside: Mask
-    reported: Array | None  # where reports do not name answers there are none
+    reported: Array | None  # None if reports do not name answers
     interval_label: str
     reports_label: str
     axis_label: str
 
     def part(self, groups: Places, answers: Places) -> Shown:
-        """Give these groups and answers."""
         cut = (None if numbers is None else numbers[np.ix_(groups, answers)] for numbers in self[:5])
         return Shown._make([*cut, *self[5:]])
 
@@ -418,12 +408,12 @@ def _shown(estimate: Estimate, confidence: Confidence) -> Shown:
         reported,
         interval_label=f"{about}{confidence}",
         reports_label="supporting reports" if supporting else "reported, as randomized",
-        axis_label="share of people or of reports (%)" if supporting else f"share of people{answer} (%)",
+        axis_label="share of respondents or of reports (%)" if supporting else f"share of respondents{answer} (%)",
     )
 
 
 class _Picture(NamedTuple):
-    """An estimate, what is drawn of it, of at most so many answers by name; and whether their shares are added up."""
+    """Drawing of an estimate."""
 
     estimate: Estimate
     confidence: Confidence
@@ -432,7 +422,6 @@ class _Picture(NamedTuple):
     cumulative: bool
 
     def size(self) -> tuple[float, float]:
-        """Give width and height in inches."""
         tally, rows, answers = self.estimate.tally, self.rows, self.shown.share.shape[1]
         if self.cumulative or axis_of(tally) is not None:
             return TREND_SIZE
@@ -444,7 +433,6 @@ class _Picture(NamedTuple):
         return (canvas.FIGURE_INCHES, 1.9 + 0.36 * answers) if answers <= rows else (canvas.FIGURE_INCHES, 5.0)
 
     def drawn(self, ax: Axes, title: str | None) -> Axes:
-        """Draw it, with its legend and heading."""
         tally, legend = self.estimate.tally, self._legend(ax)
         ax.spines[["top", "right"]].set_visible(False)
         most = "at most " if len(tally.parts) > 1 else "= "
@@ -457,7 +445,6 @@ class _Picture(NamedTuple):
         return ax
 
     def _legend(self, ax: Axes) -> canvas.Legend:
-        """Draw all but the heading."""
         estimate, confidence, shown, rows, cumulative = self
         tally, answers = estimate.tally, shown.share.shape[1]
         if cumulative:
@@ -488,7 +475,7 @@ def _draw_one_answer(ax: Axes, estimate: Estimate, shown: Shown, most_rows: int)
 
 def _draw_bars(ax: Axes, estimate: Estimate, shown: Shown, names: Sequence[object]) -> canvas.Legend:
     rows = np.arange(len(names), dtype=np.float64)
-    # Grey below blue, thinner: the reports are what came in, the estimate is the answer.
+    # Reports are thin and gray, below the estimates.
     middle = rows if shown.reported is None else rows - 0.12
     estimated = ax.barh(middle, shown.share.ravel(), height=0.46, color=canvas.PALETTE[0])
     whiskers = canvas.whiskers(ax, shown.low.ravel(), shown.high.ravel(), middle, canvas.INK)
@@ -569,7 +556,7 @@ def _draw_ranks(ax: Axes, estimate: Estimate, shown: Shown) -> canvas.Legend:
 
 
 def _by_share(shown: Shown) -> Places:
-    """Sort the answers, the largest share first, and the most reported first among equal ones; two stay as they are."""
+    """Order the answers by share, then by reports; two answers keep their order."""
     if shown.share.shape[1] == 2:
         return np.arange(2)
     ties = np.zeros_like(shown.share) if shown.reported is None else shown.reported
@@ -577,7 +564,7 @@ def _by_share(shown: Shown) -> Places:
 
 
 def _largest_groups(estimate: Estimate, most: int) -> Places:
-    """Choose at most this many groups, those with the most reports, in their order."""
+    """Return the indices of at most `most` groups, those with the most reports."""
     return np.sort(np.argsort(-np.asarray(estimate.tally.n), kind="stable")[:most])
 
 
@@ -590,10 +577,10 @@ def _number_of_answers(k: int, groups: int, rows: int) -> int:
 
 
 def _bias_note(estimate: Estimate, outside: Mask) -> list[str]:
-    # Unbiased shares are outside only where they leave 0 to 100 %, which the picture shows well enough.
-    told = outside.any() and not estimate._estimator.unbiased
+    # Unbiased shares are outside only where they leave 0 to 100 %, which the picture shows.
+    noted = outside.any() and not estimate._estimator.unbiased
     why = f"the bias of {estimate.method}" if estimate._estimator.outside == BIAS else estimate._estimator.outside
-    return [f"some estimates lie outside their interval: {why}"] * bool(told)
+    return [f"some estimates lie outside their interval: {why}"] * bool(noted)
 
 
 # Axes
@@ -609,11 +596,11 @@ def _name_rows(ax: Axes, answers: Sequence[object]) -> None:
 def _percent_axis(ax: Axes, shown: Shown, *, bars: bool = False) -> None:
     drawn = np.concatenate([part for part in (shown.share, shown.low, shown.high, shown.reported) if part is not None])
     least, most = min(np.nanmin(drawn), 0.0), np.nanmax(drawn)
-    room = 0.04 * (most - least)
-    # Bars stand on the zero line; points on it need room to be whole.
-    ax.set_xlim(least - (0.0 if least == 0 and bars else room), most + room)
+    margin = 0.04 * (most - least)
+    # Points on the zero line need a margin.
+    ax.set_xlim(least - (0.0 if least == 0 and bars else margin), most + margin)
     if least < 0:
         ax.axvline(0, color=canvas.INK, linewidth=0.8)
-    ax.grid(axis="x", color=canvas.GRID_COLOUR, linewidth=0.6)
+    ax.grid(axis="x", color=canvas.GRID_COLOR, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.set_xlabel(textwrap.fill(shown.axis_label, canvas.fitting(ax, AXIS_WIDTH)), parse_math=False)

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from warner.groups.group_estimates import GroupEstimates
 
 POOLED = (
-    "Each share is the unbiased share of the group, drawn towards the others by the model of Fay and Herriot, with the "
-    "noise of the design, and averaged over the spread between groups."
+    "Each share is the unbiased share of the group, shrunk toward the others by the model of Fay and Herriot, with the "
+    "variance of the design, and averaged over the variance between groups."
 )
 ANY = (
-    "Each share is the posterior mean of the group under the law of the shares that makes the counts most likely, "
-    "whatever it is (Kiefer and Wolfowitz). Standard errors are those of the model of Fay and Herriot."
+    "Each share is the posterior mean of the group under the nonparametric maximum likelihood distribution of the "
+    "shares (Kiefer and Wolfowitz). Standard errors are those of the model of Fay and Herriot."
 )
 WALKED = (
-    "Each share follows a random walk, smoothed by Kalman's filter with the noise of the design, and averaged "
-    "over the size of a step."
+    "Each share follows a random walk, smoothed by Kalman's filter with the variance of the design, and "
+    "averaged over the size of a step."
 )
 
 

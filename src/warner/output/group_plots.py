@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from warner.groups.group_estimates import GroupEstimates
 
 GROUPS_NAMED = 60  # above, groups are thin lines without names
-SERIES_DRAWN = len(canvas.PALETTE)  # bands that can be told apart
+SERIES_DRAWN = len(canvas.PALETTE)  # distinguishable bands
 TITLE = "Groups, estimated together"
 TREND_TITLE = "The trend, estimated together"
 
@@ -55,7 +55,7 @@ def save_groups(
     title: str | None = None,
 ) -> None:
     """Draw to a file, which is written whole or not at all; see `GroupEstimates.save_plot`."""
-    estimates.answer_limits(place, level, kind)  # what is refused is refused before anything is drawn
+    estimates.answer_limits(place, level, kind)  # errors come before the drawing
     canvas.save_picture(
         lambda ax: _drawn(ax, estimates, place, sort=sort, level=level, kind=kind, title=title), _size(estimates), path
     )
@@ -99,7 +99,7 @@ def _drawn(
 
 
 def separate_shares(estimates: GroupEstimates, place: int) -> Array:
-    """Give the unbiased share of each group by itself, cut to what a share can be; NaN where reports do not tell it."""
+    """Return the unbiased share of each group by itself, from 0 to 1 in percent; NaN if it is not identified."""
     mirrored = place >= len(estimates.direct)
     direct = estimates.direct[0 if mirrored else place]
     share = np.clip(1 - direct.share if mirrored else direct.share, 0, 1)
@@ -135,8 +135,8 @@ def _draw_caterpillar(
         ax.set_yticks([])
     ax.set_ylim(share.size - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color=canvas.GRID_COLOUR, linewidth=0.6)
-    ax.set_xlabel(f"share of people with the answer {quoted(tally.domain[place])} (%)", parse_math=False)
+    ax.grid(axis="x", color=canvas.GRID_COLOR, linewidth=0.6)
+    ax.set_xlabel(f"share of respondents with the answer {quoted(tally.domain[place])} (%)", parse_math=False)
     return canvas.Legend(handles, labels, [])
 
 
@@ -158,16 +158,16 @@ def _draw_trends(
     largest = sorted(range(len(series)), key=lambda i: -float(np.atleast_1d(tally.n)[series[i]].sum()))[:SERIES_DRAWN]
     handles, labels = [], []
     dots: list[Any] = []
-    for colour, number in enumerate(sorted(largest)):
+    for color, number in enumerate(sorted(largest)):
         line: NDArray[np.intp] = series[number]
-        style = canvas.LINE_STYLES[colour % len(canvas.LINE_STYLES)]
-        ax.fill_between(x[line], low[line], high[line], color=canvas.PALETTE[colour], alpha=0.16, linewidth=0)
-        handles += ax.plot(x[line], share[line], color=canvas.PALETTE[colour], linestyle=style, linewidth=1.8, zorder=3)
-        dots = ax.plot(x[line], alone[line], ".", color=canvas.PALETTE[colour], markersize=4, alpha=0.35, zorder=2)
+        style = canvas.LINE_STYLES[color % len(canvas.LINE_STYLES)]
+        ax.fill_between(x[line], low[line], high[line], color=canvas.PALETTE[color], alpha=0.16, linewidth=0)
+        handles += ax.plot(x[line], share[line], color=canvas.PALETTE[color], linestyle=style, linewidth=1.8, zorder=3)
+        dots = ax.plot(x[line], alone[line], ".", color=canvas.PALETTE[color], markersize=4, alpha=0.35, zorder=2)
         others = tuple(value for i, value in enumerate(tally.groups[line[0]]) if i != column)
         labels.append(printable(group_name(others)) if others else "estimated together")
-    ax.grid(color=canvas.GRID_COLOUR, linewidth=0.6)
-    ax.set_ylabel(f"share of people with the answer {quoted(tally.domain[place])} (%)", parse_math=False)
+    ax.grid(color=canvas.GRID_COLOR, linewidth=0.6)
+    ax.set_ylabel(f"share of respondents with the answer {quoted(tally.domain[place])} (%)", parse_math=False)
     ax.set_xlabel(shortened(printable(estimates.along), 2 * canvas.LABEL_WIDTH), parse_math=False)
     notes = [f"bands: {interval}"]
     notes += [f"the {len(largest)} of {len(series):,} series with the most reports"] * (len(largest) < len(series))

@@ -1,6 +1,6 @@
-"""HTML report: one self-contained page with the estimates, a plot, a table, the design in words, and the methods.
+"""HTML report: one self-contained page with the estimates, a plot, a table, the design and the methods.
 
-The page loads nothing from anywhere: style, script and picture stand in it.
+The page loads nothing: style, script and picture are part of it. It begins with the most important numbers.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from warner.estimators.methods import BIAS, UNKNOWN_METHOD, described
 from warner.inference.answer_tables import NO_CLUSTERS, answers_shown, groups_counted, totals_of
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, svg
-from warner.output.headlines import headline, warnings
 from warner.output.page_tables import Cell, number_cells, share_cells, sortable_table
 from warner.text import (
     TIGHT,
@@ -31,16 +30,19 @@ from warner.text import (
     rounded_up,
 )
 from warner.text import sentence as as_sentence
-from warner.typesetting import count_cells
+from warner.typesetting import count_cells, percent_cells, share_decimals
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from warner.arrays import Counts
     from warner.designs.facts import Symmetry
     from warner.estimation import Estimate
     from warner.inference.intervals import Confidence
+    from warner.inference.means import Mean, Quantile
     from warner.reports.open_tallies import OpenTally
     from warner.reports.tallies import Collected, Tally
 
@@ -51,7 +53,7 @@ TABLE_ROWS = 2000  # more would make browsers slow
 
 INTERVAL_METHODS = {
     "clopper_pearson": "Clopper and Pearson's interval for the binomial number of reports, translated into shares",
-    "exact": "all shares under which neither so many nor so few reports are improbable, by the sum of binomial laws",
+    "exact": "all shares under which neither so many nor so few reports are improbable, by sums of binomial counts",
     "wilson": "Wilson's score interval for the binomial number of reports, translated into shares",
     "score": "the score interval: all shares under which the reports are not too many standard errors from expected",
     "anytime": "a mixture martingale (Robbins; Ville's inequality) of the number of reports, translated into shares",
@@ -62,21 +64,21 @@ INTERVAL_METHODS = {
 }
 TARGET_SHARES = {
     "population": "share in the population that the respondents were drawn from",
-    "realised": "share among the very people who reported",
+    "realised": "share in the sample: the respondents themselves",
 }
 TARGET_CHANCE = {
     "population": "the randomization and for sampling error",
     "realised": "the randomization",
 }
 NO_LIKELIHOOD = "a report can count for several answers, so the counts alone do not have a likelihood"
-CUMULATIVE_TITLE = "Share of people up to each answer"
+CUMULATIVE_TITLE = "Share of respondents up to each answer"
 WIDTH_OF_SAMPLES = "The intervals are as wide as the differences between the sampled units make them."
 ANYTIME_EXPLAINED = (
-    "The intervals hold however often you look while reports arrive. That makes them wider than those for one look, "
+    "The intervals are valid however often you look while reports arrive. They are wider than intervals for one look, "
     "at a number of reports that was fixed beforehand."
 )
 SHARE_EXPLAINED = (
-    "<strong>share</strong> is the estimated share of people who hold the answer, with the randomization undone; "
+    "<strong>share</strong> is the estimated true share of the answer, corrected for the randomization; "
     "<strong>people</strong> is that share of the number of reports."
 )
 
@@ -170,7 +172,7 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
     picture_title = _picture_title(estimate.tally, one=one)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     kind = "any-time interval" if confidence.anytime else "interval"
-    interval = f"{estimate._kind_of_interval(confidence)}{_level(confidence.level)} {kind}"
+    interval = f"{estimate._kind_of_interval(confidence)}{_level_unbroken(confidence.level)} {kind}"
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
         f"<div class='headline'>{warnings(estimate)}{headline(estimate, table, confidence, interval)}</div>",
@@ -186,7 +188,7 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
 
 
 def _figure(estimate: Estimate, confidence: Confidence, title: str, *, cumulative: bool = False) -> str:
-    """Draw a picture in two widths, of which the page shows the one that fits."""
+    """Picture in two widths; the page shows the one that fits."""
     pictures = "".join(
         f"<div class='{name}'>{svg(estimate, confidence, cumulative=cumulative, title=title, width=width)}</div>"
         for name, width in (("broad", FIGURE_INCHES), ("narrow", NARROW_INCHES))
@@ -195,7 +197,7 @@ def _figure(estimate: Estimate, confidence: Confidence, title: str, *, cumulativ
 
 
 def whole_page(heading: str, sections: Sequence[str]) -> str:
-    """Put the sections of a page together, with their style and script."""
+    """Join the sections of a page with its style and script."""
     head = (
         "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>{escape(heading)}</title><style>{STYLE}</style>"
@@ -221,15 +223,144 @@ def _picture_title(tally: Collected, *, one: bool) -> str:
 
 
 def _counted_once(tally: Collected) -> bool:
-    """Tell whether every report is counted for one answer (or output) only."""
+    """Return True if every report counts for exactly one answer."""
     return all(part.design.law.exclusive for part in tally.parts)
+
+
+# The headline
+
+
+class Shown(NamedTuple):
+    """Table of an estimate, the name of its intervals, and the decimals of its shares in sentences."""
+
+    table: dict[str, Counts]
+    interval: str
+    decimals: int
+
+    def percent(self, share: float) -> str:
+        """Return a share in percent; there is no line break before its sign."""
+        return f"{percent_cells(np.array([share]), self.decimals)[0]}{TIGHT}%"
+
+    def share(self, row: int) -> str:
+        return self.percent(self.table["share"][row])
+
+    def limits(self, row: int) -> str:
+        low, high = (self.percent(self.table[name][row]) for name in ("low", "high"))
+        return f"{low} to {high}{', see * below' if self.table['outside'][row] else ''}"
+
+    def answer(self, row: int) -> str:
+        label = escape(str(self.table["value"][row]))
+        return f"<q>{label}</q> with an estimated {self.share(row)} of people ({self.interval}: {self.limits(row)})"
+
+
+HEADLINED_GROUPS, HEADLINED_TREND = 12, 4  # most groups with a headline, and groups of a trend
+
+
+def warnings(estimate: Estimate) -> str:
+    lines = (f"<p class='warning'><strong>Warning:</strong> {escape(warning)}.</p>" for warning in estimate.doubts())
+    return "".join(lines)
+
+
+def headline(estimate: Estimate, table: dict[str, Counts], confidence: Confidence, interval: str) -> str:
+    """Sentences on the leading answer, or on the first of two answers; in each of the first groups.
+
+    For a trend, in the first and in the last group. For numeric answers, mean and median.
+    """
+    tally = estimate.tally
+    numbers = None if tally.k == 2 else estimate._mean_and_median(confidence)
+    if numbers is not None:
+        return _of_numbers(tally, numbers)
+    answers, shown = answers_shown(tally, table), Shown(table, interval, share_decimals(table["low"], table["high"]))
+    leading = _first_of_two if tally.k == 2 else _leader
+    if not tally.by:
+        return leading(shown, np.arange(answers), "lead") + (_rest(tally, shown) if answers == 1 else "")
+    lines, names, groups = [], tally.group_names(), _headlined(tally)
+    for group in groups:
+        start, rows = f"<strong>{escape(names[group])}</strong>: ", np.arange(answers) + group * answers
+        lines.append(_in_group(shown, group, start) if answers == 1 else leading(shown, rows, "group", start))
+    more = len(tally.groups) - len(groups)
+    others = counted(more, "more group is", "more groups are")
+    above = ""
+    if answers == 1:
+        whose = f"people whose true answer is <q>{escape(str(tally.domain[0]))}</q>"
+        above = f"<p class='lead'>Estimated share of {whose}, with its {interval}:</p>"
+    return above + "".join(lines) + (f"<p class='note'>{others} in the table.</p>" if more > 0 else "")
+
+
+def _of_numbers(tally: Collected, numbers: Sequence[Mean | Quantile]) -> str:
+    """Sentences on the mean and the median of numbers, in each of the first groups."""
+
+    def described_value(result: Mean | Quantile, group: int) -> str:
+        value, ends = result.value_texts()[group]
+        between = f" ({escape(result.interval_name)}: {ends})" if ends else ""
+        return f"{result.name} {value}{between}"
+
+    if not tally.by:
+        mean, median = (described_value(result, 0) for result in numbers)
+        return f"<p class='lead'>Estimated {mean}.</p><p class='note'>Estimated {median}.</p>"
+    names, groups = tally.group_names(), _headlined(tally)
+    both = {group: "; ".join(described_value(one, group) for one in numbers) for group in groups}
+    lines = [f"<p class='group'><strong>{escape(names[group])}</strong>: {both[group]}</p>" for group in groups]
+    more = len(tally.groups) - len(groups)
+    others = counted(more, "more group is", "more groups are")
+    return "".join(lines) + (f"<p class='note'>{others} in the table.</p>" if more > 0 else "")
+
+
+def _headlined(tally: Collected) -> list[int]:
+    axis = axis_of(tally)
+    if axis is None or len(tally.groups) <= HEADLINED_TREND:
+        return list(range(len(tally.groups)))[:HEADLINED_GROUPS]
+    answered = [int(group) for group in axis.order if tally.answered[group]]
+    return [answered[0], answered[-1]] if len(answered) > 1 else answered
+
+
+def _leader(shown: Shown, rows: NDArray[np.intp], style: str, start: str = "") -> str:
+    table = shown.table
+    shares = table["share"][rows]
+    if np.isnan(shares).any():
+        return f"<p class='{style}'>{start}no reports.</p>"
+    first, second = rows[np.lexsort((-table.get("reports", table["share"])[rows], -shares))][:2]
+    tied = int((shares == shares.max()).sum()) - 1
+    if tied:
+        others = counted(tied, "other answer is", "other answers are")
+        return f"<p class='{style}'>{start}A leading answer is {shown.answer(first)}; {others} tied with it.</p>"
+    lead = f"<p class='{style}'>{start}The leading answer is {shown.answer(first)}.</p>"
+    overlap = table["low"][first] <= table["high"][second]
+    order = " Their intervals overlap, so it is not certain which of the two is more common." if overlap else ""
+    return f"{lead}<p class='note'>Next comes {shown.answer(second)}.{order}</p>"
+
+
+def _first_of_two(shown: Shown, rows: NDArray[np.intp], style: str, start: str = "") -> str:
+    first, *others = rows
+    if np.isnan(shown.table["share"][first]):
+        return f"<p class='{style}'>{start}no reports.</p>"
+    label = escape(str(shown.table["value"][first]))
+    about = f"{shown.interval}: {shown.limits(first)}"
+    lead = f"For an estimated {shown.share(first)} of people, the true answer is <q>{label}</q> ({about})."
+    note = f"<p class='note'>The other answer is {shown.answer(others[0])}.</p>" if others else ""
+    return f"<p class='{style}'>{start}{lead}</p>{note}"
+
+
+def _rest(tally: Collected, shown: Shown) -> str:
+    """Sentence on the second of two answers; empty for an estimate outside of 0 to 100 %."""
+    others = 1 - float(shown.table["share"][0])
+    if not 0 <= others <= 1:
+        return ""
+    label = escape(str(tally.domain[1]))
+    return f"<p class='note'>For the other {shown.percent(others)}, it is <q>{label}</q>.</p>"
+
+
+def _in_group(shown: Shown, row: int, start: str) -> str:
+    silent = np.isnan(shown.table["share"][row])
+    found = "no reports" if silent else f"{shown.share(row)} ({shown.limits(row)})"
+    return f"<p class='group'>{start}{found}</p>"
 
 
 # The design
 
 
 def design_section(tally: Collected | OpenTally) -> str:
-    """Say what happened to the answers, under each design."""
+    """Sentences of each design, and its epsilon."""
     parts: Sequence[Tally | OpenTally] = tally.parts
     several = len(parts) > 1
     lines = []
@@ -275,7 +406,7 @@ def _table_section(estimate: Estimate, table: Table, totals: Counts | None, inte
 
 
 def left_out_section(tally: Collected | OpenTally) -> str:
-    """Say how many rows were left out, and why."""
+    """Return the number of rows that were left out, and the reasons."""
     missing, unknown = int(np.sum(tally.missing)), int(np.sum(tally.unknown))
     if not missing and not unknown:
         return "<p>None: every row held a possible report.</p>"
@@ -284,7 +415,7 @@ def left_out_section(tally: Collected | OpenTally) -> str:
     return f"<ul>{''.join(lines)}</ul><p>The shares are those among the rows that were counted.</p>"
 
 
-# How to read it, and how it came about
+# Explanations and methods
 
 
 def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *, approximate: bool, one: bool) -> str:
@@ -292,7 +423,7 @@ def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *
     items = [_reports_explained(tally, one=one)] if "reports" in table else []
     items += [SHARE_EXPLAINED, *([_rest_explained(tally)] if one else [])]
     items += [_ends_explained(tally, confidence, approximate=approximate, one=one)]
-    items += [said for said in [_at_once(tally, confidence, one=one)] if said]
+    items += list(filter(None, [_at_once(tally, confidence, one=one)]))
     if confidence.anytime:
         items.append(ANYTIME_EXPLAINED)
     if tally.sample is not None:
@@ -312,7 +443,7 @@ def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *
 def _rest_explained(tally: Collected) -> str:
     first, second = (f"<q>{escape(str(answer))}</q>" for answer in tally.domain)
     return (
-        f"There are two answers, so one row {'for each group ' * bool(tally.by)}says everything: the share of {second} "
+        f"There are two answers, so one row {'for each group ' * bool(tally.by)}is enough: the share of {second} "
         f"is 100{TIGHT}% minus that of {first}, and its interval is the mirror image."
     )
 
@@ -324,7 +455,7 @@ def _ends_explained(tally: Collected, confidence: Confidence, *, approximate: bo
         holds = "all intervals would contain their true shares at once"
     if confidence.anytime:
         holds = f"{holds}, at every number of reports,"
-    often = f"{'about' if approximate else 'at least'} {_level(confidence.level)}"
+    often = f"{'about' if approximate else 'at least'} {_level_unbroken(confidence.level)}"
     return (
         f"<strong>low</strong> and <strong>high</strong> are the ends of a confidence interval for the "
         f"{TARGET_SHARES[confidence.target]}. If the survey were repeated many times, {holds} in {often} of the "
@@ -334,7 +465,7 @@ def _ends_explained(tally: Collected, confidence: Confidence, *, approximate: bo
 
 
 def _at_once(tally: Collected, confidence: Confidence, *, one: bool) -> str:
-    """Say for what the intervals hold together; of a single share there is nothing to say."""
+    """Joint or separate coverage of the intervals; empty for a single share."""
     if one and not tally.by:
         return ""
     if confidence.simultaneous and not one:
@@ -342,8 +473,9 @@ def _at_once(tally: Collected, confidence: Confidence, *, one: bool) -> str:
         return f"The intervals hold for {everything} at once, so they may be compared with one another."
     thing, picked = ("group", "a group") if one else ("answer", "an answer")
     return (
-        f"The intervals hold for one {thing} at a time: of many intervals, up to {_level(1 - confidence.level)} can be "
-        f"expected to miss the true share, and {picked} picked for its large share is more likely to be among them."
+        f"The intervals hold for one {thing} at a time: of many intervals, up to "
+        f"{_level_unbroken(1 - confidence.level)} can be expected to miss the true share, and {picked} picked for its "
+        f"large share is more likely to be among them."
     )
 
 
@@ -359,15 +491,15 @@ def _reports_explained(tally: Collected, *, one: bool) -> str:
 
 
 def _direction(symmetry: Symmetry | None) -> str:
-    """Say how the shares of the reports differ from those of the people."""
+    """Difference between the shares of the reports and the true shares."""
     if symmetry is None:
-        return "Reports are randomized: their shares are not those of the people."
+        return "Reports are randomized: their shares are not the true shares."
     if symmetry.gain == 1:
-        return "Nothing was randomized: their shares are those of the people."
-    pull = "They are drawn towards equal shares."
+        return "Nothing was randomized: their shares are the true shares."
+    pull = "They are closer to equal shares."
     if symmetry.gain < 0:
-        pull = "They are turned around: the more people hold an answer, the less often it is reported."
-    return f"Reports are randomized: their shares are not those of the people. {pull}"
+        pull = "They are reversed: the larger the true share of an answer, the less often it is reported."
+    return f"Reports are randomized: their shares are not the true shares. {pull}"
 
 
 def _outside_explained(estimate: Estimate) -> str:
@@ -443,11 +575,11 @@ def _certificate(estimate: Estimate) -> str:
     if not _counted_once(estimate.tally):
         return f"none: {NO_LIKELIHOOD}"
     if described(estimate.method) is UNKNOWN_METHOD and not estimate.choices:
-        return f"none: {estimate.method} is an estimator of the user's own"
+        return f"none: {estimate.method} is a custom estimator"
     if not estimate.choices and not described(estimate.method).valid:
         return f"none: {estimate.method} does not maximize the likelihood"
     return "none: a group has no reports"
 
 
-def _level(level: float) -> str:
+def _level_unbroken(level: float) -> str:
     return level_text(level).replace(" ", TIGHT)

@@ -1,4 +1,4 @@
-"""Plots of plans: precision against the number of people, and what each mechanism needs against epsilon."""
+"""Plots of plans: precision against sample size, and mechanisms against epsilon."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from warner.planning.tradeoffs import Tradeoff
 
 PLAN_SIZE = (canvas.FIGURE_INCHES, 5.2)  # inches
-PLAN_SPAN, PLAN_POINTS = 30, 41  # how many times fewer and more people a plan's picture shows, in how many steps
-LABELS_APART = 1.15  # the ratio of two epsilons whose lines can still be labelled
+PLAN_SPAN, PLAN_POINTS = 30, 41  # factor below and above the planned sample size, and points of a line
+LABELS_APART = 1.15  # smallest ratio of two epsilons with labels
 MECHANISMS_SIZE = (canvas.FIGURE_INCHES, 6.0)  # inches
 EPSILONS_DRAWN, EPSILON_POINTS = (0.1, 10.0), 81
-LEAST_MORE, MOST_MORE = 0.1, 20_000.0  # percent more people than the best mechanism that can still be seen
-MECHANISMS_TITLE = "What each mechanism needs at the same privacy"
-PLAN_TITLE = "Precision by number of people and epsilon"
+LEAST_MORE, MOST_MORE = 0.1, 20_000.0  # range of the axis, in percent
+MECHANISMS_TITLE = "Sample size of each mechanism at the same privacy"
+PLAN_TITLE = "Precision by sample size and epsilon"
 
 
 def plot_plan(plan: Tradeoff, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the half-width (or the error) against the number of people, a line for each epsilon.
+    """Draw the half-width (or the error) against the sample size, a line for each epsilon.
 
     The plan itself is a point, and the goal that it had to reach a dashed line. Both axes are logarithmic.
 
@@ -73,11 +73,12 @@ def plot_plan(plan: Tradeoff, *, title: str | None = None, ax: Axes | None = Non
     ax.plot([plan.people], [scale * reached], "o", color=canvas.INK, markersize=7, zorder=4)
     canvas.logarithmic(ax)
     ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
-    ax.set_xlabel("people")
+    ax.set_xlabel("respondents")
     ax.set_ylabel(f"{MEASURES[plan.measure]}{plan.question.about} ({plan.question.unit})")
     notes = [f"{plan.design.k:,} answers", *plan.conditions()]
     amount = plan.question.amount(reached) + ("" if plan.question.numbers is None else " in the unit of the answers")
-    notes.append(f"point: {counted(plan.people, 'person', 'people')}, ε = {plan.design.shown_epsilon()}, {amount}")
+    people_text = counted(plan.people, "respondent", "respondents")
+    notes.append(f"point: {people_text}, ε = {plan.design.shown_epsilon()}, {amount}")
     notes += ["black dashed line: the goal"] * (plan.goal is not None)
     canvas.add_heading(ax, notes, PLAN_TITLE if title is None else title, above=6)
     return ax
@@ -89,7 +90,7 @@ def save_plan(plan: Tradeoff, path: str | os.PathLike[str], *, title: str | None
 
 
 def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes | None = None) -> Axes:
-    """Draw how many more people each mechanism needs than the best, against epsilon, for the same number of answers.
+    """Draw the excess sample size of each mechanism over the best, against epsilon, for the same number of answers.
 
     By the criterion that they are ranked by, in percent; both axes are logarithmic. The recommended mechanism is one of
     those below the dashed line; the best of all is on the lower edge.
@@ -118,12 +119,12 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
     canvas.logarithmic(ax)
     ax.set_xlim(epsilons[0], epsilons[-1])
     highest = np.nanmax([np.nanmax(line) for line in more.values()])
-    # The lowest line is whole.
+    # The lowest line is not cut.
     ax.set_ylim(0.93 * LEAST_MORE, min(1.5 * max(highest, 100 * VARIANCE_TOLERANCE), MOST_MORE))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,g}")
     ax.set_xlabel("epsilon")
-    above_best = "more people than the best mechanism needs (%)"
+    above_best = "more respondents than under the best mechanism (%)"
     criterion = comparison_words(compared.quantity, compared.share).smallest
     ax.set_ylabel(above_best if compared.criterion == "total" else f"{criterion}, % above best")
     labels = [f"{candidate.name}: {bits_text(candidate.bits)}" for candidate in compared.candidates]
@@ -140,7 +141,7 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
 
 
 def _more_people(compared: Mechanisms, epsilons: Array) -> dict[str, Array]:
-    """Give how many more people each mechanism needs at each epsilon than the best there, in percent."""
+    """Return the excess sample size of each mechanism over the best at each epsilon, in percent."""
     more = {candidate.name: np.full(epsilons.size, np.nan) for candidate in compared.candidates}
     for place, epsilon in enumerate(epsilons):
         offered = compared.at(float(epsilon))
@@ -152,14 +153,14 @@ def _more_people(compared: Mechanisms, epsilons: Array) -> dict[str, Array]:
 
 def _draw_candidates(ax: Axes, compared: Mechanisms, epsilons: Array, more: dict[str, Array]) -> list[Any]:
     """Draw a line for each mechanism, a thick one for the recommended one; give the lines."""
-    lines, colours = [], (*canvas.PALETTE, canvas.REPORTED_POINT)
+    lines, colors = [], (*canvas.PALETTE, canvas.REPORTED_POINT)
     for place, candidate in enumerate(compared.candidates):
         recommended = candidate.name == compared.recommended
-        style = place + place // len(colours)  # so that two lines of one colour differ
+        style = place + place // len(colors)  # so that two lines of one color differ
         lines += ax.plot(
             epsilons,
             np.maximum(more[candidate.name], LEAST_MORE),
-            color=colours[place % len(colours)],
+            color=colors[place % len(colors)],
             linestyle="-" if recommended else canvas.LINE_STYLES[style % len(canvas.LINE_STYLES)],
             linewidth=3.0 if recommended else 1.4,
             zorder=2 if recommended else 3,

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers
     from warner.regression.regressions import Regression
 
-COEFFICIENTS_DRAWN = 60  # coefficients that fit on one page
+COEFFICIENTS_DRAWN = 60  # on one page
 SHARES_SIZE = (canvas.FIGURE_INCHES, 5.0)  # inches
 LINE_POINTS = 31  # of a line
 LEVELS_DRAWN = 24  # levels of a factor that fit beside each other
-FEW_NUMBERS = 5  # different numbers that are drawn as levels
-LEVELS_WIDTH = 70  # characters of their names that do
-ANSWERS_TOLD_APART = len(canvas.PALETTE)  # answers whose lines can be told apart
+FEW_NUMBERS = 5  # distinct numbers that are drawn as levels
+LEVELS_WIDTH = 70  # characters of their names
+LINES_DRAWN = len(canvas.PALETTE)  # distinguishable lines
 AXIS_MARGIN = 0.06  # of the axis, beside the farthest finite end
-LABELLED_RATIOS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7))  # odds ratios in each decade that an axis is labelled with
+LABELED_RATIOS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7))  # odds ratios in each decade
 
 
 def plot_regression(
@@ -99,7 +99,7 @@ def _size(fit: Regression, against: str | None) -> tuple[float, float]:
 
 
 def _drawn(fit: Regression) -> Integers:
-    """Choose the coefficients to draw: not the intercepts and cutpoints, if there are others."""
+    """Return the coefficients to draw: not the intercepts and cutpoints, if there are others."""
     coefficients = fit.specification.coefficients
     cuts = len(fit.specification.domain) - 1 if fit.specification.model == "ordered" else 0
     slopes = [i for i, one in enumerate(coefficients) if i >= cuts and one.term != INTERCEPT]
@@ -107,7 +107,7 @@ def _drawn(fit: Regression) -> Integers:
 
 
 def _blocks(fit: Regression, chosen: Integers) -> list[object]:
-    """Give the answers that coefficients belong to, if there are several."""
+    """Return the answers of the coefficients, if there are several."""
     answers = list(dict.fromkeys(fit.specification.coefficients[i].answer for i in chosen.tolist()))
     return answers if len(answers) > 1 else []
 
@@ -133,14 +133,14 @@ def _draw_coefficients(
     ax.set_yticks(rows, labels, parse_math=False)
     ax.set_ylim(max(rows) + 0.6, -0.6)
     ax.tick_params(axis="y", length=0, pad=8)  # an arrow may reach over the edge
-    ax.grid(axis="x", color=canvas.GRID_COLOUR, linewidth=0.6)
+    ax.grid(axis="x", color=canvas.GRID_COLOR, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     if odds:
         _label_ratios(ax, least, most)
     ax.set_xlabel(_axis_label(fit, odds=odds))
     lines = "" if fit.penalty else "lines: "
-    notes = [counted(fit.people, "person", "people"), f"{lines}{interval_heading(table['interval'], level)}"]
+    notes = [counted(fit.people, "respondent", "respondents"), f"{lines}{interval_heading(table['interval'], level)}"]
     notes += ["arrows: to infinity"] * bool(np.isinf(np.concatenate([estimate, low, high])).any())
     notes += ["no finite estimate where there is no dot"] * bool((~np.isfinite(estimate)).any())
     total = len(fit.coefficients)
@@ -152,7 +152,7 @@ def _draw_coefficients(
 
 
 def _layout(fit: Regression, chosen: Integers) -> tuple[list[float], list[str], list[tuple[float, str]]]:
-    """Give each coefficient a row, with its name, and a row to the head of each block."""
+    """Return the rows and labels of coefficients, and the rows and names of the heads of blocks."""
     rows: list[float] = []
     labels: list[str] = []
     heads: list[tuple[float, str]] = []
@@ -169,16 +169,16 @@ def _layout(fit: Regression, chosen: Integers) -> tuple[list[float], list[str], 
 
 
 def _span(*parts: Array) -> tuple[float, float]:
-    """Give the ends of the axis: all that is finite, zero, and room beside them."""
+    """Return the ends of the axis, from all finite values and zero, with margins."""
     values = np.concatenate(parts)
     finite = np.append(values[np.isfinite(values)], 0.0)
     least, most = float(finite.min()), float(finite.max())
     if least == most:
         return -1.0, 1.0
-    room = AXIS_MARGIN * (most - least)
-    # An arrow needs more room than a dot.
+    margin = AXIS_MARGIN * (most - least)
+    # An arrow needs a wider margin than a dot.
     below, above = (2 if np.isinf(values[values * sign > 0]).any() else 1 for sign in (-1, 1))
-    return least - below * room, most + above * room
+    return least - below * margin, most + above * margin
 
 
 def _draw_row(ax: Axes, row: float, estimate: float, low: float, high: float) -> None:
@@ -196,7 +196,7 @@ def _draw_row(ax: Axes, row: float, estimate: float, low: float, high: float) ->
 
 
 def _label_ratios(ax: Axes, least: float, most: float) -> None:
-    for digits in LABELLED_RATIOS:
+    for digits in LABELED_RATIOS:
         ratios = [digit * 10.0**decade for decade in range(-12, 13) for digit in digits]
         shown = [ratio for ratio in ratios if least <= math.log(ratio) <= most]
         if len(shown) > 3:
@@ -230,7 +230,7 @@ class _Shown(NamedTuple):
 
 def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: str | None) -> Axes:
     domain, number = fit.specification.domain, fit.specification.of_number
-    answers = [0] if number else list(answers_of_interest(len(domain)))[:ANSWERS_TOLD_APART]
+    answers = [0] if number else list(answers_of_interest(len(domain)))[:LINES_DRAWN]
     shown = _shares(fit, against, level)
     handles: list[Any] = []
     for place, answer in enumerate(answers):
@@ -240,25 +240,25 @@ def _draw_shares(ax: Axes, fit: Regression, against: str, level: float, title: s
     least, most = float(np.nanmin(values)), float(np.nanmax(values))
     if not number:
         least, most = min(least, 0.0), max(most, 0.0)
-    room = AXIS_MARGIN * (most - least or 1.0)
-    # Points at 0 are to be whole.
-    bottom = room if number or least < 0 or isinstance(shown.values, list) else 0.2 * room
-    ax.set_ylim(least - bottom, most + room)
+    margin = AXIS_MARGIN * (most - least or 1.0)
+    # Points at 0 need a margin.
+    bottom = margin if number or least < 0 or isinstance(shown.values, list) else 0.2 * margin
+    ax.set_ylim(least - bottom, most + margin)
     if least < 0 < most:
         ax.axhline(0, color=canvas.INK, linewidth=0.8)
-    ax.grid(axis="y", color=canvas.GRID_COLOUR, linewidth=0.6)
+    ax.grid(axis="y", color=canvas.GRID_COLOR, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_xlabel(shortened(printable(against), 2 * canvas.LABEL_WIDTH), parse_math=False)
-    ax.set_ylabel(f"mean of {number_name(fit)}" if number else "share of people (%)", parse_math=False)
+    ax.set_ylabel(f"mean of {number_name(fit)}" if number else "share of respondents (%)", parse_math=False)
     labels = [shortened(printable(str(domain[answer])), canvas.GROUP_WIDTH) for answer in answers]
     around = "lines" if isinstance(shown.values, list) else "band" if len(answers) == 1 else "bands"
-    notes = [counted(fit.people, "person", "people")]
-    notes += ["no intervals: penalised estimates" if fit.penalty else f"{around}: {level_text(level)} interval"]
+    notes = [counted(fit.people, "respondent", "respondents")]
+    notes += ["no intervals: penalized estimates" if fit.penalty else f"{around}: {level_text(level)} interval"]
     terms = fit.model_data.terms
-    notes += ["means over all people, with their other covariates"] * (len(terms.variables) > 1)
+    notes += ["means over all respondents, with their other covariates"] * (len(terms.variables) > 1)
     notes += [f"the first {LEVELS_DRAWN} levels"] * (len(terms.levels.get(against, ())) > LEVELS_DRAWN)
-    notes += [f"the first {ANSWERS_TOLD_APART} of {len(domain):,} answers"] * (2 < len(answers) < len(domain))
+    notes += [f"the first {LINES_DRAWN} of {len(domain):,} answers"] * (2 < len(answers) < len(domain))
     above = canvas.add_legend(ax, canvas.Legend(handles, labels, notes)) if len(answers) > 1 else 6.0
     name = "share of each answer" if len(answers) > 1 else f"share of {quoted(domain[0])}"
     name = f"mean of {number_name(fit)}" if number else name
@@ -273,11 +273,11 @@ def _shares(fit: Regression, against: str, level: float) -> _Shown:
         names = enumerated([repr(name) for name in terms.kinds]) or "none"
         raise ValueError(f"against must be one of the model's covariates ({names}), but got {against!r}")
     observed = fit.model_data.covariates[against]
-    given = np.unique(observed)
-    if terms.kinds[against] == "number" and against not in terms.levels and len(given) > FEW_NUMBERS:
-        values: Any = np.linspace(float(given[0]), float(given[-1]), LINE_POINTS)
+    distinct = np.unique(observed)
+    if terms.kinds[against] == "number" and against not in terms.levels and len(distinct) > FEW_NUMBERS:
+        values: Any = np.linspace(float(distinct[0]), float(distinct[-1]), LINE_POINTS)
     else:
-        values = list(terms.levels.get(against, given.tolist()))[:LEVELS_DRAWN]
+        values = list(terms.levels.get(against, distinct.tolist()))[:LEVELS_DRAWN]
     shares = fit.predict({against: values}, level=level)
     shown = values if isinstance(values, np.ndarray) else [_named(value) for value in values]
     unit = 1 if fit.specification.of_number else 100
@@ -289,12 +289,12 @@ def _named(value: object) -> str:
 
 
 def _draw_line(ax: Axes, shown: _Shown, answer: int, place: int, _: int) -> Any:
-    colour = canvas.PALETTE[place]
-    ax.fill_between(shown.values, shown.low[:, answer], shown.high[:, answer], color=colour, alpha=0.18, linewidth=0)
+    color = canvas.PALETTE[place]
+    ax.fill_between(shown.values, shown.low[:, answer], shown.high[:, answer], color=color, alpha=0.18, linewidth=0)
     (line,) = ax.plot(
         shown.values,
         shown.share[:, answer],
-        color=colour,
+        color=color,
         linestyle=canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)],
         linewidth=2,
     )
