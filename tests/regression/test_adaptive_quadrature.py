@@ -85,10 +85,10 @@ def test_the_likelihood_is_the_integral(spread: float) -> None:
 def test_gradient_and_information_are_the_derivatives() -> None:
     model, *_ = small()
     z = np.array([-0.4, 0.7, 0.9])
-    here = model.at(z)
+    here = model.expansion(z)
     for place in range(3):
         step = 1e-4 * np.eye(3)[place]
-        up, down = (model.at(z + side * step) for side in (1, -1))
+        up, down = (model.expansion(z + side * step) for side in (1, -1))
         assert_allclose(here.gradient[place], (up.value - down.value) / 2e-4, atol=1e-5)
         assert_allclose(here.information[place], -(up.gradient - down.gradient) / 2e-4, atol=1e-4)
 
@@ -96,7 +96,7 @@ def test_gradient_and_information_are_the_derivatives() -> None:
 def test_without_effects_it_is_the_ordinary_likelihood() -> None:
     model, *_ = small()
     b = np.array([-0.4, 0.7])
-    plain, mixed_at_0 = model.without_effects.at(b), model.at(np.append(b, 0.0))
+    plain, mixed_at_0 = model.without_effects.expansion(b), model.expansion(np.append(b, 0.0))
     assert_allclose(mixed_at_0.value, plain.value, rtol=1e-12)
     assert_allclose(mixed_at_0.gradient, [*plain.gradient, 0], atol=1e-12)
     assert_allclose(mixed_at_0.information[:2, :2], plain.information, rtol=1e-10)
@@ -110,13 +110,13 @@ def test_the_sign_of_the_standard_deviation_does_not_matter() -> None:
 
 def test_blocks_of_groups_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     z = np.array([-0.4, 0.7, 0.9])
-    whole = small()[0].at(z)
+    whole = small()[0].expansion(z)
     monkeypatch.setattr(
         adaptive_quadrature, "ROW_NODES_AT_ONCE", 9 * adaptive_quadrature.NODES
     )  # two groups of eight rows each
     model, *_ = small()
     assert len(model._blocks) == 3
-    assert_allclose(model.at(z).information, whole.information, rtol=1e-10)
+    assert_allclose(model.expansion(z).information, whole.information, rtol=1e-10)
     assert_allclose(model.value(z), whole.value, rtol=1e-12)
 
 
@@ -148,7 +148,7 @@ def test_students_are_those_of_glmmrr_with_laplace_and_with_nodes() -> None:
     laplace, exact = expected["converged_Laplace"], expected["nAGQ_25"]
     one = students(1).value(np.append(laplace["coefficients"], laplace["sd"]))
     assert_allclose(one, laplace["log_likelihood"], atol=1e-5)
-    at_theirs = students(25).at(np.append(exact["coefficients"], np.sqrt(exact["variance"])))
+    at_theirs = students(25).expansion(np.append(exact["coefficients"], np.sqrt(exact["variance"])))
     assert_allclose(at_theirs.value, exact["log_likelihood"], atol=1e-6)
     assert_allclose(at_theirs.gradient, 0, atol=2e-3)
 

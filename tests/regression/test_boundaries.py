@@ -198,13 +198,16 @@ def mean_of(fit: Any, name: str) -> Any:
 
 def test_derivatives_of_a_sum_of_shares() -> None:
     for fit in (fit_of("A"), fit_of("B"), fit_of("B", model="ordered"), fit_of("A", link="cloglog")):
-        mean = mean_over_people(fit, {"d": 1}).plus(-1.0, mean_over_people(fit, {"d": 0}))
+        mean = mean_over_people(fit, {"d": 1}).add(-1.0, mean_over_people(fit, {"d": 0}))
         quantity, h = MeanShare(fit.specification, mean.x, mean.weight, 1), 1e-5
-        here = quantity.at(fit.finite_coefficients)
+        here = quantity.expansion(fit.finite_coefficients)
         assert here.value == pytest.approx(mean.shares[1], abs=1e-12)
         np.testing.assert_allclose(here.gradient, mean.slopes[1], atol=1e-12)
         for i, step in enumerate(h * np.eye(len(fit.finite_coefficients))):
-            up, down = quantity.at(fit.finite_coefficients + step), quantity.at(fit.finite_coefficients - step)
+            up, down = (
+                quantity.expansion(fit.finite_coefficients + step),
+                quantity.expansion(fit.finite_coefficients - step),
+            )
             assert (up.value - down.value) / (2 * h) == pytest.approx(here.gradient[i], abs=1e-8)
             np.testing.assert_allclose((up.gradient - down.gradient) / (2 * h), here.curvature[i], atol=1e-7)
 
@@ -214,7 +217,7 @@ def test_limits_of_a_difference_are_not_those_of_a_lower_maximum() -> None:
     x, counts = np.array([0, 1, 2, 5]), [17, 8, 16, 9, 9, 16, 18, 7]
     data = {"answer": ["yes", "no"] * 4, "x": np.repeat(x, 2), "n": counts}
     fit = regress("answer ~ x", data, RandomizedResponse(["yes", "no"], odds=(2, 1)), counts="n")
-    mean = mean_over_people(fit, {"x": 2}).plus(-1.0, mean_over_people(fit, {"x": 1}))
+    mean = mean_over_people(fit, {"x": 2}).add(-1.0, mean_over_people(fit, {"x": 1}))
     start = profile_start(fit, QUANTILE)
     low, high = mean_share_limits(fit, MeanShare(fit.specification, mean.x, mean.weight, 0), QUANTILE, start)
     middle, slope = np.meshgrid(np.linspace(-20, 20, 401), np.linspace(-20, 20, 401))

@@ -259,12 +259,12 @@ def test_the_log_odds_of_an_answer_among_several() -> None:
     held.target = quantity.value(b) + 0.3
     free = b[held.free] + 0.1
     assert quantity.value(held.all_coefficients(free)) == pytest.approx(held.target, abs=1e-12)
-    place, h = held.at(free), 1e-6
+    place, h = held.expansion(free), 1e-6
     for i, step in enumerate(h * np.eye(len(free))):
         assert (held.value(free + step) - held.value(free - step)) / (2 * h) == pytest.approx(
             place.gradient[i], abs=1e-4
         )
-        bend = (held.at(free - step).gradient - held.at(free + step).gradient) / (2 * h)
+        bend = (held.expansion(free - step).gradient - held.expansion(free + step).gradient) / (2 * h)
         np.testing.assert_allclose(bend, place.information[i], atol=1e-3)
     # The largest likelihood with the share held, by a search over all coefficients with a penalty on it.
     profile = profile_start(fit, QUANTILE).profile(quantity)
@@ -346,7 +346,7 @@ def test_a_false_optimum_is_met_on_a_profile_and_said() -> None:
         best.specification,
         peak.coefficients,
         peak.coefficients,
-        np.asarray(np.linalg.inv(false.at(peak.coefficients).information), dtype=np.float64),
+        np.asarray(np.linalg.inv(false.expansion(peak.coefficients).information), dtype=np.float64),
         "observed",
         None,
         peak.value,

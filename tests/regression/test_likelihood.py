@@ -63,12 +63,14 @@ def test_derivatives_are_those_of_differences(name: str) -> None:
     b = 0.3 * np.random.default_rng(2).standard_normal(likelihood.size)
     if "ordered" in name:
         b[1] = b[0] + 1
-    here, h = likelihood.at(b), 1e-6
+    here, h = likelihood.expansion(b), 1e-6
     steps = h * np.eye(len(b))
     assert here.value == pytest.approx(likelihood.value(b), rel=1e-14)
     slopes = [(likelihood.value(b + step) - likelihood.value(b - step)) / (2 * h) for step in steps]
     np.testing.assert_allclose(here.gradient, slopes, rtol=1e-6, atol=1e-5)
-    curves = [-(likelihood.at(b + step).gradient - likelihood.at(b - step).gradient) / (2 * h) for step in steps]
+    curves = [
+        -(likelihood.expansion(b + step).gradient - likelihood.expansion(b - step).gradient) / (2 * h) for step in steps
+    ]
     np.testing.assert_allclose(here.information, curves, rtol=1e-6, atol=1e-5)
 
 
@@ -93,7 +95,9 @@ def test_expected_information_is_the_mean_of_the_observed_one() -> None:
     probability = (shares * likelihood.reports).sum(axis=0)
     sizes = MULTINOMIAL.weight.reshape(-1, 3).sum(axis=1).repeat(3)
     rows = Observations(**{**vars(MULTINOMIAL), "weight": probability * sizes})
-    np.testing.assert_allclose(Likelihood(rows, Softmax(3, 1)).at(b).information, likelihood.expected(b), rtol=1e-10)
+    np.testing.assert_allclose(
+        Likelihood(rows, Softmax(3, 1)).expansion(b).information, likelihood.expected(b), rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -221,13 +225,13 @@ def test_direct_answers_at_any_predictor() -> None:
     # With likelihoods of 0 and 1 nothing overflows, and nothing is lost: log F(-700) of a logit is -700.
     likelihood = np.array([[1.0, 0.0], [0.0, 1.0]])
     for link in ("logit", "probit", "cauchit", "cloglog"):
-        point = Binary(LINKS[link]).at(np.array([[-30.0, -30.0]]), likelihood)
+        point = Binary(LINKS[link]).contributions(np.array([[-30.0, -30.0]]), likelihood)
         assert np.isfinite(np.concatenate([part.ravel() for part in point])).all()
-    point = Binary(LINKS["logit"]).at(np.array([[-700.0, 700.0]]), likelihood)
+    point = Binary(LINKS["logit"]).contributions(np.array([[-700.0, 700.0]]), likelihood)
     np.testing.assert_allclose(point.log_likelihood, [-700, -700])
     np.testing.assert_allclose(point.score, [[1, -1]])
     eta = np.array([[-700.0, 700.0], [-700.0, 700.0]])
-    point = Softmax(3, 2).at(eta, np.eye(3)[:, [0, 2]])
+    point = Softmax(3, 2).contributions(eta, np.eye(3)[:, [0, 2]])
     np.testing.assert_allclose(point.log_likelihood, [-700, -700 - np.log(2)])
 
 

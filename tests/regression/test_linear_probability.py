@@ -137,7 +137,7 @@ def test_three_answers_and_weights_never_vary_less_than_randomization() -> None:
     bread = np.linalg.inv((columns.T * weight) @ columns)
     shares = fit.specification.shares_at(fit.finite_coefficients, columns)
     assert shares.min() > 0
-    kept = [place for place in range(3) if place != fit.specification.reference_place]
+    kept = [place for place in range(3) if place != fit.specification.reference_index]
     least = np.zeros((4, 4))
     for n, k in itertools.product(range(300), range(3)):
         mean = design.channel()[k] @ inverse

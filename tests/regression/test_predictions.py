@@ -120,7 +120,7 @@ def _loss(fit: Any, answer: int, share: float) -> float:
             return shares[0, answer] - share, slopes[0, answer]
 
         def at(self, b: Any) -> Any:
-            place = likelihood.at(b)
+            place = likelihood.expansion(b)
             off, slope = self.distance(b)
             bend = place.information + self.strength * np.outer(slope, slope)
             return place._replace(

@@ -83,8 +83,10 @@ def test_the_least_variance_is_that_of_the_best_distribution_with_this_mean(desi
     assert least is not None
     for mean in np.linspace(values.min(), values.max(), 9):
         best = linprog(spread, A_eq=[np.ones(design.k), values], b_eq=[1.0, mean], bounds=(0, None))
-        assert_allclose(least.at(np.array(mean)), best.fun, rtol=1e-7, atol=1e-9)
-    assert_allclose(least.at(np.array([-100.0])), least.at(values[:1]))  # beyond the range, as at its end
+        assert_allclose(least.interpolated(np.array(mean)), best.fun, rtol=1e-7, atol=1e-9)
+    assert_allclose(
+        least.interpolated(np.array([-100.0])), least.interpolated(values[:1])
+    )  # beyond the range, as at its end
 
 
 def test_an_envelope_takes_the_lowest_of_equal_numbers() -> None:

@@ -156,7 +156,7 @@ def test_the_floor_of_strata_is_the_variance_of_scores_given_the_true_answers(li
     noise = 0.09 * (scores["yes"] - scores["no"]) ** 2
     x = np.column_stack([np.ones(60), people["z"]])
     total = (x.T * (people["w"] ** 2 * noise)) @ x
-    bread = np.linalg.inv(fit.likelihood.at(fit.finite_coefficients).information)
+    bread = np.linalg.inv(fit.likelihood.expansion(fit.finite_coefficients).information)
     floor = fit.accuracy(np.eye(2)).floor
     assert floor is not None
     assert_allclose(floor, np.sqrt(np.diag(bread @ total @ bread)), rtol=1e-6)

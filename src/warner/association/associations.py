@@ -1,27 +1,19 @@
 r"""associate: association between the answers to several randomized questions, or to one and a number.
 
-Three questions, three tools, each the one that suits it:
+- *Independence*: the table of reports is tested exactly, and without any model (`independence`).
+- *Joint shares*: :math:`\theta` maximizes the likelihood of the table of reports under the product of the designs
+  (`warner.designs.product`), with proof. (Twice the difference of its log-likelihood and that of independent shares
+  equals G of the table of reports where the maximum is interior and the designs have as many reports as answers. On the
+  boundary it is smaller and not chi-square, so it is not used as a test.)
+- *Strength*: differences of joint shares and products of the marginals, the correlation of two answers, Cramér's V and
+  the odds ratio.
 
-*Do they go together at all?* The table of reports is tested for independence (`warner.association.independence`):
-exactly, and without any model.
+**Cost of several questions.** A joint share is estimated with the variance :math:`\frac1n (\sum_j \mu_j M_{ij}^2 -
+\theta_i^2)`, and for independent questions the sum is the product of the sums of the questions: the noise multiplies,
+while the share itself gets smaller. So beyond three questions pairs are more informative than the whole table.
 
-*How many hold each combination?* The joint shares :math:`\theta` are those that make the table of reports most likely
-under the product of the designs (`warner.designs.product`), with proof. (Twice the difference of their log-likelihood
-and that of independent shares equals G of the table of reports where the maximum is interior and the designs have as
-many reports as answers. On the boundary it is smaller and has no chi-square law: it is not used as a test.)
-
-*How strongly?* By the difference of joint shares and products of the marginals, by the correlation of two answers
-(`correlations`), by Cramér's V and by the odds ratio.
-
-**What several questions cost.** A joint share is estimated with the variance :math:`\frac1n (\sum_j \mu_j M_{ij}^2 -
-\theta_i^2)`, and for independent questions the sum is the product of those of the questions: the noise multiplies,
-while the share itself gets smaller. So beyond three questions pairs tell more than the whole table.
-
-People who answered several randomized questions, counted: how many gave each combination of reports.
-
-Counting is done where the data are (`warner.reports.loading`); only the distinct rows come back. A row counts if it has
-a report to every question, and a number in the numeric column, if one is asked for; all others are left out, and
-counted.
+Counting is done where the data are (`warner.reports.loading`); only the distinct rows are read. A row counts if it has
+a report to every question, and a number in the numeric column; all others are left out and counted.
 """
 
 from __future__ import annotations
@@ -86,13 +78,13 @@ class Crosstable:
     Attributes
     ----------
     design : Product
-        The questions, and what their answers went through.
+        Product of the designs of the questions.
     counts : ndarray, with an axis for each question
-        Number of people, or the sum of their weights.
+        Numbers of respondents, or sums of their weights.
     squares : ndarray of the same shape, or None
-        With weights, the sum of their squares.
+        With weights, sums of squared weights.
     missing, unknown : int
-        Rows left out because something was missing, or because a value was no report.
+        Rows left out for a missing value, or for an invalid report.
     measured : NumericColumn or None
         The numeric column, if one was asked for.
     library : str or None
@@ -123,7 +115,7 @@ class Crosstable:
 
     def among(self, questions: tuple[int, ...]) -> Crosstable:
         """Marginal table of the given questions."""
-        others = tuple(place for place in range(self.counts.ndim) if place not in questions)
+        others = tuple(index for index in range(self.counts.ndim) if index not in questions)
         squares = None if self.squares is None else self.squares.sum(axis=others)
         return Crosstable(self.design.among(questions), self.counts.sum(axis=others), squares)
 
@@ -188,27 +180,27 @@ def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool)
     column = None if numeric is None else _numbers(loaded, numeric)
     if column is not None:
         absent |= column.missing
-    strange = (status == OUTSIDE).any(axis=0) & ~absent
-    kept = ~absent & ~strange
-    known = tuple(part[kept] for part in reports)
+    invalid = (status == OUTSIDE).any(axis=0) & ~absent
+    complete = ~absent & ~invalid
+    known = tuple(part[complete] for part in reports)
     cells = design.joined(known)
 
     def summed(amounts: Counts) -> Counts:
-        return added_up(cells, amounts[kept], len(design.law.columns)).reshape(design.widths)
+        return added_up(cells, amounts[complete], len(design.law.columns)).reshape(design.widths)
 
     counts = summed(number if loaded.weight is None else loaded.weight)
     squares = None if loaded.square is None else summed(loaded.square)
     measured = None
     if numeric is not None and column is not None:
-        refuse_infinite(numeric, column.values[kept])
-        weight = np.asarray(number if loaded.weight is None else loaded.weight, dtype=np.float64)[kept]
-        square = weight if loaded.square is None else loaded.square[kept]
-        values = column.values[kept].astype(np.float64)
+        refuse_infinite(numeric, column.values[complete])
+        weight = np.asarray(number if loaded.weight is None else loaded.weight, dtype=np.float64)[complete]
+        square = weight if loaded.square is None else loaded.square[complete]
+        values = column.values[complete].astype(np.float64)
         # In an order of their own: engines give rows in any order, and the last digits of sums depend on it.
         order = np.lexsort((square, weight, *known, values))
         reported = tuple(part[order] for part in known)
         measured = NumericColumn(numeric, values[order], reported, weight[order], square[order])
-    left_out = int(number[absent].sum()), int(number[strange].sum())
+    left_out = int(number[absent].sum()), int(number[invalid].sum())
     return _checked(Crosstable(design, counts, squares, *left_out, measured, loaded.library))
 
 
@@ -353,16 +345,13 @@ class Association(TableResult):
         weights = f"all {about} are approximate: weights count as {effective or 0:,.1f} respondents"
         return [
             self._respondents(),
-            *self._test_sentence(),
+            *([] if self.tested is None else [f"Independence of the true answers: {self.tested.text()}."]),
             *([] if effective is None else [weights]),
             self._proof(),
             *self._sizes(),
             self._privacy(),
             *(f"warning: {doubt}" for doubt in self.doubts()),
         ]
-
-    def _test_sentence(self) -> list[str]:
-        return [] if self.tested is None else [f"Independence of the true answers: {self.tested.text()}."]
 
     @property
     def _independent(self) -> Array:
@@ -374,23 +363,25 @@ class Association(TableResult):
     def doubts(self) -> list[str]:
         """Return warnings on the results."""
         design, proof = self.design, self.joint.certificate
-        told = self.joint.doubts()
+        warnings = self.joint.doubts()
         if not self.unique:
-            told.append("the most likely joint shares are not known to be unique: others may fit the reports as well")
+            warnings.append(
+                "the most likely joint shares are not known to be unique: others may fit the reports as well"
+            )
         if proof is not None and proof.gap > DOUBTFUL_GAP:
-            told.append(f"the joint shares may lack up to {proof.gap:.2g} nats of log-likelihood")
+            warnings.append(f"the joint shares may lack up to {proof.gap:.2g} nats of log-likelihood")
         blurred = [name for name, part in parts_of(design) if not part.law.linear.identifiable().all()]
         if blurred:
             unproven = "reports that look independent do not prove that the answers are"
-            told.append(
+            warnings.append(
                 f"reports to {enumerated(blurred, 5)} do not tell all answers apart"
                 + ("" if self.tested is None else f": {unproven}")
             )
         outside = sum(each.outside for each in self._correlations())
         if outside:
             number = counted(outside, "correlation is", "correlations are")
-            told.append(f"{number} estimated outside -1 to 1, by sampling error: there are too few people for this")
-        return told
+            warnings.append(f"{number} estimated outside -1 to 1, by sampling error: there are too few people for this")
+        return warnings
 
     def _correlations(self) -> list[Correlation]:
         return [*(each for pair in self.pairs for each in pair.correlations), *self.numeric]
@@ -399,7 +390,7 @@ class Association(TableResult):
         """Return the table, the largest shares first, then the pairs of questions, and what so many questions cost."""
         table = self.printed()
         order = np.argsort(-self.joint.shares, kind="stable").tolist()
-        columns = {name: [texts[place] for place in order] for name, texts in table.columns.items()}
+        columns = {name: [texts[index] for index in order] for name, texts in table.columns.items()}
         first = plain_table(table._replace(columns=columns), ROWS_SHOWN)
         pairs = [plain_table(self._table_of_pairs(), ROWS_SHOWN)] if len(self.pairs) > 1 else []
         costs = [plain_table(self._table_of_costs())] if self.costs else []
@@ -440,9 +431,11 @@ class Association(TableResult):
     def _table_of_pairs(self) -> Printed:
         pairs = sorted(self.pairs, key=lambda pair: pair.test.p_value)
         odds = [pair.odds_ratio for pair in pairs]
-        told = [pair.correlations[0] if pair.odds_ratio is not None and pair.correlations else None for pair in pairs]
+        first_correlations = [
+            pair.correlations[0] if pair.odds_ratio is not None and pair.correlations else None for pair in pairs
+        ]
         value, low, high, se = (
-            np.array([math.nan if one is None else getattr(one, name) for one in told])
+            np.array([math.nan if one is None else getattr(one, name) for one in first_correlations])
             for name in ("value", "low", "high", "se")
         )
         correlations, errors, *_ = Estimates(value, low, high, se).texts()
@@ -479,7 +472,7 @@ class Association(TableResult):
         spent += " + ..." * (len(self.design.designs) > ROWS_SHOWN)
         return (
             f"Privacy: a person who answers all questions spends epsilon {self.design.shown_epsilon()} in total "
-            f"({spent}), and anybody who holds all reports of a person can combine them."
+            f"({spent}), and all reports of a person can be combined."
         )
 
     def facts(self) -> Document:
@@ -534,26 +527,26 @@ def associate(
     Parameters
     ----------
     data : data frame, path, mapping of columns, or table of counts
-        A row for each person, with a column of reports for each question: a frame or table of any library, or the path
-        or glob of CSV, Parquet, JSON-lines, SPSS, Stata or SAS files, as for `tally`. Or an array of whole numbers with
-        an axis for each question: how many people gave each combination of reports.
+        A row for each respondent, with a column of reports for each question: a frame or table of any library, or the
+        path or glob of CSV, Parquet, JSON-lines, SPSS, Stata or SAS files, as for `tally`. Or an array of whole numbers
+        with an axis for each question: the counts of the combinations of reports.
     designs : mapping of str to Design
-        For each question, by the name of its column, what its answers went through. Two at least, or one with
+        Design of each question, by the name of its column. Two at least, or one with
         `numeric`; reports must name one thing each, as those of `RandomizedResponse`, `Channel` and all of
         `warner.surveys` do.
     weights : str, optional
         A column of survey weights. All tests are then approximate.
     counts : str, optional
-        A column that holds how many people each row stands for.
+        Column with the number of respondents in each row.
     numeric : str, optional
         A column of numbers: its correlation with each answer is estimated as well. Required for one question.
     values : mapping, optional
-        Questions whose answers stand for numbers, by the names of their columns: ``{"drinks": "numbers"}`` for answers
-        that are numbers, or the number that each answer stands for. Correlations are then with the true number.
+        Questions whose answers have numeric values, by the names of their columns: ``{"drinks": "numbers"}`` for
+        answers that are numbers, or the number of each answer. Correlations are then with the true number.
     unknown : {"error", "drop"}
-        What to do with values that no report can have: refuse them, or leave their rows out and count them.
+        Raise an error for values that no report can have, or leave their rows out and count them.
     missing : str, number, or list of these
-        Codes that stand for a missing value, such as ``[-99, "NA"]``, in all columns that are read.
+        Codes of missing values, such as ``[-99, "NA"]``, in all columns that are read.
     sheet : str, optional
         The sheet of an Excel file; may be left out where there is only one.
     encoding : str, optional
@@ -584,24 +577,24 @@ def associate(
     >>> result.pairs[0].correlations[0].text()
     '0.54, standard error 0.14, approximate 95 % interval 0.26 to 0.84'
     """
-    given: Any = designs
-    if not isinstance(given, Mapping):
+    questions: Any = designs
+    if not isinstance(questions, Mapping):
         raise TypeError(
             'designs must map columns to designs, such as {"cheated": dice, "copied": dice}, but got '
-            f"{type(given).__name__}"
+            f"{type(questions).__name__}"
         )
-    asked = _product(given, numeric)
-    _refuse_options(asked, level, simulations, rng)
-    of_questions = numbers_by_question(values, asked.questions)
+    product = _product(questions, numeric)
+    _refuse_options(product, level, simulations, rng)
+    of_questions = numbers_by_question(values, product.questions)
     numbers = {
-        name: values_of(part.domain, of_questions[name]) for name, part in parts_of(asked) if name in of_questions
+        name: values_of(part.domain, of_questions[name]) for name, part in parts_of(product) if name in of_questions
     }
     columns = Columns(where=where, weights=weights, counts=counts)
-    table = crosstable(data, asked, columns, Reading(unknown, missing, sheet, encoding, decimal), numeric)
+    table = crosstable(data, product, columns, Reading(unknown, missing, sheet, encoding, decimal), numeric)
     generator = seeded_by(table.counts.ravel()) if rng is None else rng
     pairs = tuple(
-        pair_of(table.among(places), level, simulations, generator, numbers)
-        for places in combinations(range(len(given)), 2)
+        pair_of(table.among(indices), level, simulations, generator, numbers)
+        for indices in combinations(range(len(questions)), 2)
     )
     test: Independence | None = None
     if len(pairs) == 1:
@@ -612,7 +605,7 @@ def associate(
     result = Association(table, joint, test, pairs, with_numbers(table, level, numbers), (), level)
     if test is not None:
         people = table.n if table.effective is None else table.effective
-        result = replace(result, costs=costs_of(asked, list(result.marginals.values()), people))
+        result = replace(result, costs=costs_of(product, list(result.marginals.values()), people))
     return with_library(result, table.library)
 
 
@@ -629,7 +622,7 @@ def _product(designs: Mapping[str, Design], numeric: str | None) -> Product:
 
 
 def _refuse_options(design: Product, level: float, simulations: object, rng: object) -> None:
-    Confidence(level)  # which refuses a level that is none
+    Confidence(level)  # raises an error for an invalid level
     if not isinstance(simulations, int | np.integer) or isinstance(simulations, bool) or simulations < 0:
         raise ValueError(f"simulations must be a whole number of at least 0, but got {simulations!r}")
     if rng is not None and not isinstance(rng, np.random.Generator):
@@ -651,19 +644,19 @@ def _strength(pair: QuestionPair) -> str:
     sizes = f"Size of the association, of the most likely shares: {odds}Cramér's V {pair.cramers_v:.2g}."
     if pair.odds_ratio is None:
         return sizes
-    given = pair.shares[:, 0] / np.where(pair.shares.sum(axis=1) > 0, pair.shares.sum(axis=1), np.nan)
+    conditional = pair.shares[:, 0] / np.where(pair.shares.sum(axis=1) > 0, pair.shares.sum(axis=1), np.nan)
     (yes, no), second = pair.domains[0], pair.domains[1][0]
-    shown = ["nobody" if np.isnan(share) else percent(share, 1) for share in given.tolist()]
+    texts = ["nobody" if np.isnan(share) else percent(share, 1) for share in conditional.tolist()]
     return (
-        f"{sizes} Of those who would answer {quoted(yes)} to {quoted(pair.first)}, {shown[0]} would answer "
-        f"{quoted(second)} to {quoted(pair.second)}; of those who would answer {quoted(no)}, {shown[1]}."
+        f"{sizes} Of respondents with the answer {quoted(yes)} to {quoted(pair.first)}, {texts[0]} would answer "
+        f"{quoted(second)} to {quoted(pair.second)}; of respondents with {quoted(no)}, {texts[1]}."
     )
 
 
-def _correlation_sentence(told: Correlation) -> str:
-    answers = (*told.answers, None)[:2]  # a number has none
+def _correlation_sentence(correlation: Correlation) -> str:
+    answers = (*correlation.answers, None)[:2]  # a number has none
     first, second = (
         quoted(question) if answer is None else f"{quoted(answer)} to {quoted(question)}"
-        for answer, question in zip(answers, (told.first, told.second), strict=True)
+        for answer, question in zip(answers, (correlation.first, correlation.second), strict=True)
     )
-    return f"Correlation of {first} and {second}: {told.text()}."
+    return f"Correlation of {first} and {second}: {correlation.text()}."

@@ -24,9 +24,9 @@ association see `QuestionPair`; for what several questions cost, `costs_of`.
 
 Correlation (phi coefficient) of two true answers, and of an answer with a number, from randomized reports.
 
-With the debiased indicators a and b of two answers (:math:`E[a \mid \text{answer}] = 1` for those who hold it, 0 for
-others), :math:`\pi_1, \pi_2` their means, :math:`v = \pi(1-\pi)` and :math:`c` their covariance (with 1/n), the
-correlation of the true indicators is
+With the debiased indicators a and b of two answers (:math:`E[a \mid \text{answer}] = 1` for respondents with that
+answer, 0 for others), :math:`\pi_1, \pi_2` their means, :math:`v = \pi(1-\pi)` and :math:`c` their covariance (with
+1/n), the correlation of the true indicators is
 
 .. math:: r = \frac{c}{\sqrt{v_1 v_2}}
 
@@ -51,8 +51,8 @@ for skewed numbers, where estimate and standard error are far from independent: 
 they hold the true correlation in 86 to 87 % of surveys, these in 95 to 96 %. What the influence function leaves out for
 few people and heavy tails is made good by the jackknife: V is enlarged as much as the jackknife's variance of r exceeds
 the square of the standard error. The interval remains approximate: with lognormal numbers (sigma 1) that are
-twice as large for those who hold the answer it held in 93 to 97 % of surveys of 60 to 1,000 people, the least with
-direct answers; if everybody above the median holds it, in 84 to 86 %, and with sigma 1.5 in 70 to 76 %.
+twice as large with the answer as without, coverage was .93 to .97 in surveys of 60 to 1,000 respondents, least for
+direct answers; if all respondents above the median have the answer, .84 to .86, and with sigma 1.5 .70 to .76.
 
 .. [1] J. A. Fox, P. E. Tracy, "Measuring associations with randomized response", Social Science Research 13 (1984),
    188-197.
@@ -273,10 +273,10 @@ def _every_table(margins: list[Integers]) -> Integers | None:
 def _every_division(cells: Integers, margin: Integers) -> Integers | None:
     """Divide the respondents in each cell among the reports to one more question in all ways with this margin.
 
-    Cell by cell and report by report, each way so far is repeated for every number of people that may come next. So all
-    arrays have a row for each way so far: those of `parts`, what each cell gave to each report; `people`, those of the
-    cell who are still to be divided; and `missing`, what the margin still lacks. The last report takes the rest of a
-    cell, and the last cell the rest of the margin.
+    Cell by cell and report by report, each division so far is repeated for every count that may come next. All arrays
+    have a row for each division: `parts`, the counts of each cell and report; `people`, the respondents of the cell
+    that are still to be divided; and `missing`, the rest of the margin. The last report has the rest of a cell, and the
+    last cell the rest of the margin.
     """
     rows, columns = cells.shape[1], margin.size
     missing = np.tile(margin.astype(np.int64), (len(cells), 1))
@@ -328,19 +328,19 @@ def _no_likelier(table: Counts, every: Integers) -> float:
     constant = sum(float(gammaln(margin + 1.0).sum()) for margin in margins)
     constant -= (table.ndim - 1) * float(gammaln(n + 1))
     logs = _log_ways(every)
-    rarer = logs <= float(_log_ways(table.ravel())) + EQUAL_LIKELIHOOD
-    return min(1.0, math.fsum(np.exp(constant + logs[rarer]).tolist()))
+    at_most_as_likely = logs <= float(_log_ways(table.ravel())) + EQUAL_LIKELIHOOD
+    return min(1.0, math.fsum(np.exp(constant + logs[at_most_as_likely]).tolist()))
 
 
 def _simulated(table: Counts, simulations: int, rng: np.random.Generator) -> float:
     observed = float(_log_ways(table.ravel())) + EQUAL_LIKELIHOOD
     margins = [margin.astype(np.int64) for margin in _margins(table)]
     at_once = max(DRAWN_CELLS // table.size, 1)
-    rarer = 0
+    at_most_as_likely = 0
     for start in range(0, simulations, at_once):
-        drawn = _random_tables(margins, min(at_once, simulations - start), rng)
-        rarer += int(np.count_nonzero(_log_ways(drawn) <= observed))
-    return (rarer + 1) / (simulations + 1)
+        tables = _random_tables(margins, min(at_once, simulations - start), rng)
+        at_most_as_likely += int(np.count_nonzero(_log_ways(tables) <= observed))
+    return (at_most_as_likely + 1) / (simulations + 1)
 
 
 # Correlations
@@ -363,7 +363,7 @@ class Correlation:
     low, high : float
         Approximate confidence interval, within -1 and 1.
     difference, difference_se : float
-        The covariance: for two answers, the share of people who hold both minus the product of the two shares.
+        The covariance: for two answers, the share of both minus the product of the two shares.
     """
 
     first: str
@@ -396,8 +396,8 @@ class Correlation:
         """Return the correlation as JSON."""
         names = ("value", "se", "low", "high", "difference", "difference_se", "level")
         about = {"first": self.first, "second": self.second, "answers": list(self.answers)}
-        told = {"outside": self.outside, "approximate": True}
-        return about | {name: plain(getattr(self, name)) for name in names} | told
+        flags = {"outside": self.outside, "approximate": True}
+        return about | {name: plain(getattr(self, name)) for name in names} | flags
 
 
 class Scores(NamedTuple):
@@ -438,14 +438,12 @@ def correlation(
 ) -> Correlation:
     """Correlate the quantities behind two columns of scores.
 
-    `weight` is the number of people in each row, or the sum of their weights, and `square` that of squared weights.
-    Where rows are all that there may be, so much as `unseen` is added to each `square` for the interval: rows that
-    nobody is in do not count as impossible.
+    `weight` is the sum of the weights in each row, or the number of respondents, and `square` that of squared weights.
+    For rows of all possible reports, `unseen` is added to each `square` for the interval: empty rows are not
+    impossible.
 
-    Examples
-    --------
-    Direct answers are their own indicators: 30 people hold both, 20 only the first, 10 only the second, 40 none. The
-    phi coefficient is (30 * 40 - 20 * 10) / sqrt(50 * 50 * 40 * 60) = 0.4082.
+    Examples -------- Direct answers are their own indicators: 30 respondents have both, 20 only the first, 10 only the
+    second, 40 none. The phi coefficient is (30 * 40 - 20 * 10) / sqrt(50 * 50 * 40 * 60) = 0.4082.
 
     >>> import numpy as np
     >>> a, b = Scores(np.array([1.0, 1, 0, 0])), Scores(np.array([1.0, 0, 1, 0]))
@@ -499,7 +497,7 @@ def _between(value: float, constant: float, half: float, leading: float) -> tupl
 def _jackknife(first: Scores, second: Scores, weight: Array, square: Array) -> float:
     """Jackknife variance of the correlation.
 
-    A row stands for weight^2 / square respondents who weigh square / weight each. Respondents without whom there is no
+    A row is weight^2 / square respondents who weigh square / weight each. Respondents without whom there is no
     correlation are not left out.
     """
     one = np.divide(square, weight, out=np.zeros(len(weight)), where=weight > 0)
@@ -564,7 +562,7 @@ class QuestionPair:
         Whether the two are independent.
     correlations : tuple of Correlation
         Of the answers to one with those to the other; of a binary question, of the first answer alone; of one whose
-        answers stand for numbers, of the number. Without those whose share the reports do not tell.
+        answers have numeric values, of the number. Without those whose share the reports do not tell.
     gap : float
         The certified bound on the log-likelihood that the shares lack.
     unique : bool
@@ -623,7 +621,7 @@ class QuestionPair:
             "independent": self.independent.tolist(),
             "difference": self.difference.tolist(),
             "test": self.test.to_dict(),
-            "correlations": [told.to_dict() for told in self.correlations],
+            "correlations": [each.to_dict() for each in self.correlations],
             "cramers_v": plain(self.cramers_v),
             "odds_ratio": plain(self.odds_ratio),
             "gap": self.gap,
@@ -644,16 +642,18 @@ def pair_of(
     first, second = design.questions
     domains: Any = tuple(tuple(part.domain) for part in design.designs)
     test = independence(table.counts, simulations=simulations, rng=rng, effective=table.effective)
-    told = _of_answers(table, level, values)
+    correlations = _of_answers(table, level, values)
     shares = fit.shares.reshape(design.sizes)
     proof = fit.certificate
-    return QuestionPair(first, second, domains, table.counts, shares, test, told, float(proof.gap), bool(proof.unique))
+    return QuestionPair(
+        first, second, domains, table.counts, shares, test, correlations, float(proof.gap), bool(proof.unique)
+    )
 
 
 def _scored(
     name: str, part: Design, reports: Integers, values: Mapping[str, Array]
 ) -> list[tuple[Label | None, Scores]]:
-    """Scores of the numbers that answers stand for, else of the answers, of a binary question the first.
+    """Scores of the numeric values of answers, else of the answers, of a binary question the first.
 
     Without answers that reports do not tell.
     """
@@ -661,8 +661,12 @@ def _scored(
         columns = np.arange(len(part.law.columns))
         first, second = (column_scores(part, columns, numbers) for numbers in (values[name], values[name] ** 2))
         return [(None, Scores(first[reports], indicator=False, squares=second[reports]))]
-    told, places = part.law.linear.identifiable(), answers_of_interest(part.k)
-    return [(part.domain[place], Scores(part.law.linear.weights()[reports, place])) for place in places if told[place]]
+    identifiable, indices = part.law.linear.identifiable(), answers_of_interest(part.k)
+    return [
+        (part.domain[index], Scores(part.law.linear.weights()[reports, index]))
+        for index in indices
+        if identifiable[index]
+    ]
 
 
 def _of_answers(table: Crosstable, level: float, values: Mapping[str, Array]) -> tuple[Correlation, ...]:

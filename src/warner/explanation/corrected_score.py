@@ -57,13 +57,13 @@ class Outcomes:
     Attributes
     ----------
     outcome : array of shape (n,)
-        What is explained; 0 or 1 for a logit.
+        0 or 1 for a logit.
     copies : array of shape (k, n, columns)
-        The columns of the model if the answer were each of the k.
+        Columns of the model for each of the k possible answers.
     indicators : array of shape (n, k), or None
-        The debiased indicators of the answers; None where reports do not tell all answers.
+        Debiased indicators of the answers; None where reports do not identify all answers.
     rows : Observations
-        Each person's report, weight, cluster and stratum, and the columns that the shares of answers may depend on.
+        Reports, weights, clusters and strata, and the columns that the shares of answers may depend on.
     """
 
     outcome: Array
@@ -134,7 +134,7 @@ class CorrectedScore:
     def value(self, b: Array) -> float:
         return float((self.weight * self.terms(b).log_density).sum())
 
-    def at(self, b: Array) -> Expansion:
+    def expansion(self, b: Array) -> Expansion:
         value, score, curvature = self.terms(b)
         return Expansion(
             float((self.weight * value).sum()),
@@ -191,13 +191,13 @@ def solve_corrected_score(people: Outcomes, family: OutcomeFamily) -> CorrectedF
 def _root(score: CorrectedScore) -> Array:
     start: Array = np.zeros(score.columns.shape[-1])
     if score.family == "linear":
-        here = score.at(start)
+        here = score.expansion(start)
         return np.asarray(np.linalg.solve(here.information, here.gradient))
     maximum = newton_ascent(score, start)
     if not maximum.converged or infinity(score, maximum) is not None:
         raise ValueError(
             "the corrected equations of this logit have no finite solution: some group has, after correction, "
-            "hardly anybody with one of the two outcomes; take fewer terms, or collect more reports"
+            "hardly any respondents with one of the two outcomes; take fewer terms, or collect more reports"
         )
     return maximum.coefficients
 
@@ -237,8 +237,10 @@ def _about(people: Outcomes, residuals: Array) -> Array:
     if rows.sampling.cluster is None:
         return residuals
     assert people.indicators is not None
-    own = (people.indicators.T * residuals).sum(axis=0)
-    return np.asarray(residuals - (own - about_clusters(rows.sampling.clusters, rows.weight, own)))
+    mean_residuals = (people.indicators.T * residuals).sum(axis=0)
+    return np.asarray(
+        residuals - (mean_residuals - about_clusters(rows.sampling.clusters, rows.weight, mean_residuals))
+    )
 
 
 def _refuse_indefinite() -> NoReturn:

@@ -1,14 +1,11 @@
 """Regression of an outcome on a randomized answer (explain): the corrected score, or joint maximum likelihood.
 
-Which method to use: ``"corrected"``, unless there is a reason not to. It assumes no law of the outcome and no model of
-who holds which answer. ``"ml"`` is more precise if its assumptions hold (for a yes-or-no outcome, by a few percent),
-and misleading if they do not.
+The method ``"corrected"`` assumes no distribution of the outcome and no model of the answers. ``"ml"`` is more precise
+if its assumptions hold (for a yes-or-no outcome, by a few percent), and misleading if they do not.
 
-Individual-level data: of each person an outcome, covariates, and reports of one or more randomized questions.
-
-Rows with a missing value in any column that is used are left out, and counted.
-
-Expanded data: a copy of all people for each answer that they may hold, with the design matrix if they did.
+Data have an outcome, covariates, and reports to one or more randomized questions for each respondent. Rows with a
+missing value in any column that is used are left out and counted. Each respondent is copied once for each possible
+answer, with the design matrix of that answer.
 """
 
 from __future__ import annotations
@@ -68,7 +65,7 @@ ENTRY_BYTES = 120  # of a person with one of the answers: likelihood, indicator,
 class RandomizedQuestion(NamedTuple):
     """Randomized question: the column of its reports, and their designs, by the values of the column `by`.
 
-    `values` are the numbers that its answers stand for, where these enter as a number.
+    `values` are the numeric values of its answers, if these enter as a number.
     """
 
     name: str
@@ -87,7 +84,7 @@ class RandomizedQuestion(NamedTuple):
 
 
 def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None = None) -> list[RandomizedQuestion]:
-    """Check the designs of all randomized predictors, and the numbers that their answers stand for."""
+    """Check the designs of all randomized predictors, and the numeric values of their answers."""
     if not isinstance(designs, Mapping) or not designs:
         raise TypeError(
             f'designs must name the column of each randomized predictor, as {{"trait": design}}, but got {designs!r}'
@@ -97,8 +94,8 @@ def questions_of(designs: Any, by: str | None, values: Mapping[str, Any] | None 
         which = by if isinstance(design, Mapping) else None
         questions.append(RandomizedQuestion(name, *named_designs(design, which), which))
     for name, numbers in numbers_by_question(values, [question.name for question in questions]).items():
-        place = next(place for place, question in enumerate(questions) if question.name == name)
-        questions[place] = questions[place]._replace(values=values_of(questions[place].designs[0].domain, numbers))
+        index = next(index for index, question in enumerate(questions) if question.name == name)
+        questions[index] = questions[index]._replace(values=values_of(questions[index].designs[0].domain, numbers))
     for question in questions:
         if question.k > LARGEST_CHANNEL and any(full_symmetry(design.law) is None for design in question.designs):
             raise ValueError(
@@ -125,8 +122,8 @@ class Answers(NamedTuple):
 class Individuals:
     """Respondents without missing values: columns, declared orders of levels, and what reports say of answers.
 
-    Answers of several questions are all their combinations, those of the last question changing fastest. There is a row
-    for each person, with a constant as its only column.
+    Answers to several questions are all their combinations, with the last question changing fastest. `rows` has a row
+    for each respondent, with a constant as its only column.
     """
 
     columns: Covariates
@@ -174,21 +171,21 @@ def individuals(
         for question in questions
     ]
     # Who tells everything, and counts for anything
-    there = [*(~part.missing for part in known.values()), *(part.status == INSIDE for part in reported)]
-    complete: Mask = reduce(np.logical_and, there)
+    complete_parts = [*(~part.missing for part in known.values()), *(part.status == INSIDE for part in reported)]
+    complete: Mask = reduce(np.logical_and, complete_parts)
     weight = np.ones(len(complete)) if loaded.weight is None else loaded.weight
-    kept = complete & (weight > 0)
-    if not kept.any():
+    used = complete & (weight > 0)
+    if not used.any():
         raise ValueError("data must hold at least one person with nothing missing, but there is none")
     weighted = columns.weights is not None
-    held = {name: part.values[kept] for name, part in known.items()}
-    for name, values in held.items():
+    values_by_name = {name: part.values[used] for name, part in known.items()}
+    for name, values in values_by_name.items():
         refuse_infinite(name, values)
-    together = reduce(_together, [_answers(part, kept, weight) for part in reported])
-    sampling = _sampling(held, clusters, strata, weighted=weighted)
-    rows = replace(_rows(together.likelihood, weight[kept]), sampling=sampling)
+    together = reduce(_together, [_answers(part, used, weight) for part in reported])
+    sampling = _sampling(values_by_name, clusters, strata, weighted=weighted)
+    rows = replace(_rows(together.likelihood, weight[used]), sampling=sampling)
     orders = {name: part.order for name, part in known.items()}
-    return Individuals(held, orders, together, rows, int((~complete).sum()), loaded.library)
+    return Individuals(values_by_name, orders, together, rows, int((~complete).sum()), loaded.library)
 
 
 def _sampling(columns: Mapping[str, Any], clusters: str | None, strata: str | None, *, weighted: bool) -> Sampling:
@@ -199,12 +196,12 @@ def _sampling(columns: Mapping[str, Any], clusters: str | None, strata: str | No
     return sampling
 
 
-def _answers(reports: ReportLikelihoods, kept: Mask, weight: Array) -> Answers:
+def _answers(reports: ReportLikelihoods, used: Mask, weight: Array) -> Answers:
     rows = replace(
-        _rows(reports.likelihood(kept), weight[kept]),
+        _rows(reports.likelihood(used), weight[used]),
         designs=reports.designs,
-        design=reports.design[kept],
-        report=reports.report[kept],
+        design=reports.design[used],
+        report=reports.report[used],
         tables=reports.tables,
     )
     shares = overall_shares(rows)
@@ -254,9 +251,9 @@ def _stacked(people: Individuals, variables: Sequence[str], questions: Sequence[
     sizes = [question.k for question in questions]
     total = int(np.prod(sizes))
     stacked = {name: np.tile(people.columns[name], total) for name in variables}
-    for question, place in zip(questions, np.unravel_index(np.arange(total), sizes), strict=True):
-        held = objects([str(label) for label in question.domain]) if question.values is None else question.values
-        stacked[question.name] = np.repeat(held[place], people.n)
+    for question, index in zip(questions, np.unravel_index(np.arange(total), sizes), strict=True):
+        answers = objects([str(label) for label in question.domain]) if question.values is None else question.values
+        stacked[question.name] = np.repeat(answers[index], people.n)
     return stacked
 
 
@@ -285,16 +282,16 @@ def coefficient_names(names: Sequence[str], questions: Sequence[RandomizedQuesti
 def _independent(columns: Array) -> list[int]:
     """Return the indices of columns that do not depend on earlier ones."""
     basis: list[Array] = []
-    chosen = []
-    for place, column in enumerate(columns.T):
+    independent = []
+    for index, column in enumerate(columns.T):
         size = float(np.linalg.norm(column))
         left = column
         for _ in range(2):  # once more, against rounding
             left = left - sum((direction * (direction @ left) for direction in basis), np.zeros_like(left))
         if size > 0 and np.linalg.norm(left) > DEPENDENT_SHARE_COLUMN * size:
             basis.append(left / np.linalg.norm(left))
-            chosen.append(place)
-    return chosen
+            independent.append(index)
+    return independent
 
 
 def share_design_matrix(copies: Array) -> Array:
@@ -338,7 +335,7 @@ class Explanation(TableResult):
     answers : mapping of str to tuple
         The possible answers to each randomized question; effects are against the last.
     people, dropped : int
-        How many people the estimates rest on, and how many were left out because something was missing or no report.
+        Numbers of respondents that were used, and that were left out for a missing value or an invalid report.
     weighted : bool
         Whether people were weighted.
     clustered : ClusterRobust or None
@@ -354,7 +351,7 @@ class Explanation(TableResult):
     shares : Shares or None
         Of maximum likelihood: what the shares of the answers may depend on.
     values : mapping of str to array
-        The numbers that answers stand for, of the questions that enter as a number.
+        Numeric values of the answers, of the questions that enter as a number.
     """
 
     outcome: str
@@ -576,11 +573,11 @@ def explain(
         For maximum likelihood: whether the shares of the answers depend on the other terms.
     values : mapping, optional
         Randomized predictors that enter as a number, by the names of their columns: ``{"drinks": "numbers"}`` for
-        answers that are numbers, or the number that each answer stands for. Effects are then per unit.
+        answers that are numbers, or the number of each answer. Effects are then per unit.
     unknown : {"error", "drop"}
-        What to do with values that no report can have: refuse them, or leave these people out.
+        Raise an error for values that no report can have, or leave these respondents out.
     missing : str, number, or list of these
-        Codes that stand for a missing value, such as ``[-99, "NA"]``, in all columns that are read.
+        Codes of missing values, such as ``[-99, "NA"]``, in all columns that are read.
     sheet : str, optional
         The sheet of an Excel file; may be left out where there is only one.
     encoding : str, optional
@@ -597,8 +594,8 @@ def explain(
     Notes
     -----
     Standard errors of the corrected score are bias-reduced (CR2), by clusters or by respondents. For direct answers and
-    a linear model without clusters they are HC2. Intervals and tests are by Student's t with Satterthwaite's degrees
-    of freedom for each coefficient, as in `warner.regress` with clusters.
+    a linear model without clusters they are HC2. Intervals and tests are by Student's t with Satterthwaite's
+    degrees of freedom for each coefficient, as in `warner.regress` with clusters.
 
     Examples
     --------
@@ -697,8 +694,8 @@ def _outcome(name: str, values: Any, family: OutcomeFamily) -> Array:
         raise TypeError(f"the outcome {name!r} must hold numbers, but holds texts; {remedy}")
     outcome = values.astype(np.float64)
     if family == "logit" and not np.isin(outcome, (0, 1)).all():
-        strange = outcome[~np.isin(outcome, (0, 1))][0]
-        raise ValueError(f'the outcome {name!r} must be 0 or 1 for family="logit", but holds {strange:g}')
+        invalid = outcome[~np.isin(outcome, (0, 1))][0]
+        raise ValueError(f'the outcome {name!r} must be 0 or 1 for family="logit", but holds {invalid:g}')
     if np.ptp(outcome) == 0:
         raise ValueError(f"the outcome {name!r} must differ between people, but is {outcome[0]:g} for all of them")
     return np.asarray(outcome)

@@ -140,7 +140,7 @@ class JointLikelihood:
     def value(self, b: Array) -> float:
         return float(self.rows.weight @ logsumexp(self.log_terms(b), axis=0))
 
-    def at(self, b: Array) -> Expansion:
+    def expansion(self, b: Array) -> Expansion:
         scores, information = self.derivatives(b)
         return Expansion(self.value(b), self.rows.weight @ scores, information)
 
@@ -227,8 +227,8 @@ class JointLikelihood:
 
     def _fitted(self, posterior: Array, free: Mask | None = None) -> Array:
         """Fit the outcome to the copies of respondents, weighted by their posterior probabilities."""
-        chosen = np.ones(self.width, dtype=bool) if free is None else free
-        columns = self.columns[:, :, chosen].reshape(-1, int(chosen.sum()))
+        selected = np.ones(self.width, dtype=bool) if free is None else free
+        columns = self.columns[:, :, selected].reshape(-1, int(selected.sum()))
         weight = (self.rows.weight * posterior).ravel()
         outcome = np.tile(self.outcome, self.k)
         gamma = np.zeros(columns.shape[1])
@@ -240,29 +240,22 @@ class JointLikelihood:
             far = float(np.abs(columns @ step).max(initial=0)) if self.family == "logit" else 0.0
             gamma = gamma + step * min(1.0, LONGEST_STEP / max(far, LONGEST_STEP))
         result = np.zeros(self.width)
-        result[chosen] = gamma
+        result[selected] = gamma
         return result
 
 
 def maximise_joint_likelihood(people: Outcomes, shares: Array, family: OutcomeFamily) -> JointFit:
     """Maximize the joint likelihood of the coefficients of the outcome and of the shares of the answers.
 
-    Parameters
-    ----------
-    people : Outcomes
-        Outcomes, copies of the columns and likelihoods of the reports; shares may depend on the columns of their rows.
-    shares : array of shape (k,)
-        About how common each answer is, to start from.
-    family : "linear" or "logit"
-        The law of the outcome: normal, or yes and no.
+    `shares` are overall shares to start from; those of the model may depend on the columns of ``people.rows``.
     """
     likelihood = JointLikelihood(people, family)
     result = maximise(likelihood, likelihood.starts(shares))
     b = result.best.coefficients
     if result.infinity is not None and result.infinity.mask[likelihood.of_outcome].any():
         raise ValueError(
-            "the likelihood of this model has its maximum at infinity: some group has hardly anybody with one of the "
-            "answers or outcomes; take fewer terms, or collect more reports"
+            "the likelihood of this model has its maximum at infinity: some group has hardly any respondents "
+            "with one of the answers or outcomes; take fewer terms, or collect more reports"
         )
     scores, information = likelihood.derivatives(b)
     # Shares that run to zero make the information flat in their own coefficients, and leave the outcome's alone.
@@ -270,7 +263,7 @@ def maximise_joint_likelihood(people: Outcomes, shares: Array, family: OutcomeFa
     robust = None
     if not people.rows.sampling.simple:
         robust = _robust(people.rows, scores, covariance)
-        robust = robust.of(np.eye(len(b))[likelihood.of_outcome] * likelihood.unit)
+        robust = robust.transformed(np.eye(len(b))[likelihood.of_outcome] * likelihood.unit)
     if not np.isfinite(covariance).all():
         raise ValueError(
             "there is too little information to estimate this model's coefficients: its likelihood is flat in some "

@@ -128,7 +128,7 @@ def lie_detector_regression(
     designs = _designs("p", p, CARRIERS, reports, lambda p: [1, 0, 1 - p], direct=[1, 1, 0])
     people, fit_options = _data(formula, data, designs, by, options)
     width = _intercept_first(people)
-    # B has a row for those who affirm and one for those who deny: an intercept each, and the same slopes.
+    # B has a row for affirming and one for denying respondents: an intercept each, and the same slopes.
     mapping = np.zeros((2, width, width + 1))
     mapping[0, 0, 0] = mapping[1, 0, width] = 1
     slopes = np.arange(1, width)

@@ -10,22 +10,20 @@ Intervals join Wilson's limits :math:`l_s` and :math:`u_s` of both probabilities
 
 and the upper end alike, with the other distances; both are cut to [0, 1]. So a share of yes near 0 or 1, or a small
 sample beside a large one, has the uncertainty on the side where it is. (Samples of 30 to 1,000 people, by enumeration:
-95 % intervals cover in 92 % or more, also where nobody has the trait; multiples of the standard error in as few as
-81 %.) The intervals are approximate. Sampling error, or people who do something else again, can put a solution outside
-0 to 1; ``most_likely`` is then the maximum of the likelihood among the possible ones. An interval of which hardly
-anything is left after the cut says that the counts fit the design badly.
+95 % intervals cover in 92 % or more, also where no respondent has the trait; multiples of the standard error in as few
+as 81 %.) The intervals are approximate. Sampling error, or people who do something else again, can put a solution
+outside 0 to 1; ``most_likely`` is then the maximum of the likelihood among the possible ones. An interval of which
+hardly anything is left after the cut says that the counts fit the design badly.
 
 Honesty among those with a trait, in the stochastic lie detector, is a ratio of two shares. Where the trait is rare its
 solution is anything but normal. So its interval is that of the profile likelihood: all values t for which the best
-other share leaves at most :math:`\chi^2_{1,1-\alpha}/2` of the log-likelihood on the table. Where nobody seems to have
-the trait, that may be everything from 0 to 1, as it should be.
+other share leaves at most :math:`\chi^2_{1,1-\alpha}/2` of the log-likelihood on the table. If the estimated prevalence
+is 0, the interval may be all of 0 to 1.
 
 References
 ----------
 .. [1] G. Y. Zou, A. Donner, "Construction of confidence limits about effect measures: a general approach", Statistics
    in Medicine 27 (2008), 1693-1702.
-
-Results of two-sample models: the prevalence of the trait, and a second share that each model names.
 """
 
 from __future__ import annotations
@@ -77,7 +75,7 @@ class Share:
         Its confidence level, approximate.
     most_likely : float
         The maximum-likelihood value: ``value`` itself where the whole solution is possible, otherwise the best possible
-        one, from `warner.channel_mle`. NaN for the honesty of people with a trait that then nobody has.
+        one, from `warner.channel_mle`. NaN for honesty if the prevalence is 0.
     """
 
     value: float
@@ -233,8 +231,8 @@ Model = TypeVar("Model", bound=TwoSamples)
 # Two samples
 
 
-NO_SHARE = 1e-9  # a share of nobody, but for rounding
-NO_PROBABILITY = 1e-15  # that of what never happens, but for rounding
+NO_SHARE = 1e-9  # a share of 0, up to rounding
+NO_PROBABILITY = 1e-15  # a probability of 0, up to rounding
 PROFILE_HALVINGS = 30  # of the range of the other share, at each value that the profile likelihood is taken at
 PROFILE_POINTS, PROFILE_REFINEMENTS = 33, 4  # values on each grid, and how often a finer one is laid
 IMAGINARY_STEP = 1e-30  # of numerical derivatives, taken in the imaginary direction, where nothing cancels
@@ -341,7 +339,7 @@ def stochastic_lie_detector(
     People with the trait are to affirm it, and do so with the unknown probability t; otherwise they say no. All others
     answer the plain statement with probability :math:`p_s` (and say no), its negation otherwise (and say yes):
     :math:`\lambda_s = \pi t + (1 - \pi)(1 - p_s)` [1]_. ``honest`` is t, with an interval of the profile likelihood. If
-    the equations say that nobody has the trait, its value is undefined (NaN), and its interval may be all of 0 to 1.
+    the solution has a prevalence of 0, its value is undefined (NaN), and its interval may be all of 0 to 1.
 
     Parameters
     ----------
@@ -365,7 +363,7 @@ def stochastic_lie_detector(
     """
     first, second = _different("p", p)
     samples = _samples(yes, n)
-    # Whether nobody has the trait is decided in fractions: in doubles, 0 may be anything of the size of 1e-17.
+    # Whether the prevalence is 0 is decided in fractions: in doubles, 0 may be anything of the size of 1e-17.
     shares = [Fraction(int(count), int(size)) for count, size in zip(yes, n, strict=True)]
     nobody = shares[0] - shares[1] == probability("p", p[1]) - probability("p", p[0])
 
@@ -395,21 +393,21 @@ def anchored_crosswise(
 ) -> AnchoredCrosswise:
     r"""Estimate prevalence and the share of attentive people, from a crosswise question and one of known answer.
 
-    The anchor is a second crosswise question, on a trait that nobody has. Attentive people (a share g) report *same*
+    The anchor is a second crosswise question, on a trait without carriers. Attentive people (a share g) report *same*
     there with probability 1 - ``p_anchor``; the others are taken to answer both questions at random [1]_. ``attentive``
     is g.
 
     Parameters
     ----------
     same, anchor_same : int
-        How many reported *same* on the question, and on the anchor.
+        Numbers of reports *same* on the question, and on the anchor.
     n : int
-        How many people answered both.
+        Number of respondents who answered both.
     p, p_anchor : number
         The prevalence of the unrelated trait in each question.
     both_same : int, optional
-        How many reported *same* twice. Without it the two answers are taken as unrelated to each other, which makes the
-        standard errors approximate.
+        Number of respondents who reported *same* twice. Without it the two answers are taken as unrelated to each
+        other, which makes the standard errors approximate.
     level : float
         Confidence level.
 

@@ -81,13 +81,13 @@ class RandomIntercepts(Likelihood):
     Parameters
     ----------
     rows, family, mapping
-        As for `Likelihood`: what would be if effects were known.
+        As for `Likelihood`, for known effects.
     group : array of shape (n,)
-        The number of the group of each row, counted from 0; each has rows.
+        Index of the group of each row; each group has rows.
     nodes : int
-        Of the quadrature.
+        Number of quadrature nodes.
     largest : float
-        The largest standard deviation, beyond which the likelihood counts as nothing: so that ascents end.
+        Largest standard deviation, beyond which the likelihood is zero, so that ascents end.
     """
 
     def __init__(
@@ -161,15 +161,12 @@ class RandomIntercepts(Likelihood):
         for begin in begins.tolist():
             if (begin - cuts[-1]) * self.nodes >= ROW_NODES_AT_ONCE:
                 cuts.append(begin)
-        parts = zip(cuts, [*cuts[1:], len(order)], strict=True)
-        return [
-            _Block(
-                Likelihood(_rows_of_block(self.rows, order[a:b]), self.family, self.mapping),
-                numbers[a:b],
-                self._hermite,
-            )
-            for a, b in parts
-        ]
+        names = ("x", "likelihood", "weight", "square", "people", "design", "report")
+        blocks = []
+        for a, b in zip(cuts, [*cuts[1:], len(order)], strict=True):
+            rows = replace(self.rows, **{name: getattr(self.rows, name)[order[a:b]] for name in names})
+            blocks.append(_Block(Likelihood(rows, self.family, self.mapping), numbers[a:b], self._hermite))
+        return blocks
 
     @cached_property
     def _hermite(self) -> tuple[Array, Array]:
@@ -186,12 +183,12 @@ class RandomIntercepts(Likelihood):
             return -np.inf
         return sum(float(block.log_likelihoods(b).sum()) for block in self._blocks)
 
-    def at(self, b: Array) -> Expansion:
+    def expansion(self, b: Array) -> Expansion:
         value, gradient, information = 0.0, np.zeros(self.size), np.zeros((self.size, self.size))
         if self._out_of_bounds(b):
             return Expansion(-np.inf, gradient, information)
         for block in self._blocks:
-            here = block.at(b)
+            here = block.expansion(b)
             value, gradient, information = value + here.value, gradient + here.gradient, information + here.information
         return Expansion(value, gradient, information)
 
@@ -199,11 +196,6 @@ class RandomIntercepts(Likelihood):
         parts = [block.effects(b) for block in self._blocks]
         mean, variance, slopes = (np.concatenate(part) for part in zip(*parts, strict=True))
         return Effects(mean, variance, slopes)
-
-
-def _rows_of_block(rows: Observations, which: Integers) -> Observations:
-    parts = {name: getattr(rows, name)[which] for name in ("x", "likelihood", "weight", "square", "people")}
-    return replace(rows, **parts, design=rows.design[which], report=rows.report[which])
 
 
 class _Nodes(NamedTuple):
@@ -242,7 +234,7 @@ class _Block:
     def _information(self, eta: Array) -> Array:
         """Compute the expected information of each row about a shift of its predictors; else that of its own report."""
         if not self.listed:
-            return np.asarray(self.likelihood.family.at(eta, self.likelihood.reports).score.sum(axis=0) ** 2)
+            return np.asarray(self.likelihood.family.contributions(eta, self.likelihood.reports).score.sum(axis=0) ** 2)
         result = np.zeros(eta.shape[1])
         for rows, probability, point in self.likelihood.of_all_reports(eta):
             result[rows] += probability * point.score.sum(axis=0) ** 2
@@ -259,7 +251,7 @@ class _Block:
         effect = np.zeros(len(self.begins))
         now = value(effect)
         for _ in range(MODE_STEPS):
-            here = family.at(eta + self._shift(spread, effect), reports)
+            here = family.contributions(eta + self._shift(spread, effect), reports)
             slope = sign * spread * self.summed(self.weight * here.score.sum(axis=0)) - effect
             observed = spread**2 * self.summed(self.weight * here.curvature.sum(axis=(0, 1))) + 1
             step = slope / np.maximum(observed, 1.0)
@@ -288,7 +280,7 @@ class _Block:
         t, log_weight = self.hermite
         position = mode + scale * t[:, np.newaxis]
         moved = eta[:, np.newaxis] + family.latent_sign * spread * position[:, self.group]
-        point = family.at(moved.reshape(len(eta), -1), self._repeated_reports)
+        point = family.contributions(moved.reshape(len(eta), -1), self._repeated_reports)
         shape = moved.shape[1:]
         weighted = self.summed(self.weight * point.log_likelihood.reshape(shape)) - position**2 / 2
         log_term = weighted + log_weight[:, np.newaxis] + np.log(scale) - np.log(2 * np.pi) / 2
@@ -312,7 +304,7 @@ class _Block:
         assert self.likelihood.mapping is not None
         return self.likelihood.mapping
 
-    def at(self, b: Array) -> Expansion:
+    def expansion(self, b: Array) -> Expansion:
         nodes = self._nodes(b)
         totals, chances, size = np.logaddexp.reduce(nodes.log_term, axis=0), nodes.chances(), len(b)
         scores = self._scores(nodes)

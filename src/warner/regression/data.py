@@ -1,14 +1,11 @@
-r"""Data of a model: observations, their likelihood and the terms, from whatever data come in.
+r"""Data of a model: observations, their likelihood and the terms, from data of any kind.
 
 With :math:`L_{nk} = P(\text{report of } n \mid \text{answer } k)`, which comes from the design alone, and
-:math:`\theta_{nk}` the modelled share of answer k among people like n, the report of n has probability
-:math:`\mu_n = \sum_k L_{nk}\theta_{nk}`. Any design, a different one for each person, and direct questions are only
-different rows of L. People who are alike in covariates, design and report are one row, with their number
-(`Observations`). Rows in which anything is missing that is used are left out, and counted.
-
-Tallies as data of a model: reports that were counted by what is known of people, as rows.
-
-A row is a group and a report of which there are any, of a grouped tally or of the tallies of a pool.
+:math:`\theta_{nk}` the modeled share of answer k given the covariates of n, the report of n has probability
+:math:`\mu_n = \sum_k L_{nk}\theta_{nk}`. Any design, a different one for each respondent, and direct questions are only
+different rows of L. Respondents with the same covariates, design and report are one row, with their number
+(`Observations`). Rows with missing values in a column that is used are left out and counted. In a tally, a row is a
+group and a report that occurs.
 """
 
 from __future__ import annotations
@@ -77,7 +74,7 @@ def rows_of_tally(
 ) -> tuple[Loaded, ReportLikelihoods]:
     """Columns of a tally with the number of respondents in each row, and the likelihoods of their reports.
 
-    With `values`, the numbers that answers stand for, reports are scored.
+    With numeric `values` of the answers, reports have scores.
     """
     for name in names:
         if name not in tally.by:
@@ -114,7 +111,7 @@ def rows_of_tally(
 
 def _likelihoods(tally: Tally | Pool, cells: Sequence[Cells]) -> ReportLikelihoods:
     designs = tuple(part.design for part in tally.parts)
-    labels = ("",) if len(designs) == 1 else tuple(str(place + 1) for place in range(len(designs)))
+    labels = ("",) if len(designs) == 1 else tuple(str(index + 1) for index in range(len(designs)))
     refuse_different_answers(designs, labels)
     design = np.repeat(np.arange(len(cells)), [len(cell.group) for cell in cells])
     parts = [cell.reports for cell in cells]
@@ -131,9 +128,9 @@ class Cells(NamedTuple):
 
 
 def _cells(part: Tally, values: Array | None) -> Cells:
-    told = {"counts": part.counts, "histogram": part.histogram, None: None}[part.design.law.sufficient]
-    if told is not None:
-        table = np.atleast_2d(told)
+    counts = {"counts": part.counts, "histogram": part.histogram, None: None}[part.design.law.sufficient]
+    if counts is not None:
+        table = np.atleast_2d(counts)
         group, column = np.nonzero(table)
         return Cells(group, numbered_columns(part.design, column, values), table[group, column])
     if part.kept is None:
@@ -141,8 +138,8 @@ def _cells(part: Tally, values: Array | None) -> Cells:
             "the tally must keep its reports, because their likelihood does not follow from the counts under this "
             "design: tally(..., keep=True)"
         )
-    blocks = [(place, block) for place in range(len(np.atleast_1d(part.n))) for block in part.kept.blocks(place)]
-    group = np.repeat([place for place, _ in blocks], [len(block.reports) for _, block in blocks])
+    blocks = [(index, block) for index in range(len(np.atleast_1d(part.n))) for block in part.kept.blocks(index)]
+    group = np.repeat([index for index, _ in blocks], [len(block.reports) for _, block in blocks])
     amounts = [np.ones(len(block.reports)) if block.amounts is None else block.amounts for _, block in blocks]
     reports = np.concatenate([block.reports for _, block in blocks])
     return Cells(group, numbered_reports(part.design, reports, values), np.concatenate(amounts))
@@ -158,30 +155,28 @@ MOST_COEFFICIENTS = 500  # coefficients, up to which their information is a matr
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Distinct rows: what is known of people, what they reported under which design, and how many they are.
+    """Distinct rows: covariates, reports with their designs, and numbers of respondents.
 
     Attributes
     ----------
     x : array of shape (n, columns)
-        The columns of the model, the intercept among them.
+        Columns of the model, with the intercept.
     likelihood : array of shape (n, k)
-        How likely the report is after each answer, up to one positive factor a row.
+        Probability of the report after each answer, up to one positive factor a row.
     weight, square : arrays of shape (n,)
-        The sum of the weights of the people in each row, and of their squares; both the number of people where nobody
-        is weighted.
+        Sums of weights and of squared weights; the number of respondents without weights.
     people : array of shape (n,)
-        How many people each row stands for.
+        Number of respondents in each row.
     designs : tuple of Design
-        What reports went through; all have the same answers, in the same order.
+        Designs with the same answers, in the same order.
     design, report : arrays of shape (n,)
-        Which of the designs each row's report went through, and the number of the report: its column in the table of
-        that design, -1 where there are too many possible reports for a table.
+        Index of each row's design, and of its report in the table of that design; -1 without a table.
     tables : tuple of arrays of shape (k, reports), or None
-        The probability of each report after each answer, for each design that has such a table.
+        Probabilities of the reports after each answer, for each design that has such a table.
     sampling : Sampling
-        How people were sampled: with weights, in clusters or strata.
+        Weights, clusters and strata of the sample.
     scores : array of shape (n,), optional
-        The score of each row's report, where answers stand for numbers; all of them then count as one answer.
+        Scores of the reports, where answers have numeric values; all answers then count as one.
     """
 
     x: Array
@@ -213,8 +208,8 @@ class Observations:
             first[code] = np.arange(len(code))
             seen = np.bincount(code) > 0
             return self.likelihood[first[seen]], weights[seen].astype(np.float64)
-        distinct, place = np.unique(self.likelihood, axis=0, return_inverse=True)
-        return distinct, np.bincount(place.ravel(), self.weight, minlength=len(distinct)).astype(np.float64)
+        distinct, index = np.unique(self.likelihood, axis=0, return_inverse=True)
+        return distinct, np.bincount(index.ravel(), self.weight, minlength=len(distinct)).astype(np.float64)
 
 
 class FinitePopulation(NamedTuple):
@@ -246,24 +241,23 @@ class ModelData:
     Attributes
     ----------
     observations : Observations
-        The distinct rows, sorted by covariates, design and report.
+        Distinct rows, sorted by covariates, design and report.
     terms : Terms
-        The columns of the model, and how they follow from new data.
+        Columns of the model, and how they follow from new data.
     response : str
-        The name of the column of reports; empty for a tally, which has none.
+        Column of reports; empty for a tally.
     labels : tuple of str
-        The names of the designs, as the column `by` has them; one empty name for a single design.
+        Names of the designs in the column `by`; one empty name for a single design.
     covariates : mapping of str to array
-        The distinct combinations of the variables that the model uses, a row for each: ``terms.matrix`` takes them.
+        Distinct combinations of the variables of the model, for ``terms.matrix``.
     pattern : array of shape (n,)
-        For each row of `rows`, the number of its row in `covariates`.
+        Index of each row's combination in `covariates`.
     missing, unknown, weightless : int
-        The number of people who were left out: because a value was missing, because the report was none that the design
-        can give, or because their weight is zero.
+        Respondents left out: for a missing value, an invalid report, or a weight of zero.
     backend : str or None
-        The data-frame library that the data came in, for results to go back to.
+        Data-frame library of the input.
     groups : Groups or None
-        The groups of random intercepts.
+        Groups of random intercepts.
     """
 
     observations: Observations
@@ -299,36 +293,24 @@ def model_data(
     intercept: bool = True,
     values: Any = None,
 ) -> ModelData:
-    """Read data of any kind as the data of a model.
+    """Read data of any kind as the data of a model; for parameters not listed see `warner.regress`.
 
     Parameters
     ----------
-    formula : str
-        ``"answer ~ age + C(region)"``: the column of reports, and the terms. With `on` or `X`, the column of reports
-        alone. A tally has no such column: ``"~ age + C(region)"``.
-    data : data frame, table, mapping of columns, path, Tally or Pool
-        What `warner.tally` takes; a mapping of names to columns; or reports that were counted by the covariates.
-    design : Design, or mapping of names to Design
-        What every report went through. If that differs among respondents, the designs by the names that the column of
-        `by` has; direct questions are a design that always tells the truth. A tally has its own.
     columns : Columns
         The column `by` that names the design of each row; weights, of which a row of zero is left out, or counts; and
         the rows to be read.
     reading : Reading
-        How a file was written, and what becomes of invalid values.
+        Format of a file, and the treatment of invalid values.
     sample : Sample
-        The strata and clusters that respondents were sampled in.
-    on : list of str, optional
-        The covariates, in the place of a formula's right side: numbers as they are, all else by its levels.
-    X : array of shape (people, columns), optional
-        Numbers in the place of covariates, with their `names`; an intercept is added.
+        Strata and clusters of the respondents.
     intercepts : str, optional
-        The column that names the groups of random intercepts, as a term ``(1 | school)`` of the formula does.
+        Column of the groups of random intercepts, as in a term ``(1 | school)`` of the formula.
     intercept : bool
-        Whether the matrix has a column of ones. Without it factors leave out their first level all the same: something
-        else, such as the cutpoints of an ordered model, is in its place.
+        If True, the matrix has a column of ones. Without it factors leave out their first level all the same, as for
+        the cutpoints of an ordered model.
     values : mapping, sequence or "numbers", optional
-        The number that each answer stands for, where their mean is modelled.
+        Numeric values of the answers, if their mean is modeled.
 
     Examples
     --------
@@ -432,7 +414,7 @@ def _with_matrix(
     if names is None:
         names = getattr(X, "columns", None)
         names = (
-            [f"x{place + 1}" for place in range(np.shape(X)[-1])] if names is None else [str(name) for name in names]
+            [f"x{index + 1}" for index in range(np.shape(X)[-1])] if names is None else [str(name) for name in names]
         )
     matrix = by_name(X, tuple(names))
     clash = [name for name in matrix if name in source]
@@ -472,9 +454,9 @@ def _assembled(
     _refuse_size(k, len(terms.names), intercept=intercept)
     codes = {role: numbered(column.values[keep]) for role, column in sampling.items()}
     alike = (reports.design[keep], reports.report[keep], *(code for code, _ in codes.values()))
-    place, first = _alike(pattern, alike)
+    index, first = _alike(pattern, alike)
     x = terms.evaluate(covariates)[pattern[first]]
-    observations = _observations(loaded, reports, keep, place, first, x, codes, finite)
+    observations = _observations(loaded, reports, keep, index, first, x, codes, finite)
     names = response, reports.labels
     groups = None
     if INTERCEPTS in codes:
@@ -489,33 +471,33 @@ def _assembled(
 
 def _patterns(columns: Mapping[str, Column], keep: Mask) -> tuple[Integers, Covariates]:
     """Distinct combinations of covariates among the rows that are used, and the index of each row's combination."""
-    kept = {name: values.values[keep] for name, values in columns.items()}
-    for name, values in kept.items():
+    used = {name: values.values[keep] for name, values in columns.items()}
+    for name, values in used.items():
         refuse_infinite(name, values)
-    place, first = _alike(np.zeros(int(keep.sum()), dtype=np.int64), kept.values())
-    return place, {name: values[first] for name, values in kept.items()}
+    index, first = _alike(np.zeros(int(keep.sum()), dtype=np.int64), used.values())
+    return index, {name: values[first] for name, values in used.items()}
 
 
-def _alike(place: Integers, columns: Iterable[Values]) -> tuple[Integers, Integers]:
+def _alike(index: Integers, columns: Iterable[Values]) -> tuple[Integers, Integers]:
     """Group rows that agree in `place` and in all columns: index of each row's group, and first row of each group.
 
     Groups are sorted by `place`, then by columns, up to the column that separates all rows.
     """
-    _, first = np.unique(place, return_index=True)
+    _, first = np.unique(index, return_index=True)
     for values in columns:
-        if len(first) == len(place):
+        if len(first) == len(index):
             break
         codes, distinct = numbered(values)
-        pairs = codes if len(first) == 1 else place * len(distinct) + codes
-        _, first, place = np.unique(pairs, return_index=True, return_inverse=True)
-    return place, first
+        pairs = codes if len(first) == 1 else index * len(distinct) + codes
+        _, first, index = np.unique(pairs, return_index=True, return_inverse=True)
+    return index, first
 
 
 def _observations(
     loaded: Loaded,
     reports: ReportLikelihoods,
     keep: Mask,
-    place: Integers,
+    index: Integers,
     first: Integers,
     x: Array,
     codes: Mapping[str, tuple[Integers, Values]],
@@ -527,7 +509,7 @@ def _observations(
     square = people if loaded.square is None else loaded.square
 
     def added(values: Counts) -> Array:
-        return np.bincount(place, values[keep], minlength=len(first)).astype(np.float64)
+        return np.bincount(index, values[keep], minlength=len(first)).astype(np.float64)
 
     numbers = {role: code[first] for role, (code, _) in codes.items()}
     sampling = Sampling(loaded.weight is not None, numbers.get("clusters"), numbers.get("strata"))
@@ -574,7 +556,7 @@ def _refuse_nobody(keep: Mask, missing: int, unknown: int, weightless: int) -> N
         reasons = (missing, "lack a value"), (unknown, "have an unknown report"), (weightless, "weigh nothing")
         why = ", ".join(f"{number:,} {reason}" for number, reason in reasons if number) or "the data are empty"
         raise ValueError(
-            f"there must be people of whom everything is known that the model uses, but there is nobody: {why}"
+            f"there must be respondents without missing values in the columns of the model, but there is none: {why}"
         )
 
 
@@ -601,7 +583,7 @@ def _refuse_groups(groups: Groups, terms: Terms, people: Array) -> None:
 def _refuse_levels(factors: Sequence[str], covariates: Covariates, k: int | None) -> None:
     """Raise an error for a factor with too many levels, before its indicators are computed.
 
-    `k` is the number of answers, whose shares are modelled; None for the mean of a number.
+    `k` is the number of answers; None for the mean of a number.
     """
     predictors, of_answers = (1, "") if k is None else (k - 1, f", for {k:,} answers")
     for name in factors:

@@ -1,4 +1,4 @@
-"""What a regression says in words: its subject, headings, and the sentences on what the coefficients rest on."""
+"""Sentences of a regression: its subject, headings, and the evidence and assumptions of the coefficients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ERRORS_IN_WORDS = {
 INTERVALS_IN_WORDS = {
     "profile": "interval (profile likelihood)",
     "wald": "interval (Wald)",
-    "none": "interval: none for penalised estimates",
+    "none": "interval: none for penalized estimates",
 }
 MIXED_INTERVALS = "interval (Wald or profile likelihood)"
 
@@ -111,23 +111,23 @@ def sentences(fit: Regression, level: float, methods: Sequence[str], *, odds: bo
 def _ratios(fit: Regression, *, odds: bool) -> list[str]:
     if not odds:
         return []
-    said = "Standard errors are those of the odds ratios, by the delta method; tests are those of their logarithms."
+    text = "Standard errors are those of the odds ratios, by the delta method; tests are those of their logarithms."
     if fit.specification.model == "ordered":
-        return [f"{said} Cutpoints are shown as the odds of the answers up to there, where all terms are zero."]
+        return [f"{text} Cutpoints are shown as the odds of the answers up to there, where all terms are zero."]
     if INTERCEPT in fit.model_data.terms.names:
-        said += f" {INTERCEPT} is shown as the odds themselves, where all terms are zero."
-    return [said]
+        text += f" {INTERCEPT} is shown as the odds themselves, where all terms are zero."
+    return [text]
 
 
 def _profiled(fit: Regression, methods: Sequence[str]) -> list[str]:
     """Sentence that names the profile intervals, if only some intervals are."""
     named = zip(coefficient_names(fit), methods, strict=True)
-    chosen = [abridged(name, LABEL_CHARACTERS) for name, method in named if method == "profile"]
-    if len(chosen) in {0, len(methods)}:
+    names = [abridged(name, LABEL_CHARACTERS) for name, method in named if method == "profile"]
+    if len(names) in {0, len(methods)}:
         return []
-    of = enumerated(chosen)
-    said = f"The intervals of {of} are those" if len(chosen) > 1 else f"The interval of {of} is that"
-    return [f"{said} of the profile likelihood, as p is: an interval by standard errors would differ."]
+    of = enumerated(names)
+    text = f"The intervals of {of} are those" if len(names) > 1 else f"The interval of {of} is that"
+    return [f"{text} of the profile likelihood, as p is: an interval by standard errors would differ."]
 
 
 def _between_groups(fit: Regression, level: float) -> list[str]:
@@ -147,43 +147,43 @@ def _infinite(fit: Regression) -> list[str]:
     names = [abridged(name, LABEL_CHARACTERS) for name, infinite in lost if infinite]
     plural = len(names) > 1
     none, go = ("No finite estimates are", "they go") if plural else ("No finite estimate is", "it goes")
-    said = f"{none} the most likely for {enumerated(names)}: the likelihood still rises when {go} to infinity."
+    text = f"{none} the most likely for {enumerated(names)}: the likelihood still rises when {go} to infinity."
     free = ["What is shown as any may take any value, along with the others."] * bool(
         np.isnan(fit.infinity.signs).any()
     )
     last = "Predicted shares are not affected."
     reasons = dict.fromkeys(sentence(one.reason) for one in fit.infinite)
-    return [" ".join([said, *free, *reasons, last])]
+    return [" ".join([text, *free, *reasons, last])]
 
 
 def _meaning(fit: Regression) -> list[str]:
     specification, terms = fit.specification, fit.model_data.terms
-    said = []
+    sentences = []
     if specification.model == "ordered":
         last = quoted(specification.domain[-1])
-        said.append(
+        sentences.append(
             f"A positive coefficient makes later answers, towards {last}, more likely; 'a | b' are the cutpoints."
         )
     elif specification.values is not None:
-        said.append(
+        sentences.append(
             "Coefficients are differences of means, in the unit of the answers. The fit is the best linear "
             f"approximation; fitted means may leave {in_digits(float(specification.values.min()), 6)} to "
             f"{in_digits(float(specification.values.max()), 6)}, the range of the answers."
         )
-        said += _numbers_given(specification)
+        sentences += _numbers_given(specification)
     elif specification.model == "linear":
-        said.append(
+        sentences.append(
             "Coefficients are differences of shares: 0.1 is 10 percentage points. The fit is the best linear "
             "approximation; fitted shares may leave 0 to 100 %."
         )
     compared = [f"{name} = {shortened(level)}" for name, level in terms.references]
     if compared:
-        said.append(f"Levels are compared with {enumerated(compared)}.")
-    said += [
+        sentences.append(f"Levels are compared with {enumerated(compared)}.")
+    sentences += [
         f"The most likely share of {quoted(answer)} is 0 % for all respondents: the cutpoints on its sides are equal."
         for answer in fit.specification.empty
     ]
-    return [" ".join(said)] if said else []
+    return [" ".join(sentences)] if sentences else []
 
 
 def _numbers_given(specification: Specification) -> list[str]:
@@ -192,7 +192,7 @@ def _numbers_given(specification: Specification) -> list[str]:
     if specification.of_answers_themselves:
         return []
     named = [f"{quoted(answer)} = {in_digits(value, 6)}" for answer, value in zip(domain, values.tolist(), strict=True)]
-    return [f"Answers stand for numbers: {enumerated(named, 8)}."]
+    return [f"Numeric values of the answers: {enumerated(named, 8)}."]
 
 
 def _respondents(fit: Regression) -> str:
@@ -227,48 +227,48 @@ def _optimum(fit: Regression) -> list[str]:
     measures += [f"{name} {value:,.2f}" for name, value in named if value is not None]
     if found.mcfadden is not None:
         measures.append(f"McFadden's pseudo R-squared {found.mcfadden:.3f}")
-    said = f"{', '.join(measures)}."
+    text = f"{', '.join(measures)}."
     if not fit.optima:
-        return [said]
+        return [text]
     if fit.search == "proven":
-        return [f"{said} It is proven that no other coefficients have a higher one."]
+        return [f"{text} It is proven that no other coefficients have a higher one."]
     best, *others = fit.optima
     nowhere = fit.tried - sum(optimum.starts for optimum in fit.optima)
     which = f"the best of {len(fit.optima)} that were found" if others else "the only one that was found"
     starts = counted(fit.tried, "start", "starts")
-    said += (
+    text += (
         f" {'All' if best.starts == fit.tried > 1 else f'{best.starts} of'} {starts} ended at this maximum, {which}."
     )
     if others:
         below = best.log_likelihood - others[0].log_likelihood
         ended = counted(others[0].starts, "start", "starts")
-        said += f" The next best, where {ended} ended, is {below:.3g} lower."
+        text += f" The next best, where {ended} ended, is {below:.3g} lower."
     if nowhere:
-        said += f" {counted(nowhere, 'start', 'starts')} led to none."
-    return [said]
+        text += f" {counted(nowhere, 'start', 'starts')} led to none."
+    return [text]
 
 
 def _errors(fit: Regression) -> str:
     sampling = fit.model_data.observations.sampling
-    said = f"Standard errors: {ERRORS_IN_WORDS[fit.errors]}"
+    text = f"Standard errors: {ERRORS_IN_WORDS[fit.errors]}"
     if sampling.cluster is not None:
-        said += f"; respondents of one cluster ({sampling.clusters.number:,} of them) may be alike"
+        text += f"; respondents of one cluster ({sampling.clusters.number:,} of them) may be alike"
     if sampling.stratum is not None:
-        said += f"; {counted(sampling.strata, 'stratum', 'strata')}"
+        text += f"; {counted(sampling.strata, 'stratum', 'strata')}"
     if sampling.sampled is not None:
         low, high = (f"{100 * part:.3g}" for part in (sampling.sampled.min(), sampling.sampled.max()))
         of = "clusters" if sampling.cluster is not None else "respondents"
-        said += f"; for a finite population, {low if low == high else f'{low} to {high}'} % of whose {of} were sampled"
+        text += f"; for a finite population, {low if low == high else f'{low} to {high}'} % of whose {of} were sampled"
     if sampling.weighted:
-        said += "; respondents are weighted by their sampling weights, so likelihood ratios are not valid here"
-    return f"{said}."
+        text += "; respondents are weighted by their sampling weights, so likelihood ratios are not valid here"
+    return f"{text}."
 
 
 def _penalty(fit: Regression) -> list[str]:
     if fit.penalty is None:
         return []
-    said = "Jeffreys' penalty makes every estimate finite, and shrinks it toward equal shares: use it for estimates and"
-    return [f"{said} predictions, and take intervals from the fit without it."]
+    text = "Jeffreys' penalty makes every estimate finite, and shrinks it toward equal shares: use it for estimates and"
+    return [f"{text} predictions, and take intervals from the fit without it."]
 
 
 def _assumptions(fit: Regression) -> str:

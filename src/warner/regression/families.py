@@ -1,21 +1,17 @@
-r"""Response families: shares as functions of linear predictors, and the likelihood of a report, one row at a time.
+r"""Response families: shares as functions of linear predictors, the likelihood of one report, links, specifications.
 
-A family knows the log-likelihood of one report, :math:`\log\mu = \log\sum_k L_k\,\theta_k(\eta)`, as a function of a
+A family defines the log-likelihood of one report, :math:`\log\mu = \log\sum_k L_k\,\theta_k(\eta)`, as a function of a
 few predictors :math:`\eta`, with its first and second derivatives. Everything else follows from these, for every family
-and every design. With :math:`r_k = L_k\theta_k/\mu`, what the report makes of the shares, the multinomial logit has
+and every design. With the posterior shares :math:`r_k = L_k\theta_k/\mu`, the multinomial logit has
 
 .. math:: \frac{\partial\log\mu}{\partial\eta_k} = r_k - \theta_k, \qquad
    -\frac{\partial^2\log\mu}{\partial\eta\,\partial\eta'} = V(\theta) - V(r), \quad V(p) = \operatorname{diag}(p) - pp'.
 
-A row's curvature can be negative: a yes from somebody of whom a no was expected. That is where false optima come from.
+The curvature of a row can be negative: for an unexpected report. This is the cause of false optima.
 
-Links: the share of an answer as a function of one linear predictor, with all that its derivatives need.
-
-A link is given in two ways. `plain` has the share :math:`F(\eta)`, the rest, the density f and :math:`f'/f`: enough
-where every report is possible after every answer. `sides` has the logarithms of F and of :math:`1 - F`, and the ratios
-:math:`f/F` and :math:`f/(1-F)`: then nothing is lost where a share comes near 0 or 1.
-
-Model specifications: which coefficients a model has, for which answers and terms, and how they enter.
+A link has two forms. `plain` has the share :math:`F(\eta)`, the rest, the density f and :math:`f'/f`: enough where
+every report is possible after every answer. `sides` has the logarithms of F and of :math:`1 - F`, and the ratios
+:math:`f/F` and :math:`f/(1-F)`, which are accurate where a share comes near 0 or 1.
 """
 
 from __future__ import annotations
@@ -76,19 +72,15 @@ class Shares(ABC):
 class Family(Shares):
     """Shares that have a likelihood.
 
-    Attributes
-    ----------
-    longest_step : float
-        How far a predictor may move in one step of Newton's method.
-    latent_sign : int
-        1 if what makes an answer more likely raises the predictors; -1 if it lowers them, as cutpoints.
+    `longest_step` is the largest change of a predictor in one step of Newton's method. `latent_sign` is -1 for
+    cutpoints, which rise when an answer becomes less likely, and otherwise 1.
     """
 
     longest_step: float
     latent_sign: int = 1
 
     @abstractmethod
-    def at(self, eta: Array, likelihood: Array) -> Contributions:
+    def contributions(self, eta: Array, likelihood: Array) -> Contributions:
         """Log-likelihood of reports with derivatives; `likelihood` has the shape (k, n)."""
 
     @abstractmethod
@@ -107,7 +99,10 @@ class Family(Shares):
         r"""Return the derivatives of the shares: :math:`\theta_k` times the score of a true answer k."""
         truths = np.eye(self.k)
         shares = self.shares(eta)
-        rows = [self.at(eta, np.repeat(truths[:, [k]], eta.shape[1], axis=1)).score * shares[k] for k in range(self.k)]
+        rows = [
+            self.contributions(eta, np.repeat(truths[:, [k]], eta.shape[1], axis=1)).score * shares[k]
+            for k in range(self.k)
+        ]
         return np.array(rows)
 
 
@@ -200,7 +195,7 @@ class Softmax(Family):
         mass = joint.sum(axis=0)
         return joint / mass, top + np.log(mass) - total - np.log(np.exp(every - total).sum(axis=0))
 
-    def at(self, eta: Array, likelihood: Array) -> Contributions:
+    def contributions(self, eta: Array, likelihood: Array) -> Contributions:
         shares = self.shares(eta)
         if likelihood.min() > 0:
             joint = likelihood * shares
@@ -230,9 +225,9 @@ class Direct(Softmax):
         super().__init__(k, k - 1)
 
     def log_likelihood(self, eta: Array, likelihood: Array) -> Array:
-        return self.at(eta, likelihood).log_likelihood
+        return self.contributions(eta, likelihood).log_likelihood
 
-    def at(self, eta: Array, likelihood: Array) -> Contributions:
+    def contributions(self, eta: Array, likelihood: Array) -> Contributions:
         top = np.maximum(eta.max(axis=0), 0.0)
         odds = np.exp(eta - top)
         total = odds.sum(axis=0) + np.exp(-top)
@@ -283,7 +278,7 @@ class Binary(Family):
             other = np.exp(np.log(b) + log_rest - value)
         return value, posterior * over_share - other * over_rest, bend
 
-    def at(self, eta: Array, likelihood: Array) -> Contributions:
+    def contributions(self, eta: Array, likelihood: Array) -> Contributions:
         value, score, bend = self._evaluated(eta, likelihood)
         return Contributions(value, score[np.newaxis], (score * (score - bend))[np.newaxis, np.newaxis])
 
@@ -324,7 +319,7 @@ class Cumulative(Family):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rising, np.log(probability), -np.inf)
 
-    def at(self, eta: Array, likelihood: Array) -> Contributions:
+    def contributions(self, eta: Array, likelihood: Array) -> Contributions:
         plain = self.link.plain(eta)
         value = self.log_likelihood(eta, likelihood)
         probability = np.where(np.isfinite(value), np.exp(value), 1.0)
@@ -480,28 +475,28 @@ class Specification:
     Attributes
     ----------
     model, link : str
-        The names of the model, and of the link of its shares.
+        Names of the model and of its link.
     domain : sequence of labels
         The answers.
     reference : label, optional
-        The answer that the others are compared with; None where answers are ordered.
+        Reference answer; None for ordered answers.
     shares : Shares
-        How shares follow from predictors.
+        Shares as functions of predictors.
     coefficients : tuple of Coefficient
         In the order of every result.
-    mapping : array of shape (f * P, coefficients), optional
-        How the coefficients enter the matrix B of predictors and columns; None if they are all of its entries.
     groups : mapping of str to tuple of int
-        The coefficients of each term.
+        Coefficients of each term.
+    mapping : array of shape (f * P, coefficients), optional
+        Linear map from the coefficients to the matrix B of predictors and columns; None for the identity.
     cuts : int
-        How many of the coefficients, the first ones, are cutpoints of ordered answers.
+        Number of cutpoints of ordered answers, which are the first coefficients.
     empty : tuple of labels
-        Ordered answers, none of them the first or the last, that nobody holds: the cutpoints on both sides are one.
+        Middle answers of an ordered model whose share is 0, because the cutpoints on both sides are merged.
     values : array of shape (answers,), optional
-        The numbers that answers stand for, where their mean is modelled; None for shares.
+        Numeric values of the answers, if their mean is modeled; None for shares.
     effects : EffectLaw, optional
         With random intercepts, the effects that shares are averaged over. The standard deviation of effects then comes
-        after the coefficients, wherever these are taken.
+        after the coefficients.
     """
 
     model: str
@@ -524,11 +519,13 @@ class Specification:
     @property
     def of_answers_themselves(self) -> bool:
         """Return True if the answers are the numbers themselves."""
-        own = all_labels(self.domain) if is_numeric(self.domain) else None  # type: ignore[arg-type]
-        return self.values is not None and own is not None and bool((own.astype(np.float64) == self.values).all())
+        numbers = all_labels(self.domain) if is_numeric(self.domain) else None  # type: ignore[arg-type]
+        return (
+            self.values is not None and numbers is not None and bool((numbers.astype(np.float64) == self.values).all())
+        )
 
     @property
-    def reference_place(self) -> int:
+    def reference_index(self) -> int:
         """Index of the reference; of the last answer if there is none."""
         answers: list[Label | None] = list(self.domain)
         return len(answers) - 1 if self.reference is None else answers.index(self.reference)
@@ -652,14 +649,14 @@ def specified(terms: Terms, domain: Sequence[Label], model: str, link: str, refe
 
 
 def multinomial(terms: Terms, domain: Sequence[Label], reference: Label, link: str = "logit") -> Specification:
-    place = list(domain).index(reference)
-    shares = Binary(LINKS[link], place) if len(domain) == 2 else Softmax(len(domain), place)
-    return _blocks("multinomial", link, terms, domain, place, shares)
+    index = list(domain).index(reference)
+    shares = Binary(LINKS[link], index) if len(domain) == 2 else Softmax(len(domain), index)
+    return _blocks("multinomial", link, terms, domain, index, shares)
 
 
 def linear(terms: Terms, domain: Sequence[Label], reference: Label) -> Specification:
-    place = list(domain).index(reference)
-    return _blocks("linear", "identity", terms, domain, place, Identity(len(domain), place))
+    index = list(domain).index(reference)
+    return _blocks("linear", "identity", terms, domain, index, Identity(len(domain), index))
 
 
 def linear_mean(terms: Terms, domain: Sequence[Label], values: Array) -> Specification:
@@ -671,7 +668,7 @@ def linear_mean(terms: Terms, domain: Sequence[Label], values: Array) -> Specifi
 def _blocks(
     model: str, link: str, terms: Terms, domain: Sequence[Label], reference: int, shares: Shares
 ) -> Specification:
-    answers = [answer for place, answer in enumerate(domain) if place != reference]
+    answers = [answer for index, answer in enumerate(domain) if index != reference]
     coefficients = tuple(Coefficient(answer, name) for answer in answers for name in terms.names)
     width = len(terms.names)
     groups = {
@@ -717,16 +714,16 @@ def ordered(terms: Terms, domain: Sequence[Label], link: str = "logit") -> Speci
 def joined(specification: Specification, cut: int) -> Specification:
     """Merge a cutpoint with the next one, so that the answer between them has a share of 0."""
     assert specification.mapping is not None
-    held = [answer for answer in specification.domain if answer not in specification.empty]
-    empty = (*specification.empty, held[cut + 1])
-    del held[cut + 1]
+    answers = [answer for answer in specification.domain if answer not in specification.empty]
+    empty = (*specification.empty, answers[cut + 1])
+    del answers[cut + 1]
     mapping = np.delete(specification.mapping, cut + 1, axis=1)
     mapping[:, cut] += specification.mapping[:, cut + 1]
-    names = [Coefficient(None, f"{low} | {high}") for low, high in pairwise(held)]
+    names = [Coefficient(None, f"{low} | {high}") for low, high in pairwise(answers)]
     return replace(
         specification,
         coefficients=(*names, *specification.coefficients[specification.cuts :]),
-        groups={term: tuple(place - 1 for place in places) for term, places in specification.groups.items()},
+        groups={term: tuple(index - 1 for index in indices) for term, indices in specification.groups.items()},
         mapping=mapping,
         cuts=specification.cuts - 1,
         empty=empty,

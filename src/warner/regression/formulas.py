@@ -1,21 +1,13 @@
-"""Formulas such as ``answer ~ age + C(region)``: which columns they use, and the terms that they stand for.
-
-The left side is the name of a column. A right side that only adds columns is a list of these (`terms`); any other is
-read by formulaic, which must be installed (the extra `regress`). Three traps of formulas are closed here. A level that
-was not there when the model was fitted is an error, and not the reference level. Missing values are an error: whoever
-gathers data leaves such rows out, and counts them. And what a formula says of a person must follow from that person's
-row: ``center(age)`` remembers the average of the people that the model was fitted to, ``age - age.mean()`` would be
-something else for new data.
-
-Model terms: columns of data to the columns of a design matrix, in the same way for new data.
+"""Formulas and terms: columns of data to the columns of a design matrix, in the same way for new data.
 
 Terms are a list of columns, of which numbers enter as they are, and texts and truth values as indicators of each of
-their levels but the first, with which the others are compared; or they are written as a formula (`formulas`), which
-gives the same matrix for ``age + region`` as the list ``["age", "region"]``.
+their levels but the first; or they are written as a formula, such as ``answer ~ age + C(region)``. Its left side is the
+name of a column. A right side that only adds columns is a list of these; any other is evaluated by formulaic, which
+must be installed (the extra `regress`).
 
-Covariates: columns with nothing missing, their levels, and those of new data.
-
-`warner.reports.loading` reads a column of any library; here are the columns that a model takes.
+Three traps of formulas are errors here: a level that was not there when the model was fitted, which is not taken as the
+reference level; missing values; and terms of a row that depend on other rows. ``center(age)`` keeps the average of the
+respondents that the model was fitted to, ``age - age.mean()`` would be something else for new data.
 """
 
 from __future__ import annotations
@@ -120,13 +112,13 @@ def levels_of(values: Values, order: Sequence[str] | None = None) -> tuple[Level
 def numbered(values: Values) -> tuple[Integers, Values]:
     """Index of each value among the sorted distinct values, and these."""
     if values.dtype.kind != "O":
-        distinct, place = np.unique(values, return_inverse=True)
-        return place.astype(np.int64), distinct
+        distinct, codes = np.unique(values, return_inverse=True)
+        return codes.astype(np.int64), distinct
     listed = values.tolist()
     levels = sorted(set(listed))
     index = {level: number for number, level in enumerate(levels)}
-    place = np.fromiter((index[value] for value in listed), dtype=np.int64, count=len(listed))
-    return place, objects(levels)
+    codes = np.fromiter((index[value] for value in listed), dtype=np.int64, count=len(listed))
+    return codes, objects(levels)
 
 
 def refuse_infinite(name: str, values: Values) -> None:
@@ -154,17 +146,17 @@ class Terms:
     Attributes
     ----------
     names : tuple of str
-        The names of the coefficients, in the order of the columns of the matrix; the intercept is the first.
+        Names of the columns of the matrix; the intercept is the first.
     groups : mapping of str to tuple of int
-        The columns of each term, by their numbers: several where a term is a factor.
+        Columns of each term.
     variables : tuple of str
-        The columns of the data that are used.
+        Columns of the data that are used.
     formula : str
-        The right side of the formula; for a list of columns, the formula that it stands for.
+        Right side of the formula, also for a list of columns.
     kinds : mapping of str to str
-        What each variable holds: "number", "text" or "boolean".
+        Kind of each variable: "number", "text" or "boolean".
     levels : mapping of str to tuple
-        The levels of each variable that enters as a factor, in the order of its columns.
+        Levels of each factor, in the order of its columns.
     """
 
     names: tuple[str, ...]
@@ -205,12 +197,12 @@ class Terms:
                 )
         return self.evaluate(columns)
 
-    def _refuse_other_kind(self, name: str, given: str) -> None:
-        wanted = self.kinds[name]
-        if given != wanted and {given, wanted} != {"number", "boolean"}:
+    def _refuse_other_kind(self, name: str, actual: str) -> None:
+        expected = self.kinds[name]
+        if actual != expected and {actual, expected} != {"number", "boolean"}:
             raise TypeError(
-                f"column {name!r} must hold {_plural(wanted)}, as it did when the model was fitted, but holds "
-                f"{_plural(given)}"
+                f"column {name!r} must hold {_plural(expected)}, as it did when the model was fitted, but holds "
+                f"{_plural(actual)}"
             )
 
 
@@ -237,7 +229,7 @@ def by_name(matrix: Any, names: Sequence[str]) -> Columns:
         )
     if len(set(names)) < len(names):
         raise ValueError(f"names must be distinct, but got {list(names)!r}")
-    return {name: array[:, place] for place, name in enumerate(names)}
+    return {name: array[:, index] for index, name in enumerate(names)}
 
 
 # A list of columns
@@ -261,10 +253,7 @@ class TermList(NamedTuple):
         return tuple(name for name in self.names if kind(columns[name]) == "text")
 
     def terms(self, columns: Columns, people: Integers | None = None, orders: Orders | None = None) -> Terms:
-        """Evaluate the terms.
-
-        `columns` are those of the people that the model is fitted to, or of the distinct ones among them; how many
-        `people` each one stands for makes no difference. `orders` are the orders of levels that columns declare.
+        """Evaluate the terms for the `columns` of the respondents; `orders` are the declared orders of levels.
 
         >>> people = {"age": np.array([20, 40]), "region": np.array(["n", "s"], object)}
         >>> TermList(("age", "region")).terms(people).names
@@ -306,8 +295,8 @@ def added_terms(
                 matrix[:, groups[name][0]] = columns[name]
                 continue
             first, *others = (columns[name] == level for level in levels[name])
-            for place, indicator in zip(groups[name], others, strict=True):
-                matrix[:, place] = indicator
+            for index, indicator in zip(groups[name], others, strict=True):
+                matrix[:, index] = indicator
             if first.sum() + matrix[:, list(groups[name])].sum() != size:  # or it would count as the first level
                 raise ValueError(f"{name!r} has levels that were not there when the model was fitted")
         return matrix
@@ -319,10 +308,10 @@ def added_terms(
 def refuse_one_level(levels: Mapping[str, tuple[Level, ...]]) -> None:
     for name, present in levels.items():
         if len(present) < 2:
-            held = f"{present[0]!r}" if present else "none"
+            found = f"{present[0]!r}" if present else "none"
             raise ValueError(
                 f"column {name!r} must have at least two levels among the people that the model is fitted to, but "
-                f"has {held}; leave it out"
+                f"has {found}; leave it out"
             )
 
 
@@ -335,8 +324,8 @@ def references(names: Sequence[str], levels: Mapping[str, Sequence[object]]) -> 
     """Level of each factor that has no indicator, where exactly one has none."""
     left = []
     for variable, present in levels.items():
-        own = [name for name in names if name.startswith((f"{variable}[", f"C({variable}"))]
-        without = [str(level) for level in present if not any(f"[T.{level}]" in name for name in own)]
+        indicators = [name for name in names if name.startswith((f"{variable}[", f"C({variable}"))]
+        without = [str(level) for level in present if not any(f"[T.{level}]" in name for name in indicators)]
         left += [(variable, without[0])] * (len(without) == 1)
     return left
 
@@ -442,11 +431,9 @@ class Formula:
         return tuple(name for name in dict.fromkeys((*texts, *marked)) if name in columns)
 
     def terms(self, columns: Columns, people: Integers | None = None, orders: Orders | None = None) -> Terms:
-        """Evaluate the terms.
+        """Evaluate the terms for distinct rows of `columns`, each of which has so many `people` (one if None).
 
-        `columns` are those of the distinct rows of the people that the model is fitted to, and `people` how many each
-        one stands for (one if None): what a formula remembers of all people, such as their average in
-        ``center(age)``, is that of the people.
+        Stateful terms such as ``center(age)`` use the average of the respondents.
         """
         if self.names is not None:
             factors = self.factors(columns)  # truth values enter as 0 and 1
@@ -468,22 +455,22 @@ def _evaluated_terms(
         everybody = np.repeat(np.arange(size), people)
         spec = _model_spec(tree, {name: values[everybody] for name, values in used.items()}, categories, right)
     ones = spec.column_names.index(INTERCEPT) if INTERCEPT in spec.column_names else None
-    kept = [place for place in range(len(spec.column_names)) if intercept or place != ones]
-    number = {place: rank for rank, place in enumerate(kept)}
+    columns_used = [index for index in range(len(spec.column_names)) if intercept or index != ones]
+    number = {index: rank for rank, index in enumerate(columns_used)}
     groups = {
-        INTERCEPT if str(term) == "1" else str(term): tuple(number[place] for place in places if place in number)
-        for term, places in spec.term_indices.items()
+        INTERCEPT if str(term) == "1" else str(term): tuple(number[index] for index in indices if index in number)
+        for term, indices in spec.term_indices.items()
     }
 
     def evaluate(columns: Columns) -> Array:
         with _plain_errors(right):
             whole = spec.get_model_matrix(_in_pandas(columns, categories), na_action="raise", output="numpy")
-            matrix = np.asarray(whole, dtype=np.float64)[:, kept]
+            matrix = np.asarray(whole, dtype=np.float64)[:, columns_used]
         _refuse_not_finite(matrix, names)
         return matrix
 
-    names = tuple(spec.column_names[place] for place in kept)
-    groups = {term: places for term, places in groups.items() if places}
+    names = tuple(spec.column_names[index] for index in columns_used)
+    groups = {term: indices for term, indices in groups.items() if indices}
     levels = {**categories, **_coded_levels(spec, variables)}
     refuse_one_level(levels)
     _refuse_other_rows(evaluate, used, size)
@@ -507,7 +494,7 @@ def _parsed(text: str, right: str) -> Any:
     except formulaic.errors.FormulaicError as error:
         reason = str(error).splitlines()[0].rstrip(".")
         if "`.` operator" in reason:
-            reason = "it must name its columns; a dot does not stand for all others"
+            reason = "it must name its columns; a dot is not the sum of all others"
         raise ValueError(f"formula must be one that can be read, but {right!r} cannot: {reason}") from None
     except SyntaxError as error:
         raise ValueError(f"formula must be one that can be read, but {right!r} cannot: {error.msg}") from None
@@ -628,10 +615,10 @@ def _coded_levels(spec: Any, variables: Sequence[str]) -> dict[str, tuple[Level,
 def _refuse_not_finite(matrix: Array, names: Sequence[str]) -> None:
     wrong = ~np.isfinite(matrix)
     if wrong.any():
-        place = int(np.flatnonzero(wrong.any(axis=0))[0])
-        rows = counted(int(wrong[:, place].sum()), "row", "rows")
+        index = int(np.flatnonzero(wrong.any(axis=0))[0])
+        rows = counted(int(wrong[:, index].sum()), "row", "rows")
         raise ValueError(
-            f"the model's column {names[place]!r} must be finite, but is not in {rows}: look for a logarithm or a "
+            f"the model's column {names[index]!r} must be finite, but is not in {rows}: look for a logarithm or a "
             "quotient of zero"
         )
 

@@ -1,11 +1,11 @@
-r"""Infinite estimates (separation): which coefficients the likelihood drives to infinity, and why, in words.
+r"""Infinite estimates (separation): coefficients that the likelihood drives to infinity, and the reasons in words.
 
-Randomized answers make estimates at infinity usual: where a group reports yes more rarely than people without the trait
-would, its most likely share is 0, and its coefficient minus infinity. Newton's method then walks outwards for ever,
-where the likelihood becomes flat. Whether it does is seen by pulling it back, and starting it again.
+Under randomization, infinite estimates are common: where a group reports yes more rarely than respondents without the
+trait would, its most likely share is 0, and its coefficient minus infinity. Newton's method then moves out forever,
+where the likelihood becomes flat. To detect this, the maximum is pulled back, and the ascent starts again.
 
-Along the direction in which the likelihood does not fall, the predictors of some people move: their most likely share
-of an answer is 0 or 1. Who they are is said by a value of a covariate where one names just them.
+Along the direction in which the likelihood does not fall, the predictors of some respondents change: their most likely
+share of an answer is 0 or 1. The reason names them by the value of a covariate that selects just them.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Infinity(NamedTuple):
 
 
 def infinity(likelihood: Objective, maximum: LocalMaximum) -> Infinity | None:
-    r"""Find the coefficients that the likelihood drives to infinity; None if there are none.
+    """Find the coefficients that the likelihood drives to infinity; None if there are none.
 
-    Along eigenvectors whose eigenvalue is next to nothing the predictors are pulled back to where there is a gradient.
-    If the ascent from there runs out again, and from 10 farther out does not come back, without a loss of 1e-6, the
-    estimate lies at infinity. Coefficients that these directions do not touch are finite. The others go where the
-    ascent takes them; those that it leaves where they are, between several that run away, can be anything.
+    Along eigenvectors with an eigenvalue near zero the predictors are pulled back to where there is a gradient. If the
+    ascent from there runs out again, and from 10 farther out does not return, without a loss of 1e-6, the estimate lies
+    at infinity. Coefficients that these directions do not touch are finite. The others go where the ascent takes them;
+    those that it leaves unchanged, between several that run away, can be anything.
     """
-    values, vectors = eigensystem(likelihood.at(maximum.coefficients).information, likelihood)
+    values, vectors = eigensystem(likelihood.expansion(maximum.coefficients).information, likelihood)
     flat = vectors[values < FLAT_EIGENVALUE]
     if not len(flat):
         return None
@@ -94,8 +94,8 @@ def _sign(likelihood: Objective, b: Array, direction: Array, flat: Array, i: int
     It can do either if the direction stays one without a loss when its part in the coefficient is turned round, by as
     little of the flat directions as possible.
     """
-    own = (flat[:, i] * likelihood.scale[i]) @ flat  # the flat direction nearest to it
-    turned = direction - 1.1 * (direction[i] / own[i]) * own
+    nearest = (flat[:, i] * likelihood.scale[i]) @ flat  # the flat direction nearest to it
+    turned = direction - 1.1 * (direction[i] / nearest[i]) * nearest
     far = b + INFINITELY_FAR * max(1.0, float(np.abs(likelihood.predictors(b)).max())) * turned
     # By whom it moves most: in the mean square a level of 60 among a million people would not move at all.
     moved = float(np.abs(likelihood.predictor_change(direction[i] * np.eye(len(b))[i])).max())
@@ -146,8 +146,8 @@ def reason_in_words(fit: Regression, people: Mask) -> str:
     who = f"the {counted(int(rows.people[people].sum()), 'person', 'people')}{people_in_words(fit, people)}"
     vanished = np.flatnonzero((shares < VANISHING_SHARE).all(axis=0)).tolist()
     certain = np.flatnonzero((shares > 1 - VANISHING_SHARE).all(axis=0)).tolist()
-    if len(domain) == 2 and len(vanished) == 1 and (said := _against_noise(fit, people, weight, vanished[0])):
-        return f"{who} {said}"
+    if len(domain) == 2 and len(vanished) == 1 and (reason := _against_noise(fit, people, weight, vanished[0])):
+        return f"{who} {reason}"
     if certain:
         return f"the most likely share of {quoted(domain[certain[0]])} among {who} is 100 %"
     if vanished:

@@ -1,8 +1,8 @@
-r"""Jeffreys' penalty: finite coefficients always, drawn towards equal shares.
+r"""Jeffreys' penalty: estimates that are always finite, shrunk toward equal shares.
 
-What is maximised is :math:`\ell(b) + \tfrac12\log\det F(b)`, F the expected information. Where all reports are possible
-after all answers, F decays as a share comes near 0 while the likelihood is bounded, so that the maximum is finite. It
-is a point estimate only: intervals around it are not those of the data.
+The penalized log-likelihood is :math:`\ell(b) + \tfrac12\log\det F(b)`, F the expected information. Where all reports
+are possible after all answers, F decays as a share comes near 0 while the likelihood is bounded, so that the maximum is
+finite. It is a point estimate only: intervals around it are not valid.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _polished(likelihood: Likelihood, b: Array) -> LocalMaximum:
 def _slope(likelihood: Likelihood, b: Array) -> tuple[Array, Array]:
     """Return the gradient of the penalized log-likelihood, and the inverse of the expected information."""
     covariance = inverse_information(likelihood.expected(b), likelihood)
-    return likelihood.at(b).gradient + _pull(likelihood, b, covariance), covariance
+    return likelihood.expansion(b).gradient + _pull(likelihood, b, covariance), covariance
 
 
 def _height(likelihood: Likelihood, b: Array) -> float:
@@ -86,8 +86,8 @@ def _pull(likelihood: Likelihood, b: Array, covariance: Array) -> Array:
     # H_kl = x' (F^-1)_kl x: what a row's information is weighted by.
     leverage = np.einsum("np,kplq,nq->kln", x, blocks, x, optimize=True)
     pull = np.zeros_like(eta)
-    for chosen, probability, point in likelihood.of_all_reports(eta):
-        h, s, c = leverage[:, :, chosen], point.score, point.curvature
+    for selected, probability, point in likelihood.of_all_reports(eta):
+        h, s, c = leverage[:, :, selected], point.score, point.curvature
         along = np.einsum("kln,ln->kn", h, s)
-        pull[:, chosen] += probability * ((along * s).sum(axis=0) * s - 2 * np.einsum("kmn,kn->mn", c, along)) / 2
+        pull[:, selected] += probability * ((along * s).sum(axis=0) * s - 2 * np.einsum("kmn,kn->mn", c, along)) / 2
     return likelihood.reduced((likelihood.rows.weight * pull) @ x)

@@ -1,8 +1,8 @@
-r"""The log-likelihood of coefficients, its derivatives, and three kinds of information.
+r"""Log-likelihood of coefficients, its derivatives, and three kinds of information.
 
 Each of the f predictors of a family has a coefficient for each of the P columns: a matrix B, :math:`\eta_n = Bx_n`. The
-coefficients b that are estimated enter by a linear map, :math:`\operatorname{vec} B = Rb`. Left out, B is free; with
-it, slopes can be the same for several predictors, which is all that ordered answers, or people who cheat, need.
+coefficients b that are estimated enter by a linear map, :math:`\operatorname{vec} B = Rb`. Without it B is free; with
+it, slopes can be the same for several predictors, as in models of ordered answers and of noncompliance.
 """
 
 from __future__ import annotations
@@ -44,19 +44,14 @@ class Likelihood:
     rows : Observations
         Covariates, likelihoods and weights.
     family : Family
-        How shares follow from predictors.
+        Shares as functions of predictors.
     mapping : array of shape (f * P, coefficients), optional
         R, if not all coefficients are free. Each coefficient belongs to one column of the rows.
     offset : array of shape (f, n), optional
-        What is added to the predictors.
-
-    Attributes
-    ----------
-    rounding : float
-        By how many nats values may be off from what their derivatives say.
+        Offset of the predictors.
     """
 
-    rounding: float = 0.0
+    rounding: float = 0.0  # nats by which values may differ from their derivatives
 
     def __init__(
         self, rows: Observations, family: Family, mapping: Array | None = None, offset: Array | None = None
@@ -132,7 +127,7 @@ class Likelihood:
     def value(self, b: Array) -> float:
         return float(self.rows.weight @ self.family.log_likelihood(self.predictors(b), self.reports))
 
-    def at(self, b: Array) -> Expansion:
+    def expansion(self, b: Array) -> Expansion:
         """Log-likelihood, gradient and observed information, in blocks of rows that fit into the cache."""
         f, size = self.family.predictors, len(self.columns)
         value, gradient, information = 0.0, np.zeros((f, size)), np.zeros((f, size, f, size))
@@ -142,7 +137,7 @@ class Likelihood:
             if self.offset is not None:
                 eta += self.offset[:, part]
             weight = self.rows.weight[part]
-            point = self.family.at(eta, self.reports[:, part])
+            point = self.family.contributions(eta, self.reports[:, part])
             value += float(weight @ point.log_likelihood)
             gradient += (weight * point.score) @ self.rows.x[part]
             self._add(information, weight * point.curvature, part)
@@ -181,7 +176,7 @@ class Likelihood:
 
         With `clusters`, without the means of clusters in the predictors.
         """
-        score = self.family.at(self.predictors(b), self.reports).score
+        score = self.family.contributions(self.predictors(b), self.reports).score
         if clusters is not None:
             score = about_clusters(clusters, self.rows.weight, score.T).T
         full = (score.T[:, :, np.newaxis] * self.rows.x[:, np.newaxis]).reshape(len(self.rows.x), -1)
@@ -190,22 +185,24 @@ class Likelihood:
     def of_all_reports(self, eta: Array) -> Iterator[tuple[Integers, Array, Contributions]]:
         """Yield all reports that each row's design can give: rows, probabilities and derivatives."""
         for number, table in enumerate(self.rows.tables):
-            chosen = np.flatnonzero(self.rows.design == number)
+            selected = np.flatnonzero(self.rows.design == number)
             if table is None:
                 raise ValueError(
                     f"the expected information needs a design whose reports can be listed, but "
                     f"{self.rows.designs[number].summary()!r} has too many; use the observed one"
                 )
             for column in table.T[table.any(axis=0)]:
-                point = self.family.at(eta[:, chosen], np.repeat(column[:, np.newaxis], len(chosen), axis=1))
-                yield chosen, np.exp(point.log_likelihood), point
+                point = self.family.contributions(
+                    eta[:, selected], np.repeat(column[:, np.newaxis], len(selected), axis=1)
+                )
+                yield selected, np.exp(point.log_likelihood), point
 
     def expected_curvature(self, b: Array) -> Array:
         r"""Compute each row's expected information in its predictors, (f, f, n): :math:`\sum_j \mu_j s_j s_j'`."""
         eta = self.predictors(b)
         result = np.zeros((self.family.predictors, *eta.shape))
-        for chosen, probability, point in self.of_all_reports(eta):
-            result[:, :, chosen] += probability * point.score[:, np.newaxis] * point.score
+        for selected, probability, point in self.of_all_reports(eta):
+            result[:, :, selected] += probability * point.score[:, np.newaxis] * point.score
         return result
 
     def device_curvature(self, b: Array) -> Array:
@@ -213,41 +210,44 @@ class Likelihood:
         eta = self.predictors(b)
         shares, result = self.family.shares(eta), np.zeros((self.family.predictors, *eta.shape))
         for number, table in enumerate(self.rows.tables):
-            chosen = np.flatnonzero(self.rows.design == number)
+            selected = np.flatnonzero(self.rows.design == number)
             if table is None:  # what the randomization adds is not known
                 continue
-            means = np.zeros((len(shares), len(eta), len(chosen)))  # of each true answer
+            means = np.zeros((len(shares), len(eta), len(selected)))  # of each true answer
             for column in table.T[table.any(axis=0)]:
-                point = self.family.at(eta[:, chosen], np.repeat(column[:, np.newaxis], len(chosen), axis=1))
-                result[:, :, chosen] += np.exp(point.log_likelihood) * point.score[:, np.newaxis] * point.score
+                point = self.family.contributions(
+                    eta[:, selected], np.repeat(column[:, np.newaxis], len(selected), axis=1)
+                )
+                result[:, :, selected] += np.exp(point.log_likelihood) * point.score[:, np.newaxis] * point.score
                 means += column[:, np.newaxis, np.newaxis] * point.score
-            for share, mean in zip(shares[:, chosen], means, strict=True):
-                result[:, :, chosen] -= share * mean[:, np.newaxis] * mean
+            for share, mean in zip(shares[:, selected], means, strict=True):
+                result[:, :, selected] -= share * mean[:, np.newaxis] * mean
         return result
 
     def expected(self, b: Array) -> Array:
         return self.assembled(self.rows.weight * self.expected_curvature(b))
 
     def outer_curvature(self, b: Array) -> Array:
-        score = self.family.at(self.predictors(b), self.reports).score
+        score = self.family.contributions(self.predictors(b), self.reports).score
         return np.asarray(score[:, np.newaxis] * score)
 
     def outer(self, b: Array) -> Array:
         return self.assembled(self.rows.weight * self.outer_curvature(b))
 
     def effective(self, b: Array) -> float:
-        """Compute the number of direct answers with the same information.
+        """Compute the number of direct answers with the same information, averaged over the predictors.
 
-        The expected information of a report against that of a direct answer, on average over the predictors. Where
-        reports cannot be listed, the outer product of the score, whose mean it is, stands for it.
+        Where reports cannot be listed, the outer product of the score replaces the expected information.
         """
         together = self._moved_together()
         direct, report = (together.T @ information @ together for information in self.row_information(b))
         # Where a share has come to 0 or 1, a report says nothing even against the little that an answer would say.
-        silent = np.trace(direct, axis1=1, axis2=2) < VANISHING_INFORMATION
-        direct[silent], report[silent] = np.eye(together.shape[1]), 0.0
-        told = np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / together.shape[1]
-        return float(self.rows.weight @ told)
+        uninformative = np.trace(direct, axis1=1, axis2=2) < VANISHING_INFORMATION
+        direct[uninformative], report[uninformative] = np.eye(together.shape[1]), 0.0
+        information_ratio = (
+            np.trace(np.linalg.pinv(direct, hermitian=True) @ report, axis1=1, axis2=2) / together.shape[1]
+        )
+        return float(self.rows.weight @ information_ratio)
 
     def row_information(self, b: Array) -> tuple[Array, Array]:
         """Compute the information of a direct answer and of a report about each row's predictors, (n, f, f)."""
@@ -305,5 +305,5 @@ class ModifiedLikelihood:
     def value(self, b: Array) -> float:
         return self.likelihood.value(b)
 
-    def at(self, b: Array) -> Expansion:
-        return self.likelihood.at(b)
+    def expansion(self, b: Array) -> Expansion:
+        return self.likelihood.expansion(b)

@@ -1,29 +1,16 @@
 r"""Least squares of debiased outcomes, with robust errors: HC1, of clusters (CR2), of strata.
 
-With :math:`E[z_n \mid \text{answer}]` the outcome itself, the regression of z on x is that of the outcomes: unbiased
-for the best linear approximation, in closed form. Outcomes are the indicators of answers (`linear_probability`), or the
-number that answers stand for (`linear_means`).
+With :math:`E[z_n \mid \text{answer}]` the outcome itself, the regression of z on x is unbiased for the best linear
+approximation of the outcome, in closed form. Fitted values may leave the range of the outcome.
 
-Residuals tell how much z varies, and where few people speak they can tell too little: twenty people who all report the
-same leave none at all. Yet randomization alone makes z vary, by how much the design knows. So without clusters errors
-are never below those of randomization alone. Direct answers that are all alike have the exact intervals of shares; see
-`variance_floors`. Of a finite population, this noise is what is left: `finite_populations`.
+- Linear probability model: z are the debiased indicators of answers. Randomization alone makes z vary by
+  :math:`\sum_k \theta_k C_k`, with :math:`C_k` the covariances of z after the answer k, which follow from the design.
+- Linear model of a number: z are the scores of reports (`scores`). An intercept alone is the mean of
+  `warner.Estimate.mean`, with weights, clusters and strata.
 
-Linear probability model: shares that are linear in the columns, by least squares of debiased indicators.
-
-With :math:`E[z_n \mid \text{answer } k] = e_k` the regression of z on x is that of the answers themselves
-(`least_squares`), with no optimum to miss and no estimate at infinity. The coefficient of a randomized treatment is the
-difference of two shares. Fitted shares may leave 0 to 1.
-
-Randomization alone makes z vary by :math:`\sum_k \theta_k C_k`, with :math:`C_k` the covariances of z after the answer
-k, which the design knows.
-
-Linear model of a randomized number: least squares of the scores of reports.
-
-With :math:`E[s \mid \text{number } x] = x` (`scores`), the regression of the scores on the columns is that of the
-numbers themselves: the coefficient of a randomized treatment is the difference of two means, and an intercept alone is
-the mean that `warner.Estimate.mean` gives, with weights, clusters and strata. Fitted means may leave the range of the
-numbers.
+Residuals of few respondents can underestimate the variance of z: twenty equal reports leave none at all. So without
+clusters errors are at least those of randomization alone. Direct answers that are all alike have the exact intervals of
+shares, and in a finite population the noise of randomization remains (`variance_floors`).
 """
 
 from __future__ import annotations
@@ -81,16 +68,16 @@ def _spread_by_randomization(rows: Observations, shares: Array, fitted: Array, r
     k, width = fitted.shape[1], rows.x.shape[1]
     size = (k - 1) * width
     total = np.zeros((k - 1, width, k - 1, width))
-    for place, table in enumerate(rows.tables):
+    for index, table in enumerate(rows.tables):
         matrix = None if table is None else debiasing(table, shares)
         if table is None or matrix is None:
             continue
-        of_design = rows.design == place
+        of_design = rows.design == index
         x, weight = rows.x[of_design], rows.square[of_design, np.newaxis] * fitted[of_design]
         for answer in range(k):
             varies = (matrix.T * table[answer]) @ matrix - np.outer(np.eye(k)[answer], np.eye(k)[answer])
-            kept = np.delete(np.delete(varies, reference, axis=0), reference, axis=1)
-            total += np.einsum("fg,pq->fpgq", kept, (x.T * weight[:, answer]) @ x)
+            without_reference = np.delete(np.delete(varies, reference, axis=0), reference, axis=1)
+            total += np.einsum("fg,pq->fpgq", without_reference, (x.T * weight[:, answer]) @ x)
     return total.reshape(size, size)
 
 
@@ -108,13 +95,13 @@ def _randomized_linear_means(rows: Observations, values: Array, fitted: Array) -
     They hold for all distributions with these fitted means. Designs whose reports cannot be listed add nothing.
     """
     total = np.zeros((rows.x.shape[1], rows.x.shape[1]))
-    for place, design in enumerate(rows.designs):
+    for index, design in enumerate(rows.designs):
         least = least_variance(design, values)
         if least is None:
             continue
-        of_design = rows.design == place
+        of_design = rows.design == index
         x = rows.x[of_design]
-        total += (x.T * (rows.square[of_design] * least.at(fitted[of_design, 0]))) @ x
+        total += (x.T * (rows.square[of_design] * least.interpolated(fitted[of_design, 0]))) @ x
     return total
 
 
@@ -143,14 +130,14 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
     Without clusters, errors are at least those that randomization alone makes.
     """
     sampling, x, weight, root = rows.sampling, rows.x, rows.weight, np.sqrt(rows.weight)[:, np.newaxis]
-    kept = sampling.kept[0] if sampling.stratum is None else sampling.kept[sampling.stratum]
+    not_sampled_fraction = sampling.kept[0] if sampling.stratum is None else sampling.kept[sampling.stratum]
     # In orthogonal columns: products of columns that are far from 0, such as times of a day, would lose all digits.
     orthogonal, triangle = np.linalg.qr(root * x)
     back, columns = np.linalg.inv(triangle), orthogonal / root
-    not_sampled = replace(rows, x=columns, square=rows.square * kept)
+    not_sampled = replace(rows, x=columns, square=rows.square * not_sampled_fraction)
     shares = specification.values is None
     if specification.values is None:
-        z, randomized = debiased_answers(not_sampled, specification.reference_place)
+        z, randomized = debiased_answers(not_sampled, specification.reference_index)
     else:
         refuse_drawn_alone(rows)
         z, randomized = debiased_numbers(not_sampled, specification.values)
@@ -166,12 +153,14 @@ def least_squares(rows: Observations, specification: Specification) -> LeastSqua
     influence = scores @ coefficients.T
     device = partial(_noise, z, columns)
     if sampling.cluster is not None:
-        clusters, told = sampling.clusters, device if shares else None
+        clusters, share_noise = sampling.clusters, device if shares else None
         information = information_by_cluster(clusters, columns, np.eye(z.shape[1])[:, :, np.newaxis] * weight)
         about = about_clusters(clusters, weight, residuals)
         deviations = (about[:, :, np.newaxis] * columns[:, np.newaxis]).reshape(len(x), -1)
-        robust = cluster_robust(rows, clusters, scores, information, np.eye(len(coefficients)), told, deviations, exact)
-        robust = robust.of(coefficients)
+        robust = cluster_robust(
+            rows, clusters, scores, information, np.eye(len(coefficients)), share_noise, deviations, exact
+        )
+        robust = robust.transformed(coefficients)
         return LeastSquares(matrix.T.ravel(), robust.covariance, influence, robust)
     covariance = score_covariance(rows, scores)
     if sampling.stratum is None:  # HC1: n/(n - P) in the place of n/(n - 1)

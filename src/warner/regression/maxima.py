@@ -1,29 +1,20 @@
-r"""Global maximum of the likelihood: Newton's method from several starts, and all local maxima that they lead to.
+"""Global maximum of the likelihood: Newton's method from several starts, and all local maxima that they lead to.
 
 The log-likelihood of randomized answers is not concave and can have several maxima. After all starts, further ones
-about the best maxima follow, as long as better ones turn up. How much is tried depends on what is found:
+near the best maxima follow, as long as better ones are found. The extent of the search depends on what is found:
 
 1. One start, if its maximum is proven to be the highest (`proven_gap`). With free shares for each combination of
    covariates, the log-likelihood is concave in the shares, and the proof succeeds.
 2. The first starts: equal shares, the corrected score, and random ones. If all of them end at one maximum, the steep
    starts are left out. In 70 simulated samples with continuous covariates in which the first starts agreed (80 to
    3,000 respondents, 2 to 6 answers), the steep ones found no higher maximum.
-3. All starts.
+3. All starts. Small samples often have a higher maximum at infinity, where some combination of columns separates
+   respondents with and without an answer, in about the direction of a maximum that is found more easily. So the best
+   maximum is made steeper and turned at random, and so is any better one that this leads to (`steeper`).
 
 Cutpoints of ordered answers may not fall. Where the reports show no respondent with an answer in the middle, the most
 likely cutpoints on both sides of the answer are the same. An ascent therefore keeps a set of pairs of cutpoints that
 have met, and moves these together. A pair separates again where that raises the likelihood (an active-set method).
-
-Starting values of the maximisation: several of them, always the same ones.
-
-The log-likelihood can have several maxima, and no start is the best one everywhere. So there are a few of each kind:
-the shares of all people together with no slopes; the maximum of the *corrected score*, which is concave; steep slopes
-in each column, both ways; and some at random, with a fixed seed. Small samples often have a higher maximum where some
-combination of columns divides people into those with and without an answer, at infinity, in about the direction of a
-maximum that is found more easily. So the best one is made steeper, and turned a little at random, and if that leads to
-a better one, so is that (`steeper`).
-
-Identification: enough people, columns of full rank, and reports that tell the coefficients apart.
 """
 
 from __future__ import annotations
@@ -91,12 +82,8 @@ def overall_shares(rows: Observations) -> Array:
 def all_starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[Start]:
     """Yield starting points: null, corrected score, steep slopes, and random ones.
 
-    Parameters
-    ----------
-    likelihood : Likelihood
-        What is to be maximised.
-    at_random : int, optional
-        How many random starts; 4 if not given, none with many rows. With 0 there is no other start than the null.
+    There are 4 random starts unless `at_random` gives another number, and none with many rows. With ``at_random=0`` the
+    null is the only start.
     """
     shares = overall_shares(likelihood.rows)
     flat = _flat(likelihood, shares)
@@ -204,8 +191,8 @@ def _steep(likelihood: Likelihood, flat: Array, mean: Array, deviation: Array) -
 def corrected(likelihood: Likelihood, shares: Array) -> Array | None:
     r"""Maximize the corrected score, :math:`\sum_n w_n (z_n'\eta_n - \log\sum_k e^{\eta_{nk}})`; None where it fails.
 
-    z has the truth as its mean, so the maximum is near that of the direct answers; and because z sums to one, the
-    function is concave. A family other than the multinomial logit starts at what comes nearest to these shares.
+    z is unbiased for the true answer, so the maximum is near that of direct answers. As z sums to one, the function is
+    concave. A family other than the multinomial logit starts at the predictors nearest to these shares.
     """
     z = debiased(likelihood.rows, shares)
     if z is None or likelihood.offset is not None:
@@ -248,7 +235,7 @@ def refuse_dependent(rows: Observations, names: Sequence[str]) -> None:
 
     columns = rows.x * np.sqrt(rows.weight)[:, np.newaxis]
     length = np.linalg.norm(columns, axis=0)
-    empty = [name for name, part in zip(names, length, strict=True) if part == 0]
+    empty = [name for name, size in zip(names, length, strict=True) if size == 0]
     if empty:
         raise ValueError(f"every column must have a value other than 0 in some row, but {enumerated(empty)} has none")
     triangle, order = qr(columns / length, mode="r", pivoting=True)
@@ -257,11 +244,11 @@ def refuse_dependent(rows: Observations, names: Sequence[str]) -> None:
     if rank == len(names):
         return
     others = solve_triangular(triangle[:rank, :rank], triangle[:rank, rank:])
-    said = []
-    for place, column in enumerate(order[rank:]):
-        involved = [names[order[i]] for i in np.flatnonzero(np.abs(others[:, place]) > NAMED_PART)]
-        said.append(f"{names[column]} follows from {enumerated(involved)}")
-    raise ValueError(f"no column may follow from the others, but {'; '.join(said)}; leave one of them out")
+    relations = []
+    for index, column in enumerate(order[rank:]):
+        involved = [names[order[i]] for i in np.flatnonzero(np.abs(others[:, index]) > NAMED_PART)]
+        relations.append(f"{names[column]} follows from {enumerated(involved)}")
+    raise ValueError(f"no column may follow from the others, but {'; '.join(relations)}; leave one of them out")
 
 
 def refuse_unidentified(likelihood: Likelihood, start: Array, names: Sequence[str]) -> None:
@@ -310,18 +297,17 @@ class Maximum(NamedTuple):
     Attributes
     ----------
     best : LocalMaximum
-        The highest maximum.
+        Highest maximum.
     optima : tuple of Optimum
         All maxima, the best first.
     infinity : Infinity or None
-        Which estimates lie at infinity.
+        Estimates that lie at infinity.
     tried : int
-        The number of starts.
+        Number of starts.
     rivals : tuple of array
-        The coefficients of the other maxima, the best first.
+        Coefficients of the other maxima, the best first.
     search : str
-        How much was tried: "proven" if the maximum is proven to be the highest, "first" if the first starts agreed,
-        else "all".
+        "proven" if the maximum is proven to be the highest, "first" if the first starts agreed, else "all".
     """
 
     best: LocalMaximum
@@ -473,8 +459,8 @@ class Cutpoints:
     def _inside(self, met: Mask) -> Array:
         """Return T with T a all coefficients, for a the coefficients of a face."""
         group = np.append(0, np.cumsum(~met))
-        places = np.append(group, group[-1] + 1 + np.arange(self.likelihood.size - self.cuts))
-        return np.asarray(np.eye(int(places[-1]) + 1)[places])
+        indices = np.append(group, group[-1] + 1 + np.arange(self.likelihood.size - self.cuts))
+        return np.asarray(np.eye(int(indices[-1]) + 1)[indices])
 
     def reduced(self, b: Array, met: Mask) -> Array:
         """Return the coefficients of a face nearest to others: for cutpoints that have met, their mean."""
@@ -504,7 +490,7 @@ class Cutpoints:
 
     def _gradient(self, b: Array) -> Array:
         """Return the gradient of the log-likelihood, which sums to 0 over groups of cutpoints at a maximum."""
-        return self.likelihood.at(b).gradient
+        return self.likelihood.expansion(b).gradient
 
     def _kept(self, b: Array) -> Array:
         """Return coefficients that also fulfill other constraints: here there are none."""
@@ -533,16 +519,8 @@ def maximise(
 ) -> Maximum:
     """Maximize from starts and from further ones about the best maxima; then from the rest, unless all found the same.
 
-    Parameters
-    ----------
-    likelihood : Objective
-        The function to maximize.
-    starts, rest : iterable of Start
-        The first starting points, and those that are left out if the first ones agree.
-    further : callable, optional
-        Returns starting points about a maximum.
-    ascent : callable, optional
-        Leads from a start to a local maximum; Newton's method if left out.
+    `further` returns starting points about a maximum. `ascent` leads from a start to a local maximum; Newton's method
+    by default.
     """
     ascent = ascent or newton_ascent
     maxima: list[tuple[LocalMaximum, int]] = []
@@ -589,9 +567,9 @@ def _with_infinity(likelihood: Objective, maximum: Maximum) -> Maximum:
 
 
 def _add(likelihood: Objective, maxima: list[tuple[LocalMaximum, int]], maximum: LocalMaximum) -> None:
-    for place, (other, count) in enumerate(maxima):
+    for index, (other, count) in enumerate(maxima):
         if _same(likelihood, maximum, other):
-            maxima[place] = (max(maximum, other, key=lambda one: one.value), count + 1)
+            maxima[index] = (max(maximum, other, key=lambda one: one.value), count + 1)
             return
     maxima.append((maximum, 1))
 

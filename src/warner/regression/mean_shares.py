@@ -1,27 +1,23 @@
-r"""Mean shares: averages of shares over people and their differences, by the delta method and profile likelihood.
+r"""Mean shares: averages of shares over respondents and their differences, by the delta method and profile likelihood.
 
-A mean over people, :math:`p = \sum_n w_n\theta(x_n)/\sum_n w_n` with gradient g, has the variance :math:`g'Vg` for
-these people (target "realised"). For the population that they are a sample of ("population") people add theirs:
-:math:`\theta(x_n) - p` to what each adds to the errors of the coefficients.
+A mean over respondents, :math:`p = \sum_n w_n\theta(x_n)/\sum_n w_n` with gradient g, has the variance :math:`g'Vg` for
+the sample. For the population (``target="population"``), each respondent adds :math:`\theta(x_n) - p` to the influence
+function.
 
-An interval by standard errors is taken where the profile likelihood confirms it (`intervals.wald_agrees`).
-Elsewhere, and always where an estimate lies at infinity, it is that of the profile likelihood (`mean_profiles`). For
-the population the variance v of the people is added: a limit at the distance d from the estimate moves to
+Wald intervals are used where the profile likelihood confirms them (`profiles.wald_agrees`), else profile intervals. For
+the population the variance v of the respondents' shares is added: a limit at the distance d from the estimate moves to
 :math:`\sqrt{d^2 + z^2 v}` (G. Y. Zou and A. Donner, Statist. Med. 27, 2008, 1693-1702). Where there is no likelihood
-of a sample (`intervals`), there is no interval for shares that are estimated as 0 or 1.
+of a sample, shares that are estimated as 0 or 1 have no interval.
 
-Profile likelihood of mean shares and their differences, by Lagrange duality: marginal effects, mean predictions.
-
-Standard errors say nothing about a share that is estimated as 0 or 1: at the boundary the likelihood has a gradient in
-it, and no curvature in its log-odds. The profile likelihood needs none. With
-:math:`h(b) = \sum_m w_m\theta_k(x_m; b)`, a sum over rows whose weights may be negative, the upper limit of the
-interval is the largest h among the coefficients whose log-likelihood is within half of :math:`\chi^2` of the maximum.
-By Lagrange's duality it is
+At a share of 0 or 1 the likelihood has a gradient in the share and no curvature in its log-odds, so that there is no
+standard error. With :math:`h(b) = \sum_m w_m\theta_k(x_m; b)`, a sum over rows whose weights may be negative, the upper
+limit is the largest h among the coefficients whose log-likelihood is within half of :math:`\chi^2` of the maximum.
+By Lagrange duality it is
 
 .. math:: \min_{\tau > 0}\; \frac{1}{\tau}\Bigl[\max_b\{\ell(b) + \tau h(b)\} - \ell_{\max} + \chi^2/2\Bigr],
 
-the lower limit the same for -h: the likelihood is *tilted* towards larger h until it has lost what it may. Every
-:math:`\tau` gives a limit that is no nearer, and around the best one it hardly changes: a few maximisations will do.
+and the lower limit is the same for -h: the likelihood is *tilted* towards larger h until the loss is the quantile.
+Every :math:`\tau` gives an outer bound, which is flat around the best one, so that a few maximizations are enough.
 Where shares are free, as those of groups, the log-likelihood is concave in them, and the limit is that of the profile
 itself; elsewhere it is that of the least concave function above the profile, at worst too wide. The likelihood ratio
 against a value of h comes from the same function, so that interval and p-value agree.
@@ -98,7 +94,7 @@ class MeanShare:
     def value(self, b: Array) -> float:
         return float(self.weight @ self.specification.shares_at(b, self.x)[:, self.answer])
 
-    def at(self, b: Array) -> ShareSum:
+    def expansion(self, b: Array) -> ShareSum:
         r"""Sum with its gradient and Hessian.
 
         With s and c the score and the curvature of a true answer k, the first derivatives of its share are
@@ -117,7 +113,7 @@ class MeanShare:
         weight = weight if effects is None else np.outer(weight, effects.probabilities).ravel()
         eta = self.specification.predictors(b, x, mapping)
         truth = np.repeat(np.eye(family.k)[:, [self.answer]], eta.shape[1], axis=1)
-        point, share = family.at(eta, truth), family.shares(eta)[self.answer]
+        point, share = family.contributions(eta, truth), family.shares(eta)[self.answer]
         value, weight = float(weight @ share), weight * share
         first = ((weight * point.score) @ x).ravel()
         curvature = weight * (point.score[:, np.newaxis] * point.score - point.curvature)
@@ -137,8 +133,8 @@ class TiltedLikelihood(ModifiedLikelihood):
     def value(self, b: Array) -> float:
         return self.likelihood.value(b) + self.tilt * self.quantity.value(b)
 
-    def at(self, b: Array) -> Expansion:
-        plain, extra = self.likelihood.at(b), self.quantity.at(b)
+    def expansion(self, b: Array) -> Expansion:
+        plain, extra = self.likelihood.expansion(b), self.quantity.expansion(b)
         return Expansion(
             plain.value + self.tilt * extra.value,
             plain.gradient + self.tilt * extra.gradient,
@@ -160,11 +156,11 @@ class MeanProfile:
 
     def __init__(self, start: ProfileStart, quantity: MeanShare) -> None:
         self.start, self.tilted = start, TiltedLikelihood(start.likelihood, quantity)
-        here = quantity.at(start.coefficients)
+        here = quantity.expansion(start.coefficients)
         self.estimate = here.value
         variance = float(here.gradient @ start.covariance @ here.gradient)
         known = np.isfinite(variance) and variance > 0
-        # It says how far to tilt first; on the boundary, where nothing is known of it, the number of people does.
+        # The error determines the first tilt; on the boundary, where it is not known, the sample size does.
         self.error = float(np.sqrt(variance if known else 1 / start.likelihood.total_weight))
         self._branches: list[_TiltedMaximum] = []  # further maxima that are followed as the tilt changes
         self._origin = _TiltedMaximum(start.coefficients, start.log_likelihood, here.value, 0.0)
@@ -299,7 +295,7 @@ class MeanShares(NamedTuple):
     def scaled(self, factor: float) -> MeanShares:
         return MeanShares(factor * self.shares, factor * self.slopes, factor * self.each, self.x, factor * self.weight)
 
-    def plus(self, factor: float, other: MeanShares) -> MeanShares:
+    def add(self, factor: float, other: MeanShares) -> MeanShares:
         """Add a multiple of another mean."""
         more = other.scaled(factor)
         return MeanShares(
@@ -334,7 +330,7 @@ def influence(fit: Regression) -> Array:
     """Return the influence function of the coefficients, (n, coefficients)."""
     if fit.log_likelihood is None:
         return least_squares(fit.model_data.observations, fit.specification).influence
-    information = fit.likelihood.at(fit.finite_coefficients).information
+    information = fit.likelihood.expansion(fit.finite_coefficients).information
     bread = inverse_information(information, fit.likelihood, flat=fit.infinity is not None)
     return np.asarray(fit.likelihood.scores(fit.finite_coefficients) @ bread)
 
@@ -345,10 +341,10 @@ def accuracy_of(fit: Regression, mean: MeanShares, target: str) -> StandardError
     if target == "realised":
         return fit.accuracy(mean.slopes)
     rows = fit.model_data.observations
-    own = (mean.each - mean.shares) / rows.weight.sum()
+    influence_of_mean = (mean.each - mean.shares) / rows.weight.sum()
     if fit.clustered is not None:
-        return _of_clusters(fit.clustered, rows, mean.slopes, own)
-    variance = np.diagonal(score_covariance(rows, own + influence(fit) @ mean.slopes.T))
+        return _of_clusters(fit.clustered, rows, mean.slopes, influence_of_mean)
+    variance = np.diagonal(score_covariance(rows, influence_of_mean + influence(fit) @ mean.slopes.T))
     noise = least_squares(rows, fit.specification).noise if fit.log_likelihood is None else None
     if noise is not None:
         variance = variance + np.einsum("...i,ij,...j->...", mean.slopes, noise, mean.slopes)
@@ -358,14 +354,14 @@ def accuracy_of(fit: Regression, mean: MeanShares, target: str) -> StandardError
     return these._replace(errors=np.maximum(np.sqrt(np.maximum(variance, 0.0)), least))
 
 
-def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, own: Array) -> StandardErrors:
+def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, influence_of_mean: Array) -> StandardErrors:
     """Add the sampling of clusters to the errors of a mean; `own`, (n, k), is the influence of each respondent."""
-    sums = np.zeros((robust.clusters.number, own.shape[1]))
-    np.add.at(sums, robust.clusters.cluster, own * rows.weight[:, np.newaxis])
+    sums = np.zeros((robust.clusters.number, influence_of_mean.shape[1]))
+    np.add.at(sums, robust.clusters.cluster, influence_of_mean * rows.weight[:, np.newaxis])
     parts = np.bincount(robust.clusters.cluster, rows.weight) / rows.weight.sum()
-    variances = (rows.square @ own**2).tolist()
+    variances = (rows.square @ influence_of_mean**2).tolist()
     each = [
-        robust.with_mean(slopes[k], sums[:, k], parts, variance, own[:, k]).accuracy(np.ones(1))
+        robust.with_mean(slopes[k], sums[:, k], parts, variance, influence_of_mean[:, k]).accuracy(np.ones(1))
         for k, variance in enumerate(variances)
     ]
     errors, freedom, floor = zip(*each, strict=True)
@@ -413,27 +409,27 @@ def mean_limits(
     wald = MeanLimits(errors, *ends, ("wald",) * k, statistic, freedom, accuracy.floored(level))
     if method == "none":
         return wald._replace(low=nothing, high=nothing.copy(), methods=("none",) * k)
-    touched = at_the_boundary(fit, mean)
+    boundary = at_the_boundary(fit, mean)
     if why_no_profile(fit) or method == "wald":
-        untold = wald._replace(
+        no_interval = wald._replace(
             errors=nothing, low=nothing, high=nothing, methods=("none",) * k, statistic=nothing, floored=nothing > 0
         )
-        return untold if touched else wald
+        return no_interval if boundary else wald
     z = float(critical_value(level))
     realised = around(mean.shares, z * fit.accuracy(mean.slopes).errors)
     people = _variance_of_people(fit, mean) if target == "population" else np.zeros(k)
     start = profile_start(fit, z**2)
 
     def profiled(answer: int) -> tuple[float, float, float] | None:
-        """Give the limits and the statistic of one answer by its profile; None where Wald's interval stands."""
+        """Return the limits and the statistic of one answer by its profile; None where Wald's interval is used."""
         quantity = MeanShare(fit.specification, mean.x, mean.weight, answer)
         ends = (float(realised[0][answer]), float(realised[1][answer]))
-        confirmed = method == "auto" and fit.infinity is None and wald_agrees(fit, quantity.at, ends, z)
+        confirmed = method == "auto" and fit.infinity is None and wald_agrees(fit, quantity.expansion, ends, z)
         if fit.specification.domain[answer] in fit.specification.empty or confirmed:
             return None
         return _profiled(fit, quantity, z, float(people[answer]), start, tested=tested)
 
-    return _replaced(wald, profiled, float(mean.weight.sum()))._replace(errors=nothing if touched else errors)
+    return _replaced(wald, profiled, float(mean.weight.sum()))._replace(errors=nothing if boundary else errors)
 
 
 def _replaced(
@@ -463,11 +459,11 @@ def at_the_boundary(fit: Regression, mean: MeanShares) -> bool:
 
 
 def boundary_notes(fit: Regression) -> list[str]:
-    said = "Some of these shares are estimated as 0 or 100 %, where there are no standard errors"
+    text = "Some of these shares are estimated as 0 or 100 %, where there are no standard errors"
     reason = why_no_profile(fit)
     if not reason:
-        return [f"{said}: intervals and p-values are those of the profile likelihood."]
-    return [f"{said}, and there is no profile likelihood {reason}: they have no interval. A linear model has one."]
+        return [f"{text}: intervals and p-values are those of the profile likelihood."]
+    return [f"{text}, and there is no profile likelihood {reason}: they have no interval. A linear model has one."]
 
 
 def _variance_of_people(fit: Regression, mean: MeanShares) -> Array:

@@ -1,24 +1,19 @@
-r"""Mixed models: the most likely coefficients and standard deviation of random intercepts, or why there are none.
+r"""Mixed models: maximum likelihood of random intercepts, the spread between groups, and the effect of each group.
 
-The maximum is looked for from the coefficients of the model without effects, with several standard deviations, and from
-some of the places that it was looked for from. The number of nodes is 25; where twice as many change the log-likelihood
-by more than .01, it is 51. A standard deviation that gains nothing over none is 0.
-
-Where groups have few reports each, the likelihood may go on rising with the standard deviation, and the coefficients
-with it: then the reports do not tell how much groups differ, and there is no estimate.
-
-Random effects: how much groups differ, and the effect of each group.
+The likelihood is maximized from the coefficients of the model without effects, with several standard deviations, and
+from some starts of that model. There are 25 quadrature nodes; where twice as many change the log-likelihood by more
+than .01, there are 51. A standard deviation that gains nothing over none is 0. Where groups have few reports each, the
+likelihood may keep rising with the standard deviation and the coefficients; then there is no estimate.
 
 **The spread** is the standard deviation :math:`\sigma` of the effects. Its interval is that of the profile likelihood,
-with 0 where twice the loss of log-likelihood there is below the quantile, and without an upper limit where it is so at
-a standard deviation of 10, beyond which there are no estimates either. Whether groups differ at all is tested at the
-boundary, where the likelihood ratio is an even mixture of 0 and of chi-square with one degree of freedom [1]_: the
-p-value is half of the usual one.
+with 0 where twice the loss of log-likelihood there is below the quantile, and without an upper limit where this is so
+at a standard deviation of 10, beyond which there are no estimates either. The test of no differences between groups is
+at the boundary, where the likelihood ratio is an even mixture of 0 and of chi-square with one degree of freedom [1]_:
+the p-value is half of the usual one.
 
-**The effects** of groups are means after the reports of the group, for each of several spreads, and averaged over
-these: a variance is as probable as its profile likelihood makes it. So intervals do not pretend that the spread is
-known, also where the most likely one is 0. To the variance of an effect that of the coefficients is added, by the
-delta method [2]_.
+**The effects** of groups are posterior means, averaged over several spreads with the profile likelihood of the variance
+as their weights. So intervals account for the uncertainty of the spread, also where its estimate is 0. The variance of
+the coefficients is added by the delta method [2]_.
 
 References
 ----------
@@ -159,8 +154,8 @@ def mixed_covariance(likelihood: RandomIntercepts, b: Array) -> Array:
         return covariance(likelihood, b, "observed")
     result = np.zeros((len(b), len(b)))
     result[:-1, :-1] = covariance(likelihood.without_effects, b[:-1], "observed")
-    told = float(likelihood.at(b).information[-1, -1])
-    result[-1, -1] = 1 / told if told > 0 else 1.0
+    information = float(likelihood.expansion(b).information[-1, -1])
+    result[-1, -1] = 1 / information if information > 0 else 1.0
     return result
 
 
@@ -174,8 +169,8 @@ def with_effects(fit: Regression, effects: str, target: str) -> Regression:
         return fit
     if target != "realised":
         raise ValueError(
-            f"target must be 'realised' with random intercepts, but got {target!r}: how people of the population are "
-            "spread over groups is not modelled; name clusters instead of intercepts"
+            f"target must be 'realised' with random intercepts, but got {target!r}: the distribution of the "
+            "population over groups is not modeled; name clusters instead of intercepts"
         )
     law = all_groups() if effects == AVERAGED else MEDIAN_GROUP
     return replace(fit, specification=replace(fit.specification, effects=law))
@@ -186,18 +181,18 @@ def group_notes(fit: Regression) -> list[str]:
     groups = fit.model_data.groups
     if groups is None:
         return []
-    said = []
+    notes = []
     if groups.number < FEW_GROUPS:
-        said.append(
+        notes.append(
             f"With {groups.number} groups the spread between them is hardly known: intervals of what differs only "
             "between groups are somewhat too short."
         )
     if abs(fit.doubling) > DOUBLING_CHANGES:
-        said.append(
+        notes.append(
             f"The log-likelihood changes by {fit.doubling:+.2f} with twice the {fit.nodes} nodes: it is not known more "
             "closely."
         )
-    return said
+    return notes
 
 
 def effect_notes(fit: Regression) -> list[str]:
@@ -214,11 +209,11 @@ def _maximised(likelihood: RandomIntercepts, starts: Sequence[Start], groups: Gr
     """Maximize from all starts; raise an error for a maximum that is far out, and drop a spread that gains nothing."""
     first = newton_ascent(likelihood, starts[0].coefficients)
     if not first.converged and abs(first.coefficients[-1]) > NEARLY_LARGEST * likelihood.largest:
-        raise _untold(groups)
+        raise _unidentified_spread(groups)
     try:
         maximum = maximise(likelihood, [Start("first", first.coefficients), *starts[1:]])
     except NoMaximumError:
-        raise _untold(groups) from None
+        raise _unidentified_spread(groups) from None
     best = maximum.best
     b = np.append(best.coefficients[:-1], abs(best.coefficients[-1]))
     without = plain.maximum.best
@@ -226,7 +221,7 @@ def _maximised(likelihood: RandomIntercepts, starts: Sequence[Start], groups: Gr
         return maximum._replace(best=without._replace(coefficients=np.append(without.coefficients, 0.0)), infinity=None)
     far = np.abs(likelihood.predictors(b)).max() > FARTHEST_FINITE_PREDICTOR
     if far or maximum.infinity is not None or not _is_maximum(likelihood, b) or _rises(likelihood, b, best.value):
-        raise _untold(groups)
+        raise _unidentified_spread(groups)
     return maximum._replace(best=best._replace(coefficients=b))
 
 
@@ -238,13 +233,13 @@ def _rises(likelihood: RandomIntercepts, b: Array, value: float) -> bool:
 
 def _is_maximum(likelihood: RandomIntercepts, b: Array) -> bool:
     try:
-        np.linalg.cholesky(likelihood.at(b).information)
+        np.linalg.cholesky(likelihood.expansion(b).information)
     except np.linalg.LinAlgError:
         return False
     return True
 
 
-def _untold(groups: Groups) -> ValueError:
+def _unidentified_spread(groups: Groups) -> ValueError:
     return ValueError(
         f"the reports do not show how much the {groups.number:,} groups of {groups.column!r} differ: the likelihood "
         f"still rises at a standard deviation of {LARGEST_SPREAD:g}; groups with more reports would show it, or leave "
@@ -283,7 +278,7 @@ class Spread(TableResult):
     level : float
         Confidence level of the interval.
     people : int
-        The number of people in all groups.
+        Number of respondents in all groups.
     """
 
     column: str
@@ -359,7 +354,7 @@ def _limits(fit: Regression, threshold: float, statistic: float) -> tuple[float,
     known = {value: fit.finite_coefficients}
 
     def outside(spreads: Array) -> Array:
-        """Tell how far a standard deviation is outside of the interval, in about standard errors."""
+        """Return the distance of a standard deviation from the interval, in about standard errors."""
         losses = [_loss(fit, spread, known) for spread in spreads.tolist()]
         return np.asarray(np.sqrt(np.maximum(losses, 0.0)) - np.sqrt(threshold))
 
@@ -401,7 +396,7 @@ class RandomEffects(TableResult):
     groups : tuple
         Their names.
     people : array of shape (groups,)
-        How many people each has.
+        Number of respondents in each group.
     effects, errors, low, high : arrays of shape (groups,)
         Predicted effects with their errors and intervals, which hold on average over the groups.
     spread : float
@@ -495,21 +490,21 @@ def _at_spreads(fit: Regression, side: int) -> Iterator[_AtSpread]:
     assert isinstance(likelihood, RandomIntercepts)
     best, error = float(b[-1]), float(np.sqrt(fit.finite_covariance[-1, -1]))
     step = best / SPREADS_BELOW if side < 0 else max(error, best / SPREADS_BELOW) / 2
-    ahead = [best - step * place for place in range(1, SPREADS_BELOW + 1)]
+    ahead = [best - step * index for index in range(1, SPREADS_BELOW + 1)]
     if side > 0:
         # A standard error at 0 says little: the likelihood may be flat there, and steep farther out.
         while _loss(fit, best + step, {best: b}) > FIRST_LOSS:
             step /= 2
-        ahead = [best + step * (GROWING_STEP**place - 1) / (GROWING_STEP - 1) for place in range(SPREADS_ABOVE + 1)]
+        ahead = [best + step * (GROWING_STEP**index - 1) / (GROWING_STEP - 1) for index in range(SPREADS_ABOVE + 1)]
     elif not best:
         return
     for spread in ahead:
         b[-1] = max(spread, 0.0)
         likelihood = likelihood.for_spread(b[-1])
         for _ in range(NEWTON_STEPS_EACH):
-            here = likelihood.at(b)
+            here = likelihood.expansion(b)
             b[:-1] += np.linalg.lstsq(here.information[:-1, :-1], here.gradient[:-1], rcond=None)[0]
-        here = likelihood.at(b)
+        here = likelihood.expansion(b)
         loss = 2 * ((fit.log_likelihood or 0.0) - here.value)
         if not np.isfinite(loss) or spread > LARGEST_SPREAD:
             return

@@ -1,13 +1,13 @@
 r"""Goodness of fit: deviance against covariate cells, and Hosmer and Lemeshow's test on groups of predicted shares.
 
 The most likely shares of each cell apart give the largest log-likelihood that any coefficients can reach; twice the
-distance to it is the *deviance*. Where cells are large it is about chi-square, with (cells) (answers - 1) - (number of
-coefficients) degrees of freedom. Where the most likely share of an answer is 0 in some cells, it is smaller than that,
-so that the p-value is an upper bound: simulated sizes at 5 % were .1 to 4.3 % (to take a degree of freedom off for each
-such cell would make them 7 to 11 %).
+distance to it is the *deviance*. For large cells it is approximately chi-square, with (cells) (answers - 1) -
+(coefficients) degrees of freedom. Where the most likely share of an answer is 0 in some cells, it is smaller, so that
+the p-value is an upper bound: simulated sizes at 5 % were .1 to 4.3 % (with a degree of freedom less for each such cell
+they would be 7 to 11 %).
 
-Where cells are small, people are put together by what is predicted of them, into ten groups (Hosmer and Lemeshow): the
-squared differences of observed and expected reports, over expected ones, are about chi-square with (groups - 2)
+For small cells, respondents are grouped by their predictions, into ten groups (Hosmer and Lemeshow): the sum of squared
+differences of observed and expected reports, over expected ones, is approximately chi-square with (groups - 2)
 (reports - 1) degrees of freedom, if there are as many reports as answers. Simulated sizes at 5 % were 4.6 to 6.6 %.
 """
 
@@ -49,9 +49,9 @@ class CovariateCells(NamedTuple):
 
 def cells_of(fit: Regression) -> CovariateCells:
     rows = fit.model_data.observations
-    _, first, place = np.unique(rows.x, axis=0, return_index=True, return_inverse=True)
-    place = place.ravel().astype(np.int64)
-    return CovariateCells(place, np.bincount(place, rows.people).astype(np.float64), first.astype(np.int64))
+    _, first, index = np.unique(rows.x, axis=0, return_index=True, return_inverse=True)
+    index = index.ravel().astype(np.int64)
+    return CovariateCells(index, np.bincount(index, rows.people).astype(np.float64), first.astype(np.int64))
 
 
 def saturated_log_likelihood(fit: Regression, cells: CovariateCells) -> tuple[float, int]:
@@ -61,8 +61,8 @@ def saturated_log_likelihood(fit: Regression, cells: CovariateCells) -> tuple[fl
     ends = np.searchsorted(cells.of_row[order], np.arange(1, len(cells.people)))
     total, boundary = 0.0, 0
     for cell in np.split(order, ends):
-        distinct, place = np.unique(rows.likelihood[cell], axis=0, return_inverse=True)
-        height, shares = most_likely(distinct, np.bincount(place.ravel(), rows.weight[cell]).astype(np.float64))
+        distinct, index = np.unique(rows.likelihood[cell], axis=0, return_inverse=True)
+        height, shares = most_likely(distinct, np.bincount(index.ravel(), rows.weight[cell]).astype(np.float64))
         total, boundary = total + height, boundary + int(shares.min() < BOUNDARY_SHARE)
     return total, boundary
 
@@ -106,11 +106,11 @@ class ModelCheck(TableResult):
     cells : int
         The number of distinct rows of covariates.
     people : int
-        The number of people.
+        Number of respondents.
     small : tuple of str
         Cells of fewer than 5 people, by their covariates: what a model says there comes near to single people.
     deviance : Deviance or None
-        Against the cells; None for a linear model, for a penalised one, and with random intercepts.
+        Against the cells; None for linear and penalized models, and with random intercepts.
     groups : CalibrationGroups or None
         Groups of like predictions; None where they are no test, which `reason` explains.
     reason : str
@@ -185,8 +185,10 @@ class ModelCheck(TableResult):
         if self.deviance is None or self.deviance.p is None or not self.deviance.boundary:
             return []
         where = counted(self.deviance.boundary, "cell", "cells")
-        said = f"In {where} the most likely share of an answer is 0 %: the p-value against the cells is an upper bound."
-        return [said]
+        sentence = (
+            f"In {where} the most likely share of an answer is 0 %: the p-value against the cells is an upper bound."
+        )
+        return [sentence]
 
     def facts(self) -> Document:
         tested = None
@@ -274,7 +276,7 @@ def _calibration(
     table = rows.tables[0]
     assert table is not None
     shares = specification.shares_at(fit.finite_coefficients, rows.x[cells.first])
-    predicted = 1 - shares[:, specification.reference_place]  # of all answers but the last, or the reference
+    predicted = 1 - shares[:, specification.reference_index]  # of all answers but the last, or the reference
     group = _tenths(predicted, cells.people)
     people = np.bincount(group, cells.people).astype(np.float64)
     expected, observed = np.zeros((people.size, table.shape[1])), np.zeros((people.size, table.shape[1]))

@@ -1,19 +1,17 @@
-r"""Likelihood-ratio tests and Wald tests of terms, and of models against smaller ones.
+r"""Likelihood-ratio tests and Wald tests of terms, and of models against smaller ones; sensitivity to noncompliance.
 
 Twice the difference of two maximal log-likelihoods is chi-square with as many degrees of freedom as coefficients were
-left out. A smaller model that was searched less thoroughly than the larger one makes it too large, so the smaller one
-gets all starts and, besides, the larger optimum with the tested coefficients at zero; and if it then beats the larger
-one, that was a false optimum and is maximised again from there.
+left out. A smaller model that is searched less thoroughly than the larger one makes it too large. So the smaller one
+has all starts and, besides, the larger optimum with the tested coefficients at zero; and if it then has a higher
+likelihood than the larger one, the larger one is maximized again from there.
 
-With sampling weights, clusters or strata twice a log-likelihood is not chi-square. There, for linear shares, and where
-robust errors were asked for, it is Wald's test: :math:`(C'b)'(C'VC)^{-1}(C'b)`, of :math:`C'b = 0`. With clusters it is
-compared with F, whose degrees of freedom are those of V in these contrasts (`cluster_robust`).
+With sampling weights, clusters or strata twice a log-likelihood is not chi-square. There, for linear models, and for
+robust errors, Wald's test is used: :math:`(C'b)'(C'VC)^{-1}(C'b)`, of :math:`C'b = 0`. With clusters it is compared
+with F, whose degrees of freedom are those of V in these contrasts (`standard_errors`).
 
-Sensitivity analysis: how a regression changes if some people ignore the design and give the safe report.
-
-If a share c of people reports ``safe`` whatever the device says and whatever the truth is, a report has the
-probabilities :math:`(1-c) C + c\,[\text{report} = \text{safe}]` instead of C. The model is fitted again under that
-design. Those people are assumed to be independent of the answer and of the covariates.
+If a share c of respondents reports ``safe`` regardless of the device and of the truth, a report has the probabilities
+:math:`(1-c) C + c\,[\text{report} = \text{safe}]` instead of C. The model is fitted again under that design. These
+respondents are assumed to be independent of the answer and of the covariates.
 """
 
 from __future__ import annotations
@@ -91,7 +89,7 @@ class ModelTests(TableResult):
     tests : tuple of ModelTest
         What was found.
     people : int
-        The number of people whose reports were used.
+        Number of respondents whose reports were used.
     notes : tuple of str
         What must be said of all p-values: that the reports tell little.
     """
@@ -159,7 +157,7 @@ def term_tests(fit: Regression) -> ModelTests:
     every = np.arange(len(fit.finite_coefficients))
     cuts = fit.specification.cuts
     results = [_tested(fit, np.eye(len(every))[:, np.delete(every, group)], cuts) for group in groups.values()]
-    tested = sorted(place for group in groups.values() for place in group)
+    tested = sorted(index for group in groups.values() for index in group)
     return ModelTests(
         fit.model_data.formula, tuple(groups), tuple(results), fit.people, tuple(coefficient_notes(fit, tested))
     )
@@ -177,13 +175,9 @@ def _tested(fit: Regression, inside: Array, cuts: int, known: Array | None = Non
     """Test whether the coefficients are of the form T a, the first of them cutpoints; `known` is an a found before."""
     if fit.penalty is not None:
         raise ValueError("models must be fitted without a penalty to be compared: it has point estimates only")
-    if _needs_wald(fit):
+    if fit.log_likelihood is None or not fit.model_data.observations.sampling.simple or fit.errors == "robust":
         return _wald(fit, inside)
     return _likelihood_ratio(fit, inside, cuts, known)
-
-
-def _needs_wald(fit: Regression) -> bool:
-    return fit.log_likelihood is None or not fit.model_data.observations.sampling.simple or fit.errors == "robust"
 
 
 def _likelihood_ratio(fit: Regression, inside: Array, cuts: int, known: Array | None) -> ModelTest:
@@ -200,7 +194,7 @@ def _likelihood_ratio(fit: Regression, inside: Array, cuts: int, known: Array | 
         top = newton_ascent(full, inside @ null.coefficients).value
         note = (
             "A smaller model has a higher likelihood than the larger one: its estimate is a false optimum, and was "
-            f"maximised again from there, to a log-likelihood of {top:.6f}; fit with more starts."
+            f"maximized again from there, to a log-likelihood of {top:.6f}; fit with more starts."
         )
     elif fit.infinity is not None:
         note = "An estimate lies at infinity: p-values should not be relied on."
@@ -265,11 +259,13 @@ def _of_clusters(robust: ClusterRobust, contrasts: Array, statistic: float) -> M
     if not left > 0:
         return ModelTest(WALD, statistic, q, np.nan, "There are too few clusters for this test.")
     p = float(fdtrc(q, left, left * statistic / (eta * q)))
-    said = [f"The p-value is that of F with {q} and {left:.1f} degrees of freedom."] if left < NORMAL_FREEDOM else []
+    sentences = (
+        [f"The p-value is that of F with {q} and {left:.1f} degrees of freedom."] if left < NORMAL_FREEDOM else []
+    )
     if left < ROUGH_FREEDOM:
-        said.append(f"With fewer than {ROUGH_FREEDOM:.0f}, p-values are rough: they rest on very few clusters.")
-    said += robust.dominance
-    return ModelTest(WALD, statistic, q, p, " ".join(said), left)
+        sentences.append(f"With fewer than {ROUGH_FREEDOM:.0f}, p-values are rough: they rest on very few clusters.")
+    sentences += robust.dominance
+    return ModelTest(WALD, statistic, q, p, " ".join(sentences), left)
 
 
 # Whether one model is within another
@@ -375,8 +371,8 @@ def _refuse_different_people(rows: Observations, others: Observations) -> None:
 class Criteria(NamedTuple):
     """Fit measures; None without a likelihood, or without the likelihood of a sample.
 
-    `aic` and `bic`, with the number of people; `mcfadden`, 1 less the ratio of the log-likelihood to that of the same
-    shares for everybody; and that log-likelihood itself, under the same designs.
+    `aic` and `bic`, with the number of respondents; `mcfadden`, 1 less the ratio of the log-likelihood to that of the
+    same shares for everybody; and that log-likelihood itself, under the same designs.
     """
 
     aic: float | None
@@ -547,8 +543,8 @@ def _contaminated_scores(rows: Observations, safe: Label, cheating: float, value
         codes, status = design.report_form.read([safe], text=False)
         if np.any(status != INSIDE):
             continue
-        known, mine = True, rows.design == number
-        scores[mine] = (scores[mine] - cheating * report_scores(design, codes, values)) / (1 - cheating)
+        known, selected = True, rows.design == number
+        scores[selected] = (scores[selected] - cheating * report_scores(design, codes, values)) / (1 - cheating)
     if not known:
         raise ValueError(f"report must be a possible report of a design, but {safe!r} is none")
     return replace(rows, scores=scores)
@@ -570,8 +566,8 @@ def _contaminated(rows: Observations, safe: Label, cheating: Fraction) -> Observ
         changed = channel.contaminated(column, cheating)
         table = changed.channel()
         designs[number], tables[number] = changed, table
-        chosen = rows.design == number
-        likelihood[chosen] = table.T[rows.report[chosen]]
+        selected = rows.design == number
+        likelihood[selected] = table.T[rows.report[selected]]
     if safe not in possible:
         raise ValueError(
             f"report must be a possible report of a design, but {safe!r} is none of "

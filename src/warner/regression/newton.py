@@ -72,7 +72,7 @@ class Objective(Protocol):
 
     def value(self, b: Array) -> float: ...
 
-    def at(self, b: Array) -> Expansion:
+    def expansion(self, b: Array) -> Expansion:
         """Value, gradient, and minus the second derivative."""
 
 
@@ -107,7 +107,7 @@ def newton_ascent(
     likelihood: Objective, start: Array, *, gap: float = CONVERGED_GAIN, known: Sequence[LocalMaximum] = ()
 ) -> LocalMaximum:
     """Ascend to a local maximum of the likelihood, or to the neighborhood of a known one."""
-    b, here = start, likelihood.at(start)
+    b, here = start, likelihood.expansion(start)
     gap = max(gap, likelihood.rounding)
     gain, longest_step = np.inf, likelihood.longest_step
     last_step, factor = np.zeros_like(b), 1.0
@@ -199,7 +199,7 @@ def _line_search(
 ) -> tuple[float, Expansion]:
     """Halve a step until the log-likelihood rises by a fraction of slope times length; 0 if it never does."""
     while length > SHORTEST_STEP and length * slope > likelihood.rounding:
-        there = likelihood.at(b + length * step)
+        there = likelihood.expansion(b + length * step)
         if there.value - here.value >= ARMIJO_FRACTION * length * slope - likelihood.rounding:
             return length, there
         length /= 2

@@ -1,17 +1,13 @@
-r"""Predicted shares, or means of a number: for given covariates, or on average over the people of the sample.
+r"""Predicted shares, or means of a number: for given covariates, or averaged over the sample; average marginal effects.
 
-The interval of the share of one profile is that of the profile likelihood of its log-odds (of the share itself for
-answers between others in an order), where that is taken for coefficients (`intervals`): near the noise floor nothing
-else keeps its level. Wald's interval is found on the scale of the log-odds, where it is nearly symmetric: for two
-answers :math:`x'b \pm z\,\mathrm{se}`, for more :math:`\operatorname{logit}\theta_k` with the error of the delta
-method. It is taken where the reports tell much and the profile confirms it; for means over people (`mean_shares`),
-where the profile confirms it.
+The interval of a profile's share is that of the profile likelihood of its log-odds (of the share itself for middle
+answers of an ordered model), where that is used for coefficients (`profiles`). Wald intervals are computed on the scale
+of the log-odds, where they are nearly symmetric: for two answers :math:`x'b \pm z\,\mathrm{se}`, for more
+:math:`\operatorname{logit}\theta_k` with the error of the delta method.
 
-Average marginal effects: by how much shares, or a mean number, change with a covariate, on average over people.
-
-Of numbers, the derivative of the mean share in the covariate: everybody's value is moved by h to either side, the
-formula is evaluated anew, and the difference taken, so that squares and interactions move along. Of a factor, and of
-zeros and ones, the difference of two mean shares: everybody at this level, and everybody at the first one.
+The marginal effect of a number is the derivative of the mean share: all values are moved by h to either side, and the
+formula is evaluated anew, so that squares and interactions move as well. For a factor, and for zeros and ones, it is
+the difference of two mean shares: all respondents at this level, and all at the first one.
 """
 
 from __future__ import annotations
@@ -108,7 +104,7 @@ class Prediction(TableResult):
     target : str
         Whether means are for these people ("realised") or for the population that they are a sample of.
     people : int
-        The number of people whose reports were used.
+        Number of respondents whose reports were used.
     freedom : array of shape (rows, k), or None
         Degrees of freedom of Student's t of each interval; None without clusters, for the normal distribution.
     notes : tuple of str
@@ -233,11 +229,11 @@ def _notes(fit: Regression, given: Columns, predicted: PredictedShares) -> list[
     rows = range(number_of_rows(given)) if given else ()
     names = [", ".join(f"{name} = {_shown(column[row])}" for name, column in given.items()) for row in rows]
     named = [name for name, known in zip(names or ["the mean"], inside.tolist(), strict=True) if known]
-    said = effect_notes(fit)
-    said += [] if inside.all() or fit.penalty is not None else boundary_notes(fit)
-    said += small_sample_notes(fit, named, predicted.gradients[inside])
-    said += [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
-    return said + floor_notes(
+    notes = effect_notes(fit)
+    notes += [] if inside.all() or fit.penalty is not None else boundary_notes(fit)
+    notes += small_sample_notes(fit, named, predicted.gradients[inside])
+    notes += [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
+    return notes + floor_notes(
         ["some of these " + ("means" if fit.specification.of_number else "shares")] * predicted.floored
     )
 
@@ -248,11 +244,11 @@ def _given(profiles: Any, variables: Sequence[str]) -> Columns:
         return by_name(profiles, variables)
     if not isinstance(profiles, Mapping):
         return columns_of(profiles, variables)
-    strange = [name for name in profiles if name not in variables]
-    if strange or not profiles:
+    unknown = [name for name in profiles if name not in variables]
+    if unknown or not profiles:
         raise ValueError(
             f"profiles must give variables of the model ({enumerated([repr(name) for name in variables], 8)}), "
-            f"but got {enumerated([repr(name) for name in strange]) or 'none'}"
+            f"but got {enumerated([repr(name) for name in unknown]) or 'none'}"
         )
     return columns_of(profiles, list(profiles))
 
@@ -355,7 +351,7 @@ class _ProfileIntervals(NamedTuple):
         if self.start is None or specification.domain[answer] in specification.empty:
             return *wald, "wald"
         share = MeanShare(specification, x[np.newaxis], np.ones(1), answer)
-        if self.wald_where_confirmed and wald_agrees(fit, share.at, wald, z):
+        if self.wald_where_confirmed and wald_agrees(fit, share.expansion, wald, z):
             return *wald, "wald"
         if odds is None:  # of an answer between others in an order
             return *mean_share_limits(fit, share, z**2, self.start), "profile"
@@ -443,7 +439,7 @@ class Margins(TableResult):
     effects : tuple of str
         What is changed: a variable of numbers, or a level against the first, as in ``region: north - south``.
     domain : sequence of labels
-        The answers; empty where the mean of a number is modelled.
+        The answers; empty where the mean of a number is modeled.
     changes, errors, low, high : arrays of shape (effects, k)
         Changes of the shares of all answers, their standard errors and intervals; of one column for the mean of a
         number, in its unit.
@@ -454,7 +450,7 @@ class Margins(TableResult):
     freedom : array of shape (effects, k), or None
         Degrees of freedom of Student's t of each change; None without clusters, for the normal distribution.
     people : int
-        The number of people whose reports were used.
+        Number of respondents whose reports were used.
     statistic : array of shape (effects, k)
         Change over standard error; the signed root of the likelihood ratio where the interval is that of a profile.
     methods : tuple of tuple of str
@@ -531,17 +527,17 @@ def marginal_effects(
     known = fit.model_data.terms.variables
     if isinstance(variables, str):
         raise TypeError(f"variables must be a list of names, but got the text {variables!r}; write [{variables!r}]")
-    wanted = known if variables is None else tuple(variables)
-    strange = [name for name in wanted if name not in known]
-    if strange or not wanted:
+    names = known if variables is None else tuple(variables)
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
         raise ValueError(
             f"variables must be some that the model uses ({enumerated([repr(name) for name in known], 8) or 'none'}), "
-            f"but got {enumerated([repr(name) for name in strange], 8) or 'none'}"
+            f"but got {enumerated([repr(name) for name in unknown], 8) or 'none'}"
         )
-    effects = [effect for name in wanted for effect in _effects(fit, name)]
+    effects = [effect for name in names for effect in _effects(fit, name)]
     method = interval if interval_method(fit, interval) != "none" else "none"
     found = [
-        mean_limits(fit, mean, target, method, level, _around, tested=True)
+        mean_limits(fit, mean, target, method, level, lambda change, half: (change - half, change + half), tested=True)
         for _, mean in steps(effects, "marginal effects")
     ]
     errors, low, high, methods, statistic, freedoms, floored = zip(*found, strict=True)
@@ -567,15 +563,11 @@ def _notes_margins(
     fit: Regression, effects: Sequence[tuple[str, MeanShares]], freedom: Array | None, floored: Mask
 ) -> list[str]:
     inside = [(name, mean) for name, mean in effects if not at_the_boundary(fit, mean)]
-    said = effect_notes(fit) + (boundary_notes(fit) if len(inside) < len(effects) else [])
+    notes = effect_notes(fit) + (boundary_notes(fit) if len(inside) < len(effects) else [])
     slopes = np.array([mean.slopes[0] for _, mean in inside]).reshape(-1, len(fit.finite_coefficients))
-    said += small_sample_notes(fit, [name for name, _ in inside], slopes)
-    said += [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
-    return said + floor_notes([name for (name, _), which in zip(effects, floored.tolist(), strict=True) if any(which)])
-
-
-def _around(changes: Array, half: Array) -> tuple[Array, Array]:
-    return changes - half, changes + half
+    notes += small_sample_notes(fit, [name for name, _ in inside], slopes)
+    notes += [] if fit.clustered is None or freedom is None else fit.clustered.sentences(freedom)
+    return notes + floor_notes([name for (name, _), which in zip(effects, floored.tolist(), strict=True) if any(which)])
 
 
 def _effects(fit: Regression, name: str) -> Iterator[tuple[str, MeanShares]]:
@@ -592,7 +584,7 @@ def _effects(fit: Regression, name: str) -> Iterator[tuple[str, MeanShares]]:
         return
     first = mean_over_people(fit, {name: levels[0]})
     for level in levels[1:]:
-        yield f"{name}: {level} - {levels[0]}", mean_over_people(fit, {name: level}).plus(-1.0, first)
+        yield f"{name}: {level} - {levels[0]}", mean_over_people(fit, {name: level}).add(-1.0, first)
 
 
 def _derivative(fit: Regression, name: str) -> MeanShares:
@@ -607,6 +599,6 @@ def _derivative(fit: Regression, name: str) -> MeanShares:
     total = None
     for strides, weight in DIFFERENCE_WEIGHTS.items():
         mean = mean_of_columns(fit, columns | {name: values + strides * stride})
-        total = mean.scaled(weight / stride) if total is None else total.plus(weight / stride, mean)
+        total = mean.scaled(weight / stride) if total is None else total.add(weight / stride, mean)
     assert total is not None
     return total

@@ -1,28 +1,24 @@
 r"""Profile likelihood: confidence limits of a coefficient, a linear combination, or the log-odds of an answer.
 
 The profile of a quantity h(b) at t is the largest log-likelihood with h fixed at t. The interval is all t with
-:math:`2(\ell_{\max} - \ell_p(t)) \le \chi^2`. It needs no standard error, so it is right near the noise floor, where
-the likelihood is lopsided, and for estimates at infinity, which get one infinite limit.
+:math:`2(\ell_{\max} - \ell_p(t)) \le \chi^2`. It needs no standard error, so it is valid near the noise floor, where
+the likelihood is skewed, and for estimates at infinity, which have one infinite limit.
 
-What is fixed is a linear function of the coefficients, or the log-odds of one answer among several at some columns x:
+A linear function of the coefficients is fixed, or the log-odds of one answer among several at some columns x:
 
 .. math:: h(b) = c'b - \log\textstyle\sum_{l \ne k} e^{x'b_l}.
 
 Either can be solved for one of the coefficients, the pivot; the others are free.
 
-Confidence intervals of coefficients: by profile likelihood, or Wald's where that is not valid or needs too long.
+With sampling weights, clusters or strata there is no likelihood of a sample. Wald intervals with robust errors are used
+there, and also for linear models and if robust errors are asked for. If reports are as informative as 2,000 direct
+answers and no estimate lies at infinity, Wald intervals are used for those coefficients whose profile confirms them.
+A penalized estimate has no interval.
 
-A profile needs a likelihood: with sampling weights, clusters or strata there is none, and the interval is that of Wald,
-with robust errors. So it is if robust errors were asked for, and for linear shares. Where reports tell as much as 2,000
-direct answers would, and no estimate is at infinity, Wald's is taken for those coefficients whose profile confirms it:
-however much is known of all people together, a group of 60 may say little about its own coefficient. A penalised
-estimate is a point, without an interval.
-
-Whether a profile confirms both limits :math:`\hat h \pm z\,\mathrm{se}`, h any function of the coefficients, is seen
-by one step of Newton's method: the limit of the profile is
-:math:`[\max_b\{\ell(b) + \tau h(b)\} - \ell_{\max} + z^2/2]/\tau`, nearly the same for all :math:`\tau` near
-:math:`\pm z/\mathrm{se}` (`mean_profiles`). A step from the estimate leads to :math:`\hat b + \tau V\nabla h`, and
-what a further one would gain is half its decrement.
+One Newton step shows whether a profile confirms both limits :math:`\hat h \pm z\,\mathrm{se}`, for any function h of
+the coefficients: the limit of the profile is :math:`[\max_b\{\ell(b) + \tau h(b)\} - \ell_{\max} + z^2/2]/\tau`, nearly
+the same for all :math:`\tau` near :math:`\pm z/\mathrm{se}` (`mean_shares`). A step from the estimate leads to
+:math:`\hat b + \tau V\nabla h`, and half its decrement is the possible gain of a further step.
 """
 
 from __future__ import annotations
@@ -165,9 +161,9 @@ class ConstrainedLikelihood(ModifiedLikelihood):
     def value(self, b: Array) -> float:
         return self.likelihood.value(self.all_coefficients(b))
 
-    def at(self, b: Array) -> Expansion:
+    def expansion(self, b: Array) -> Expansion:
         every = self.all_coefficients(b)
-        here = self.likelihood.at(every)
+        here = self.likelihood.expansion(every)
         pivot, at_pivot = self.quantity.pivot, self._gradient_at_pivot(every)
         self._jacobian[pivot] = -self.quantity.gradient(every)[self.free] / at_pivot
         # J is the identity but for the pivot's row: J'IJ differs from the free block by products with this row.
@@ -188,7 +184,7 @@ class ConstrainedLikelihood(ModifiedLikelihood):
     def profile_derivative(self, b: Array) -> float:
         """Return the derivative of the profile in the value of the quantity, at a maximum."""
         every = self.all_coefficients(b)
-        return float(self.likelihood.at(every).gradient[self.quantity.pivot]) / self._gradient_at_pivot(every)
+        return float(self.likelihood.expansion(every).gradient[self.quantity.pivot]) / self._gradient_at_pivot(every)
 
 
 class ConstrainedCutpoints(Cutpoints):
@@ -256,21 +252,21 @@ class Profile:
     Parameters
     ----------
     likelihood : Likelihood
-        Of all coefficients.
+        Likelihood of all coefficients.
     quantity : Quantity
-        What is fixed.
+        Quantity that is fixed.
     coefficients : array
-        Those of the maximum; where it lies at infinity, some that are as good.
+        Maximum; finite coefficients as good as it, if it lies at infinity.
     log_likelihood : float
-        The log-likelihood there.
+        Log-likelihood at the maximum.
     covariance : array
-        Of the coefficients; it says where to look for the limits.
+        Covariances of the coefficients, for the first step of the search.
     starts : sequence of array
-        Further coefficients from which each limit is tried, lest it lie on a lower branch of the profile.
+        Further coefficients from which each limit is tried, in case it lies on a lower branch of the profile.
     unit : float
-        How far a predictor moves for one unit of the quantity.
+        Change of a predictor for one unit of the quantity.
     cuts : int
-        How many coefficients, the first ones, are cutpoints.
+        Number of cutpoints, which are the first coefficients.
     """
 
     def __init__(
@@ -512,7 +508,7 @@ def interval_method(fit: Regression, interval: str) -> str:
     if fit.penalty is not None:
         if interval != "auto":
             raise ValueError(
-                "a penalised fit has point estimates only: intervals around them are not those of "
+                "a penalized fit has point estimates only: intervals around them are not those of "
                 "the data; leave the penalty out"
             )
         return "none"
@@ -556,7 +552,7 @@ def wald_agrees(
         # The Newton step towards the maximum of the tilted likelihood, and what a further one would gain.
         tilt = side * z / float(np.sqrt(variance))
         b = fit.finite_coefficients + tilt * along
-        here, (value, first, second) = fit.likelihood.at(b), at(b)
+        here, (value, first, second) = fit.likelihood.expansion(b), at(b)
         tilted_gradient, information = here.gradient + tilt * first, here.information - tilt * second
         try:
             root = np.linalg.cholesky(information)
@@ -587,7 +583,9 @@ def coefficient_limits(fit: Regression, level: float = 0.95, interval: str = "au
     z = float(critical_value(level))
     # Which coefficients need a profile.
     if method == "either":
-        confirmed = [_confirmed(fit, i, (float(low[i]), float(high[i])), z) for i in range(count)]
+        size = len(fit.finite_coefficients)
+        flat, units, wald = np.zeros((size, size)), np.eye(size), list(zip(low.tolist(), high.tolist(), strict=True))
+        confirmed = [wald_agrees(fit, lambda b, i=i: (float(b[i]), units[i], flat), wald[i], z) for i in range(count)]
         which = np.flatnonzero(~np.array(confirmed))
     else:
         which = np.arange(count if method == "profile" else 0)
@@ -599,11 +597,6 @@ def coefficient_limits(fit: Regression, level: float = 0.95, interval: str = "au
     low[undetermined], high[undetermined] = -np.inf, np.inf
     without = CoefficientLimits(low, high, ("wald",) * count, statistic, freedom)
     return _with_profiles(fit, z**2, without, which.tolist()) if len(which) else without
-
-
-def _confirmed(fit: Regression, i: int, wald: tuple[float, float], z: float) -> bool:
-    size = len(fit.finite_coefficients)
-    return wald_agrees(fit, lambda b: (float(b[i]), np.eye(size)[i], np.zeros((size, size))), wald, z)
 
 
 def warn_of_better_optimum(fit: Regression, limits: CoefficientLimits) -> None:
@@ -660,7 +653,7 @@ class Coordinates(NamedTuple):
     likelihood: Likelihood
     matrix: Array
 
-    def of(self, start: ProfileStart) -> ProfileStart:
+    def transformed(self, start: ProfileStart) -> ProfileStart:
         turn = self.matrix
         return ProfileStart(
             self.likelihood,
@@ -679,7 +672,7 @@ def quantity_limits(
     estimate = quantity.value(coordinates.matrix @ fit.finite_coefficients)
     at_infinity = infinite_sign(fit, quantity, coordinates)
     for _ in range(BETTER_OPTIMA):
-        profile = coordinates.of(start).profile(quantity)
+        profile = coordinates.transformed(start).profile(quantity)
         try:
             low = -np.inf if at_infinity < 0 else profile.limit(threshold, -1)
             high = np.inf if at_infinity > 0 else profile.limit(threshold, 1)

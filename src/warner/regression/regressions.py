@@ -1,10 +1,8 @@
-r"""regress, Regression: how the answers depend on what else is known of people.
+r"""regress, Regression: dependence of the true answers on covariates.
 
-The likelihood of the reports is maximised: :math:`\sum_n w_n \log \sum_k L_{nk}\,\theta_k(x_n; b)`, with L the
-probability of the report after each answer. What is assumed: given the true answer, a report depends on nothing else,
-and people are independent of each other unless they are said to be clustered.
-
-A regression as a document: what JSON holds of the model, the people, the evidence and the coefficients.
+The likelihood of the reports is maximized: :math:`\sum_n w_n \log \sum_k L_{nk}\,\theta_k(x_n; b)`, with L the
+probability of the report after each answer. Assumptions: given the true answer, a report depends on nothing else,
+and respondents are independent of each other unless there are clusters.
 """
 
 from __future__ import annotations
@@ -76,7 +74,7 @@ if TYPE_CHECKING:
     from warner.regression.data import ModelData
     from warner.regression.families import Specification
     from warner.regression.infinite_estimates import InfiniteEstimate, Infinity
-    from warner.regression.maxima import Optimum
+    from warner.regression.maxima import Maximum, Optimum
     from warner.regression.mixed_models import RandomEffects, Spread
     from warner.regression.model_checks import ModelCheck
     from warner.regression.model_tests import Criteria, ModelTests, RegressionSensitivity
@@ -87,53 +85,7 @@ if TYPE_CHECKING:
     from warner.reports.options import Codes, Conditions
 
 
-# Parts of regression documents
-
-
 FORMAT, VERSION = "warner regression", 1
-
-
-def _model(fit: Regression) -> Document:
-    data, specification = fit.model_data, fit.specification
-    designs = zip(data.labels, data.observations.designs, strict=True)
-    return {
-        "formula": data.formula,
-        "model": specification.model,
-        "link": specification.link,
-        "values": _values(specification),
-        "reference": specification.reference,
-        "designs": [{"name": name, "design": design.to_dict()} for name, design in designs],
-    }
-
-
-def _values(specification: Specification) -> str | list[float] | None:
-    """Return the numeric values of the answers for JSON, or a word where they are the answers themselves."""
-    if specification.values is None:
-        return None
-    return THEMSELVES if specification.of_answers_themselves else specification.values.tolist()
-
-
-def _people(fit: Regression) -> Document:
-    data = fit.model_data
-    left_out = {"missing": data.missing, "unknown": data.unknown, "weightless": data.weightless}
-    return {"people": fit.people, **left_out, "effective": fit.effective}
-
-
-def _evidence(fit: Regression) -> Document:
-    return {
-        "log_likelihood": fit.log_likelihood,
-        "gap": fit.gap,
-        "optima": [optimum._asdict() for optimum in fit.optima],
-        "starts": fit.tried,
-        "search": fit.search if fit.optima else None,
-        "errors": fit.errors,
-        "penalty": fit.penalty,
-        "clusters": None if fit.clustered is None else fit.clustered.clusters.number,
-        "notes": fit.notes,
-    }
-
-
-# Regressions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,7 +108,7 @@ class Regression(TableResult):
     errors : str
         The kind of standard errors.
     penalty : str or None
-        "jeffreys" for a penalised estimate.
+        "jeffreys" for a penalized estimate.
     log_likelihood : float or None
         At the estimates; None for a linear model.
     gap : float
@@ -261,12 +213,12 @@ class Regression(TableResult):
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Warnings on intervals and p-values where reports carry little information, or clusters are few or unequal."""
-        told = (*coefficient_notes(self), *group_notes(self))
+        notes = (*coefficient_notes(self), *group_notes(self))
         if self.clustered is None:
             floored = self.accuracy(np.eye(len(self.finite_coefficients))).floored()[: len(self.coefficients)]
             names = zip(coefficient_names(self), floored & np.isfinite(self.coefficients), strict=True)
-            return (*told, *floor_notes([name for name, which in names if which]))
-        return (*told, *self.clustered.notes(coefficient_names(self), np.isfinite(self.coefficients)))
+            return (*notes, *floor_notes([name for name, which in names if which]))
+        return (*notes, *self.clustered.notes(coefficient_names(self), np.isfinite(self.coefficients)))
 
     def accuracy(self, slopes: Array) -> StandardErrors:
         """Return standard errors and degrees of freedom of quantities with these derivatives, (..., coefficients)."""
@@ -361,15 +313,15 @@ class Regression(TableResult):
         if odds and self.specification.link != "logit":
             raise ValueError(f"odds must be left out for the link {self.specification.link!r}: it has no odds ratios")
         limits, names, b = self.limits(level, interval), self.specification.coefficients, self.coefficients
-        shown = np.exp if odds else np.asarray
+        transformed = np.exp if odds else np.asarray
         per_unit = np.where(np.isfinite(b), np.exp(b), np.nan) if odds else 1.0  # the derivative of what is shown
         table = coefficients(
             {"term": (name.term for name in names), "answer": (name.answer for name in names)},
-            shown(b),
+            transformed(b),
             per_unit * self.standard_errors,
             limits.statistic,
-            shown(limits.low),
-            shown(limits.high),
+            transformed(limits.low),
+            transformed(limits.high),
             freedom=limits.freedom,
             methods=limits.method,
         )
@@ -394,13 +346,32 @@ class Regression(TableResult):
         return self.model_data.backend
 
     def facts(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
-        groups = self.model_data.groups
+        data, specification = self.model_data, self.specification
+        designs, groups = zip(data.labels, data.observations.designs, strict=True), data.groups
+        values = None if specification.values is None else specification.values.tolist()
         return {
             "format": FORMAT,
             "version": VERSION,
-            **_model(self),
-            **_people(self),
-            **_evidence(self),
+            "formula": data.formula,
+            "model": specification.model,
+            "link": specification.link,
+            "values": THEMSELVES if specification.of_answers_themselves else values,
+            "reference": specification.reference,
+            "designs": [{"name": name, "design": design.to_dict()} for name, design in designs],
+            "people": self.people,
+            "missing": data.missing,
+            "unknown": data.unknown,
+            "weightless": data.weightless,
+            "effective": self.effective,
+            "log_likelihood": self.log_likelihood,
+            "gap": self.gap,
+            "optima": [optimum._asdict() for optimum in self.optima],
+            "starts": self.tried,
+            "search": self.search if self.optima else None,
+            "errors": self.errors,
+            "penalty": self.penalty,
+            "clusters": None if self.clustered is None else self.clustered.clusters.number,
+            "notes": self.notes,
             "level": level,
             "intercepts": None if groups is None else {**self.spread(level).facts(), "nodes": self.nodes},
             "empty": self.specification.empty,
@@ -624,14 +595,14 @@ def regress(
         Log-odds of each answer against the reference (for two answers, those of the other one); ordered answers with
         common slopes, in the order of the domain; or shares that are linear themselves.
     values : mapping, sequence or "numbers", optional
-        With the linear model: model the mean of the numbers that answers stand for, in their unit, and not the shares
-        of the answers. A number for each answer, or ``"numbers"`` for answers that are numbers themselves.
+        With the linear model: model the mean of these numbers, in their unit, and not the shares of the answers. A
+        number for each answer, or ``"numbers"`` for answers that are numbers themselves.
     link : {"logit", "probit", "cloglog", "cauchit"}
         For two answers, and for ordered ones.
     reference : label, optional
         The answer that the others are compared with; the last one if not given.
     weights, counts, clusters, strata : str, optional
-        Columns: sampling weights; for how many people a row stands; what people were sampled in.
+        Columns: sampling weights; number of respondents in each row; clusters and strata of the sample.
     sampled : str or float, optional
         The part of a stratum's clusters that was sampled, a column or a number: errors are then those for a finite
         population. Without clusters it is the part of the people; for that, and with `whole`, shares must be linear.
@@ -651,7 +622,7 @@ def regress(
     unknown : {"error", "drop"}
         What to do with values that no report can have.
     missing : str, number, or list of these
-        Codes that stand for a missing value, such as ``[-99, "NA"]``, in all columns that are read.
+        Codes of missing values, such as ``[-99, "NA"]``, in all columns that are read.
     sheet : str, optional
         The sheet of an Excel file; may be left out where there is only one.
     encoding : str, optional
@@ -746,12 +717,7 @@ def fitted(
         b,
         covariances,
         kind,
-        log_likelihood=maximum.best.value,
-        gap=maximum.best.gap,
-        optima=maximum.optima,
-        tried=maximum.tried,
-        rivals=maximum.rivals,
-        search=maximum.search,
+        **_evidence(maximum),
         infinity=infinity,
         clustered=robust,
         floor=floor_of_strata(likelihood, b, flat=infinity is not None),
@@ -774,17 +740,17 @@ def fitted_mixed(
         b,
         mixed_covariance(likelihood, b)[:-1, :-1],
         "observed",
-        log_likelihood=maximum.best.value,
-        gap=maximum.best.gap,
-        optima=maximum.optima,
-        tried=maximum.tried,
-        rivals=maximum.rivals,
-        search=maximum.search,
+        **_evidence(maximum),
         starts=starts,
         without_effects=without,
         nodes=likelihood.nodes,
         doubling=change,
     )
+
+
+def _evidence(maximum: Maximum) -> dict[str, Any]:
+    found = {name: getattr(maximum, name) for name in ("optima", "tried", "rivals", "search")}
+    return {"log_likelihood": maximum.best.value, "gap": maximum.best.gap, **found}
 
 
 def _fitted_with_penalty(data: ModelData, specification: Specification, kind: str, penalty: str) -> Regression:

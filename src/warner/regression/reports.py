@@ -1,7 +1,7 @@
-r"""What reports say: each one's row of the likelihood, under the design that it went through.
+"""Reports as rows of the likelihood, each under its own design.
 
-A report under a design with few possible reports is a number, that of its column in the design's table. Sets of answers
-and hashes are too many for a table: those that were made are numbered, and their likelihood is asked for.
+A report under a design with few possible reports is the index of its column in the design's table. Sets of answers and
+hashes are too many for a table: the distinct ones in the data are indexed, and the design returns their likelihood.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class ReportLikelihoods(NamedTuple):
         design, report = self.design[some], self.report[some]
         rows = np.empty(len(design))
         for number, scores in enumerate(self.scores):
-            mine = design == number
-            rows[mine] = scores[report[mine]]
+            selected = design == number
+            rows[selected] = scores[report[selected]]
         return rows
 
     def likelihood(self, some: Any) -> Array:
@@ -75,8 +75,8 @@ class ReportLikelihoods(NamedTuple):
         design, report = self.design[some], self.report[some]
         rows = np.empty((len(design), self.likelihoods[0].shape[1]))
         for number, likelihoods in enumerate(self.likelihoods):
-            mine = design == number
-            rows[mine] = likelihoods[report[mine]]
+            selected = design == number
+            rows[selected] = likelihoods[report[selected]]
         return rows
 
     def columns(self, some: Any) -> Integers:
@@ -88,8 +88,8 @@ class ReportLikelihoods(NamedTuple):
 class Numbered(NamedTuple):
     """Reports of one design as indices, the likelihood of each index, and the design's table, if it has one.
 
-    Where answers stand for values, the score of each number; then its likelihood is that if all answers were equally
-    common, in one column, and there is no table.
+    With numeric values of the answers, the score of each index; its likelihood is then that of equally common answers,
+    in one column, and there is no table.
     """
 
     report: Integers
@@ -106,34 +106,34 @@ def numbered_reports(design: Design, reports: Counts, values: Array | None = Non
     if not len(reports):
         nothing = np.zeros((0, design.k))
         return Numbered(np.zeros(0, dtype=np.int64), nothing, None if matrix is None else matrix())
-    distinct, place = np.unique(reports, axis=0, return_inverse=True)
-    place = place.ravel()
+    distinct, index = np.unique(reports, axis=0, return_inverse=True)
+    index = index.ravel()
     if matrix is None:
         operator = design.law.likelihood(distinct)
         rows = operator.forward(np.eye(design.k)) if operator.matrix is None else operator.matrix()
-        return Numbered(place, rows.T, None)
+        return Numbered(index, rows.T, None)
     columns = distinct
     if design.law.sufficient == "counts":  # each report is counted in one column, which need not have its number
         every = np.arange(len(distinct))
         columns = design.law.count(distinct, group=every, groups=len(every)).counts.argmax(axis=1)
     table = matrix()
-    return Numbered(columns[place], table.T, table)
+    return Numbered(columns[index], table.T, table)
 
 
 def _scored_reports(design: Design, reports: Counts, values: Array) -> Numbered:
     if not len(reports):
         return Numbered(np.zeros(0, dtype=np.int64), np.zeros((0, 1)), None, np.zeros(0))
-    distinct, place = np.unique(reports, axis=0, return_inverse=True)
+    distinct, index = np.unique(reports, axis=0, return_inverse=True)
     likelihood = design.law.likelihood(distinct).forward(np.full(design.k, 1 / design.k))
-    return Numbered(place.ravel(), likelihood[:, np.newaxis], None, report_scores(design, distinct, values))
+    return Numbered(index.ravel(), likelihood[:, np.newaxis], None, report_scores(design, distinct, values))
 
 
 def numbered_columns(design: Design, columns: Integers, values: Array | None = None) -> Numbered:
     """Index reports of a tally, which are columns of the design's table already."""
     if values is not None:
-        distinct, place = np.unique(columns, return_inverse=True)
+        distinct, index = np.unique(columns, return_inverse=True)
         likelihood = design.law.likelihood().forward(np.full(design.k, 1 / design.k))[distinct]
-        return Numbered(place, likelihood[:, np.newaxis], None, column_scores(design, distinct, values))
+        return Numbered(index, likelihood[:, np.newaxis], None, column_scores(design, distinct, values))
     matrix = design.law.likelihood().matrix
     table = design.law.likelihood().forward(np.eye(design.k)) if matrix is None else matrix()
     return Numbered(columns, table.T, table)
@@ -152,30 +152,29 @@ def report_likelihoods(
 ) -> ReportLikelihoods:
     """Read a column of reports, each under the design that the column `by` names; `labels` are those of the designs.
 
-    Unless `drop`, values that no report can have are an error, which tells how many `people` have one; a row stands for
-    the people who were loaded, if they are not given. With `values`, the numbers that answers stand for, reports are
-    scored.
+    Unless `drop`, invalid values are an error that names the number of `people` with one; these are the respondents
+    that were loaded by default. With numeric `values` of the answers, reports have scores.
     """
     written, people = loaded.reports(name), loaded.numbers if people is None else people
     size = len(people)
     which = None if by is None else loaded.column(by, as_written=True)
-    place, named = _design_of_each(which, labels, people)
+    index, named = _design_of_each(which, labels, people)
     report = np.zeros(size, dtype=np.int64)
     status = np.where(named, np.int64(INSIDE), np.int64(MISSING))
     parts = []
     for number, design in enumerate(designs):
-        mine = np.flatnonzero(named & (place == number))
-        part = written if mine.size == size else _some_of(written, mine)
+        selected = np.flatnonzero(named & (index == number))
+        part = written if selected.size == size else _some_of(written, selected)
         codes, state = design.report_form.read(part, text=loaded.text)
-        state = np.broadcast_to(state, mine.shape)
-        status[mine] = state
+        state = np.broadcast_to(state, selected.shape)
+        status[selected] = state
         if not drop:
-            outside = int(people[mine[state == OUTSIDE]].sum())
+            outside = int(people[selected[state == OUTSIDE]].sum())
             refuse_unknown(outside, unknown_values(part, state), design.report_form)
         inside = state == INSIDE
         parts.append(numbered_reports(design, codes[inside], values))
-        report[mine[inside]] = parts[-1].report
-    found = ReportLikelihoods.of_parts(designs, labels, place, report, status, parts)
+        report[selected[inside]] = parts[-1].report
+    found = ReportLikelihoods.of_parts(designs, labels, index, report, status, parts)
     refuse_impossible(found, people)
     return found
 
@@ -183,7 +182,7 @@ def report_likelihoods(
 def _some_of(values: Any, some: Integers) -> Any:
     if isinstance(values, np.ndarray):
         return values[some]
-    return [values[place] for place in some.tolist()]
+    return [values[index] for index in some.tolist()]
 
 
 def _design_of_each(which: Column | None, labels: Sequence[str], people: Integers) -> tuple[Integers, Any]:
@@ -192,13 +191,13 @@ def _design_of_each(which: Column | None, labels: Sequence[str], people: Integer
         return np.zeros(len(people), dtype=np.int64), np.ones(len(people), dtype=bool)
     numbers = {label: number for number, label in enumerate(labels)}
     written = [as_label(value) for value in which.values.tolist()]
-    place = np.array([numbers.get(label, -1) for label in written], dtype=np.int64)
-    strange = (place < 0) & ~which.missing
+    index = np.array([numbers.get(label, -1) for label in written], dtype=np.int64)
+    strange = (index < 0) & ~which.missing
     found: Counter[str] = Counter()
     for row in np.flatnonzero(strange).tolist():
         found[written[row]] += int(people[row])
     refuse_other_names(found, labels)
-    return np.where(place < 0, 0, place), ~which.missing
+    return np.where(index < 0, 0, index), ~which.missing
 
 
 def named_designs(design: Any, by: str | None) -> tuple[tuple[Design, ...], tuple[str, ...]]:
@@ -251,8 +250,8 @@ def refuse_impossible(found: ReportLikelihoods, people: Integers) -> None:
     for number, likelihood in enumerate(found.likelihoods):
         impossible = (likelihood == 0).all(axis=1)
         if impossible.any():
-            mine = (found.design == number) & (found.status == INSIDE)
-            made = mine & impossible[np.where(mine, found.report, 0)]
+            selected = (found.design == number) & (found.status == INSIDE)
+            made = selected & impossible[np.where(selected, found.report, 0)]
             if made.any():
                 raise ValueError(
                     "reports must be ones that the design can give, but "

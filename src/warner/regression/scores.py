@@ -1,21 +1,17 @@
-r"""Scores of reports: numbers that are right on average, whatever the answer is.
+r"""Scores of reports, and debiased indicators of answers: unbiased numbers, whatever the answer is.
 
-Where answers stand for numbers x, a report j has a score :math:`s_j` with :math:`\sum_j C_{ij} s_j = x_i` for each
-answer i: the unbiased estimate of a mean (`warner.Estimate.mean`) from this report alone. So the mean of the scores is
-the mean that an estimate gives, and scores can stand for the numbers wherever these enter linearly: in least squares,
-in covariances. They come from `Law.readout`, in closed form where a design has one: no table of answers and reports
-is made.
+Where answers have numeric values x, a report j has a score :math:`s_j` with :math:`\sum_j C_{ij} s_j = x_i` for each
+answer i: the unbiased estimate of a mean (`warner.Estimate.mean`) from this report alone. So scores can replace the
+numbers wherever these enter linearly: in least squares, in covariances. They come from `Law.readout`, in closed form
+where a design has one: no table of answers and reports is made.
 
-After the answer i scores vary by :math:`v_i = \sum_j C_{ij} s_j^2 - x_i^2`, which the design knows. People whose mean
-number is m vary at least by the lower convex envelope of the points :math:`(x_i, v_i)` at m, however their numbers are
-distributed.
+After the answer i scores vary by :math:`v_i = \sum_j C_{ij} s_j^2 - x_i^2`, which follows from the design. The variance
+at a mean of m is at least the lower convex envelope of the points :math:`(x_i, v_i)` at m, for all distributions.
 
 A worked number: under a square wave of width 1 on 0, 1, 2 and 3 with odds 3 : 1, M = 12, the reports -1 to 4 are
 stretched around 3/2 by M/((a-b)(2w+1)) = 2. A report of 4 scores 3/2 + 2 * 5/2 = 13/2.
 
-Debiased indicators of the answers: numbers that are right on average, whatever the answer is.
-
-For a report j of a person whose answer is k, weights z with :math:`E[z \mid k] = e_k` can stand for the indicators of
+For a report j of a respondent whose answer is k, weights z with :math:`E[z \mid k] = e_k` can replace the indicators of
 the answer wherever these enter linearly: in shares, in least squares, in the score of an outcome model. With the table
 C of the design, of shape (answers, reports), z is row j of a matrix M with :math:`CM = I`. Of all these
 
@@ -24,8 +20,8 @@ C of the design, of shape (answers, reports), z is row j of a matrix M with :mat
 varies least if the shares are :math:`\theta_0`, and its rows sum to one, since :math:`C D C' \theta_0 = C D \mu_0 = 1`.
 A pseudo-inverse of C has neither property.
 
-A worked number: truth with probability 3/4 gives C = [[3/4, 1/4], [1/4, 3/4]], and a report of yes counts as 3/2 of a
-person who would have answered yes and as -1/2 of one who would have answered no: 3/4 * 3/2 - 1/4 * 1/2 = 1.
+A worked number: truth with probability 3/4 gives C = [[3/4, 1/4], [1/4, 3/4]], and a report of yes counts as 3/2 for
+the answer yes and as -1/2 for the answer no: 3/4 * 3/2 - 1/4 * 1/2 = 1.
 """
 
 from __future__ import annotations
@@ -90,7 +86,7 @@ def _scores(design: Design, counts: Counts, values: Array) -> Array:
         return np.full(len(counts), least)
     one, memberships = np.ones((len(counts), 1)), (values - least) / width
     readout = design.law.readout(counts, one, sets_of(memberships))
-    if (np.asarray(readout.trials) != 1).any():  # a share among those who were asked is no mean over all reports
+    if (np.asarray(readout.trials) != 1).any():  # a share among some respondents is no mean over all reports
         readout = design.law.readout(counts, one, LinearCombination(memberships[np.newaxis]))
     if readout.error is not None and not np.isfinite(readout.error).all():
         raise ValueError(
@@ -106,7 +102,7 @@ class LeastVariance(NamedTuple):
     means: Array
     variances: Array
 
-    def at(self, means: Array) -> Array:
+    def interpolated(self, means: Array) -> Array:
         """Least variance at these means; beyond the range of the numbers, that at its end."""
         return np.interp(means, self.means, self.variances)
 
@@ -133,19 +129,18 @@ def lower_envelope(x: Array, y: Array) -> LeastVariance:
     [0.0, 1.0, 3.0]
     """
     corners: list[tuple[float, float]] = []
-    for place in np.lexsort((y, x)).tolist():
-        here = float(x[place]), float(y[place])
+    for index in np.lexsort((y, x)).tolist():
+        here = float(x[index]), float(y[index])
         if corners and corners[-1][0] == here[0]:
             continue  # a higher point at the same number
-        while len(corners) > 1 and _above(corners[-2], corners[-1], here):
-            corners.pop()
+        while len(corners) > 1:
+            (x0, y0), (x1, y1) = corners[-2:]
+            if (y1 - y0) * (here[0] - x0) < (here[1] - y0) * (x1 - x0):
+                break
+            corners.pop()  # not below the line through its neighbors
         corners.append(here)
     means, variances = np.array(corners).T
     return LeastVariance(means, variances)
-
-
-def _above(first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]) -> bool:
-    return (middle[1] - first[1]) * (last[0] - first[0]) >= (last[1] - first[1]) * (middle[0] - first[0])
 
 
 # Debiased
@@ -165,21 +160,9 @@ class DebiasedOutcomes(NamedTuple):
 def debiasing(table: Array, shares: Array) -> Array | None:
     """Matrix M with CM = I of least variance under these shares; None where the shares are not identified.
 
-    Parameters
-    ----------
-    table : array of shape (k, reports)
-        The probability of each report after each answer.
-    shares : array of shape (k,)
-        About how common each answer is. Whatever is given here, M undoes the table; these only decide how much it
-        varies.
+    Rows of M, (reports, k), sum to one, but for reports that no answer leads to. M inverts the table, (k, reports), for
+    any `shares`; these only determine its variance.
 
-    Returns
-    -------
-    array of shape (reports, k), or None
-        Rows sum to one; that of a report which no answer leads to is zero.
-
-    Examples
-    --------
     >>> debiasing(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.5, 0.5])).round(12)
     array([[ 1.5, -0.5],
            [-0.5,  1.5]])
@@ -191,33 +174,20 @@ def debiasing(table: Array, shares: Array) -> Array | None:
 def debiased(rows: Observations, shares: Array) -> Array | None:
     """Debiased indicators of the answers for each row, (n, k); they sum to one in each row.
 
-    None where some design that was used does not tell all answers.
-
-    Parameters
-    ----------
-    rows : Observations
-        Reports, each under its design.
-    shares : array of shape (k,)
-        About how common each answer is; see `debiasing`.
-
-    Examples
-    --------
-    Of four people who told the truth with probability 3/4, the first and the last reported yes.
+    None where a design does not identify all answers. For `shares` see `debiasing`.
 
     >>> from warner import RandomizedResponse
     >>> from warner.regression.data import Observations
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
-    >>> table, report, one = survey.channel(), np.array([0, 1, 1, 0]), np.ones(4)
+    >>> table, report, one = survey.channel(), np.array([0, 1]), np.ones(2)
     >>> rows = Observations(one[:, None], table.T[report], one, one, one, (survey,), 0 * report, report, (table,))
     >>> debiased(rows, np.array([0.5, 0.5])).round(12)
     array([[ 1.5, -0.5],
-           [-0.5,  1.5],
-           [-0.5,  1.5],
-           [ 1.5, -0.5]])
+           [-0.5,  1.5]])
     """
     indicators = np.empty_like(rows.likelihood)
-    for place, (design, table) in enumerate(zip(rows.designs, rows.tables, strict=True)):
-        of_design = rows.design == place
+    for index, (design, table) in enumerate(zip(rows.designs, rows.tables, strict=True)):
+        of_design = rows.design == index
         if not of_design.any():
             continue
         if table is not None:

@@ -2,37 +2,43 @@ r"""Standard errors: observed and expected information, outer products of scores
 
 `observed` is the inverse of I, minus the second derivative; `expected` that of F, its mean; `opg` that of G, the sum of
 outer products of the scores. `robust` is :math:`I^{-1} B I^{-1}` with :math:`B = \frac{n}{n-1}\sum_n w_n^2 s_n s_n'`;
-with strata, the same about the mean within each stratum, added up. Clusters are in `cluster_robust`; what a part
-sampled takes away, and what it leaves, is in `finite_populations`.
+with strata, the same about the mean within each stratum, added up.
 
-Cluster-robust standard errors with few and unequal clusters: CR2, with degrees of freedom for each contrast.
-
-The coefficients solve :math:`\sum_g u_g(b) = 0`, with :math:`u_g` the sum of the weighted scores of the people of
-cluster g, and :math:`F = \sum_g F_g` their information. To first order :math:`\hat b - b = I^{-1}\sum_g u_g(b)`, with
-I the derivative that the estimate was found with. At the estimate a cluster's own score has been drawn towards zero,
-:math:`u_g(\hat b) = u_g - F_g F^{-1} \sum_h u_h`, the more so the more of all information it has. In coordinates in
-which F is the unit matrix (:math:`L'FL = 1`, :math:`v_g = L'u_g`), leverages :math:`J_g = L'F_gL` add up to one, and
+**Clusters** (CR2). The coefficients solve :math:`\sum_g u_g(b) = 0`, with :math:`u_g` the sum of the weighted scores of
+cluster g, and :math:`F = \sum_g F_g` their information. To first order :math:`\hat b - b = I^{-1}\sum_g u_g(b)`. At
+the estimate a cluster's own score is shrunk, :math:`u_g(\hat b) = u_g - F_g F^{-1} \sum_h u_h`, in proportion to its
+information. In coordinates in which F is the unit matrix (:math:`L'FL = 1`, :math:`v_g = L'u_g`), leverages
+:math:`J_g = L'F_gL` sum to one, and
 
 .. math:: V = T \sum_g \tfrac{h}{h-1}\, B_g (v_g - \bar v)(v_g - \bar v)' B_g\, T', \qquad
           B_g = \big[1 - \tfrac{h}{h-1}(J_g - \bar J)\big]^{-1/2}, \qquad T = I^{-1} F L,
 
 with h the number of clusters of the stratum of g, and means over it. With one stratum this is the bias-reduced
 linearization of Bell and McCaffrey [1]_, CR2: for least squares :math:`\sum_g X_g'(1-H_g)^{-1/2}e_ge_g'(1-H_g)^{-1/2}
-X_g`, by :math:`X'f(XMX') = f(X'XM)X'` in matrices as small as the number of coefficients. The power -1 in the place of
+X_g`, by :math:`X'f(XMX') = f(X'XM)X'` in matrices as small as the number of coefficients. The power -1 in place of
 -1/2 would be the jackknife of whole clusters within strata, the power 0 the plain sandwich, which is too small.
 
-The law of V. If the scores were normal with covariances :math:`J_g` (people independent: the working model), a contrast
-:math:`c'Vc` would be a sum of squares of :math:`p_g`, with covariances S between clusters, as variable as
-:math:`\chi^2_\nu/\nu` with Satterthwaite's :math:`\nu = (\operatorname{tr} S)^2 / \operatorname{tr} S^2`, and Student's
-t has that many degrees of freedom: h - 1 for the mean of h equal clusters, hardly more than 1 if one cluster has most
-of the information. Of q contrasts at once, V is like a Wishart matrix with as many degrees of freedom
-:math:`\eta` as give its entries the same total variance, and :math:`\frac{\eta-q+1}{\eta q}W` is F with q and
-:math:`\eta-q+1` degrees of freedom [2]_.
+If the scores are normal with covariances :math:`J_g` (independent respondents: the working model), a contrast
+:math:`c'Vc` is a sum of squares of :math:`p_g`, with covariances S between clusters, as variable as
+:math:`\chi^2_\nu/\nu` with Satterthwaite's :math:`\nu = (\operatorname{tr} S)^2 / \operatorname{tr} S^2`, the degrees
+of freedom of Student's t: h - 1 for the mean of h equal clusters, about 1 if one cluster has most of the information.
+For q contrasts at once, V is like a Wishart matrix whose degrees of freedom :math:`\eta` give its entries the same
+total variance, and :math:`\frac{\eta-q+1}{\eta q}W` is F with q and :math:`\eta-q+1` degrees of freedom [2]_.
 
-Of a finite population the terms of a stratum count less, and others are added: see `finite_populations`.
+In a finite population the terms of a stratum count less, and others are added: see `variance_floors`. If one cluster
+has most of the information, or very few determine a contrast, a note warns; if one alone does, there is no standard
+error.
 
-What it cannot do: how much clusters differ is seen only from clusters like them. If one has most of the information, or
-very few determine a contrast, that is said; if one alone does, there is no standard error.
+**Small samples.** Information is counted in direct answers: for all coefficients `Regression.effective`, for one
+quantity h(b) in proportion to the changes :math:`m_n = x_n'V\nabla h` of the predictors when the quantity moves. The
+number of respondents is :math:`(\sum w m^2)^2 / \sum w^2 m^4`, and each report counts as the fraction of a direct
+answer that the expected information has in that direction. For the coefficient of a level these are the respondents of
+that level.
+
+Likelihood ratios of a factor with four levels rejected a true null at 5 % in 15 % of surveys with reports as
+informative as 25 direct answers, in 8 % at 79, and in 5.5 % at 121. For linear models the respondents that determine a
+quantity are counted: intervals for 20 to 100 respondents missed in up to 9 % (two answers, odds of 9 : 1, enumerated),
+in up to 7 % for more.
 
 References
 ----------
@@ -40,20 +46,6 @@ References
    samples", Survey Methodology 28 (2002), 169-181.
 .. [2] J. E. Pustejovsky and E. Tipton, "Small-sample methods for cluster-robust variance estimation and hypothesis
    testing in fixed effects models", J. Bus. Econ. Stat. 36 (2018), 672-683.
-
-Small samples: the effective number of answers behind coefficients and shares, and notes where it is too small.
-
-How much they tell is counted in direct answers. Of all coefficients together that is `Regression.effective`. Of one
-quantity h(b) alone: people speak about it as much as their predictors move, :math:`m_n = x_n'V\nabla h`, when it moves
-and all else gives way. So those who do are :math:`(\sum w m^2)^2 / \sum w^2 m^4` in number, as with sampling weights,
-and the reports of each are worth that part of a direct answer that the expected information has in that direction.
-For the coefficient of a level against all others it is the people of that level, however many the others are.
-
-Likelihood ratios of a factor with four levels rejected a true null at 5 % in 15 % of surveys whose reports told as much
-as 25 direct answers, in 8 % at 79, and in 5.5 % at 121.
-
-Of linear shares there is no information, and the people who speak about a quantity are counted themselves: intervals
-for 20 to 100 people beside many missed in up to 9 % (two answers, odds of 9 : 1, enumerated), in up to 7 % for more.
 """
 
 from __future__ import annotations
@@ -129,10 +121,10 @@ def information_by_cluster(
     else:
         step = max(1, CLUSTER_NUMBERS_AT_ONCE // (ROWS_FOR_PRODUCT * size**2))  # clusters at a time
         for g in range(0, clusters.number, step):
-            places = starts[g : g + step + 1]
-            part = x[places[0] : places[-1]]
-            each = np.einsum("kmi,ip,iq->ikpmq", curvature[:, :, places[0] : places[-1]], part, part)
-            result[g : g + step] = np.add.reduceat(each, places[:-1] - places[0], axis=0)
+            indices = starts[g : g + step + 1]
+            part = x[indices[0] : indices[-1]]
+            each = np.einsum("kmi,ip,iq->ikpmq", curvature[:, :, indices[0] : indices[-1]], part, part)
+            result[g : g + step] = np.add.reduceat(each, indices[:-1] - indices[0], axis=0)
     square = result.reshape(clusters.number, size, size)
     return square if mapping is None else np.asarray(mapping.T @ square @ mapping)
 
@@ -144,22 +136,22 @@ class ClusterRobust:
     Attributes
     ----------
     clusters : Clusters
-        Which clusters and strata there are.
+        Clusters and strata.
     effect : array of shape (coefficients, r)
-        T: what a cluster's score does to the coefficients.
+        T: derivative of the coefficients in the sum of scores.
     scores : array of shape (clusters, r)
         v, in coordinates in which the information is the unit matrix; less the mean of the stratum.
     unit : array of shape (coefficients, r)
         L: the coefficients along each of these coordinates.
     leverage : array of shape (clusters, r, r), or None
-        J: the part of all information that each cluster has. None where these matrices would be too large: then errors
+        J: the fraction of the information of each cluster. None where these matrices would be too large: then errors
         are those of the plain sandwich, with as many degrees of freedom as there are clusters less strata.
     kept : array of shape (clusters,), or None
-        The part of each cluster's stratum that was not sampled; None where that is not known, and counts as all.
+        Fraction of each cluster's stratum that was not sampled; None, if not known, counts as 1.
     remaining : Remaining or None
-        What a finite population does not take away, in the same coordinates.
+        Variance that remains in a finite population, in the same coordinates.
     floor : Floor or None
-        The least covariances of the sum of scores, in the same coordinates; None where respondents are the clusters.
+        Least covariances of the sum of scores, in the same coordinates; None where respondents are the clusters.
     """
 
     clusters: Clusters
@@ -322,23 +314,22 @@ class ClusterRobust:
         w = self._factors[:, np.newaxis] * (self._roots @ along)
         return w, self.leverage @ w
 
-    def of(self, slopes: Array) -> ClusterRobust:
+    def transformed(self, slopes: Array) -> ClusterRobust:
         """Return the errors of quantities with these derivatives in the coefficients, (quantities, coefficients)."""
         return replace(self, effect=slopes @ self.effect, unit=slopes @ self.unit)
 
-    def with_mean(self, slopes: Array, sums: Array, parts: Array, variance: float, own: Array) -> ClusterRobust:
-        """Add the sampling of a mean over respondents to a quantity with these derivatives in the coefficients.
+    def with_mean(self, slopes: Array, sums: Array, parts: Array, variance: float, influence: Array) -> ClusterRobust:
+        """Add the sampling of a mean over respondents to a quantity with the derivatives `slopes` in the coefficients.
 
         Parameters
         ----------
         slopes : array of shape (coefficients,)
-            Its derivatives.
         sums, parts : arrays of shape (clusters,)
-            What the values of each cluster's people add to the error of the mean, and their part of all weight.
+            Sums of the weighted influence of each cluster's respondents, and the cluster's fraction of all weight.
         variance : float
-            That of the mean if people were independent of each other and of the errors of the coefficients.
-        own : array of shape (n,)
-            What one person of each row adds to the error of the mean, of which `sums` are the weighted sums.
+            Variance of the mean for respondents independent of each other and of the errors of the coefficients.
+        influence : array of shape (n,)
+            Influence of one respondent of each row on the mean.
         """
         clusters, width, deviation = self.clusters, self.scores.shape[1], np.sqrt(variance)
         centred = (sums - means_by_stratum(clusters, sums)[clusters.stratum]) / (deviation or 1.0)
@@ -347,7 +338,7 @@ class ClusterRobust:
             leverage = np.zeros((clusters.number, width + 1, width + 1))
             leverage[:, :width, :width], leverage[:, width, width] = self.leverage, parts
         effect, unit = (np.append(slopes @ matrix, deviation)[np.newaxis] for matrix in (self.effect, self.unit))
-        left = None if self.remaining is None else self.remaining.with_column(own / (deviation or 1.0))
+        left = None if self.remaining is None else self.remaining.with_column(influence / (deviation or 1.0))
         scores = np.column_stack([self.scores, centred])
         floor = None if self.floor is None else self.floor.padded()
         return ClusterRobust(clusters, effect, scores, unit, leverage, self.kept, left, floor)
@@ -416,21 +407,21 @@ def cluster_robust(
     Parameters
     ----------
     rows : Observations
-        Whose weights are taken.
+        Observations with weights.
     clusters : Clusters
-        Those of the rows.
+        Clusters of the rows.
     scores : array of shape (n, coefficients)
-        The score of one person of each row, unweighted.
+        Score of one respondent of each row, unweighted.
     information : array of shape (clusters, coefficients, coefficients), or None
-        Of each cluster; a positive matrix.
+        Information of each cluster; a positive matrix.
     inverse : array of shape (coefficients, coefficients)
-        That of the derivative of the sum of all scores.
+        Inverse of the derivative of the sum of all scores.
     device : function, optional
-        The noise of reports in scores, where the model tells it; for finite populations.
+        Noise of the randomization in scores, for finite populations.
     deviations : array of shape (n, coefficients), optional
-        The scores without the means of clusters in the linear predictors; without those of the scores if not given.
+        Scores less the means of clusters in the linear predictors; by default less the means of the scores.
     exact : array of shape (coefficients, coefficients), optional
-        The least covariances of the sum of scores where there are neither residuals nor noise.
+        Least covariances of the sum of scores where there are neither residuals nor noise.
     """
     sums = np.zeros((clusters.number, scores.shape[1]))
     np.add.at(sums, clusters.cluster, scores * rows.weight[:, np.newaxis])
@@ -463,8 +454,8 @@ def of_sums(clusters: Clusters, sums: Array, information: Array | None, inverse:
     effect = inverse @ total @ unit
     if np.isfinite(effect).all():  # without the directions that the inverse leaves out, since an estimate is infinite
         _, lengths, rows = np.linalg.svd(scale[:, np.newaxis] * effect, full_matrices=False)
-        told = rows[lengths > LEAST_INFORMATION * lengths[0]].T
-        unit, effect = unit @ told, effect @ told
+        informative = rows[lengths > LEAST_INFORMATION * lengths[0]].T
+        unit, effect = unit @ informative, effect @ informative
     return ClusterRobust(clusters, effect, centred @ unit, unit, unit.T @ information @ unit)
 
 
@@ -514,8 +505,12 @@ class _Squares:
 
     def _trace(self, i: int, j: int, k: int, m: int) -> float:
         """Trace of the product of the covariances of contrasts i and j and those of k and m."""
-        own, between = self.diagonal, self.between
-        total = own[:, i, j] @ own[:, k, m] + own[:, i, j] @ between[:, k, m] + own[:, k, m] @ between[:, i, j]
+        diagonal, between = self.diagonal, self.between
+        total = (
+            diagonal[:, i, j] @ diagonal[:, k, m]
+            + diagonal[:, i, j] @ between[:, k, m]
+            + diagonal[:, k, m] @ between[:, i, j]
+        )
         total += _traced(self.all[m, i], self.all[j, k])
         for across, down, up in zip(self.across, self.down, self.up, strict=True):
             total += _traced(across[m, i], across[j, k])
@@ -550,16 +545,15 @@ def check_errors(errors: str, rows: Observations) -> None:
 
 
 def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = False) -> Array:
-    """Covariances of the coefficients at a maximum; NaN where the information is singular.
+    """Covariances of the coefficients at a maximum, without clusters; NaN where the information is singular.
 
-    With `flat`, directions in which the likelihood is flat are left out: what they do not touch keeps its covariances.
-    People must not be clustered; for clusters see `clustered`.
+    With `flat`, directions in which the likelihood is flat are left out, which leaves the others as they are.
     """
     if errors == "expected":
         return inverse_information(likelihood.expected(b), likelihood, flat=flat)
     if errors == "opg":
         return inverse_information(likelihood.outer(b), likelihood, flat=flat)
-    observed = inverse_information(likelihood.at(b).information, likelihood, flat=flat)
+    observed = inverse_information(likelihood.expansion(b).information, likelihood, flat=flat)
     if errors == "observed":
         return observed
     return np.asarray(observed @ score_covariance(likelihood.rows, likelihood.scores(b)) @ observed)
@@ -568,8 +562,8 @@ def covariance(likelihood: Likelihood, b: Array, errors: str, *, flat: bool = Fa
 def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> ClusterRobust | None:
     """Cluster-robust errors of coefficients at a maximum; None without clusters.
 
-    A cluster's information is the expected one; where reports cannot be listed, that of the outer products. All is in
-    unit directions of the columns: of columns that are far from 0, the information in what varies would seem nothing.
+    The information of a cluster is the expected one; where reports cannot be listed, that of the outer products. Unit
+    directions of the columns are used: for columns far from 0, the information in their variation would be lost.
     """
     rows = likelihood.rows
     if rows.sampling.cluster is None:
@@ -578,11 +572,13 @@ def clustered(likelihood: Likelihood, b: Array, *, flat: bool = False) -> Cluste
     listed = all(table is not None for table in rows.tables)
     curvature = likelihood.expected_curvature(b) if listed else likelihood.outer_curvature(b)
     information = information_by_cluster(clusters, rows.x, rows.weight * curvature, likelihood.mapping)
-    inverse = inverse_information(likelihood.at(b).information, likelihood, flat=flat)
+    inverse = inverse_information(likelihood.expansion(b).information, likelihood, flat=flat)
     basis, root = likelihood.basis, np.linalg.inv(likelihood.basis)
-    told = None if information is None else basis.T @ information @ basis
+    scaled = None if information is None else basis.T @ information @ basis
     scores, deviations = (likelihood.scores(b, which) @ basis for which in (None, clusters))
-    return cluster_robust(rows, clusters, scores, told, root @ inverse @ root.T, deviations=deviations).of(basis)
+    return cluster_robust(rows, clusters, scores, scaled, root @ inverse @ root.T, deviations=deviations).transformed(
+        basis
+    )
 
 
 def floor_of_strata(likelihood: Likelihood, b: Array, *, flat: bool = False) -> Floor | None:
@@ -590,7 +586,7 @@ def floor_of_strata(likelihood: Likelihood, b: Array, *, flat: bool = False) -> 
     rows = likelihood.rows
     if rows.sampling.stratum is None or rows.sampling.cluster is not None:
         return None
-    inverse = inverse_information(likelihood.at(b).information, likelihood, flat=flat)
+    inverse = inverse_information(likelihood.expansion(b).information, likelihood, flat=flat)
     noise = likelihood.assembled(rows.square * likelihood.device_curvature(b))
     return Floor(noise, simple_covariance(rows, likelihood.scores(b))).turned(inverse)
 
@@ -600,8 +596,8 @@ def inverse_information(information: Array, likelihood: Objective, *, flat: bool
     if flat:
         weight = likelihood.total_weight
         values, vectors = eigensystem(information, likelihood)
-        told = values > FLAT_EIGENVALUE
-        return np.asarray((vectors[told].T / values[told]) @ vectors[told] / weight)
+        informative = values > FLAT_EIGENVALUE
+        return np.asarray((vectors[informative].T / values[informative]) @ vectors[informative] / weight)
     try:
         root = np.linalg.cholesky(information / scale)
     except np.linalg.LinAlgError:
@@ -625,13 +621,13 @@ def _within_strata(rows: Observations, scores: Array) -> Array:
     """Sum of the covariances within strata without clusters; a row is several respondents with the same score."""
     assert rows.sampling.stratum is not None
     total = np.zeros((scores.shape[1], scores.shape[1]))
-    for which in range(rows.sampling.strata):
-        chosen = rows.sampling.stratum == which
-        n = float(rows.people[chosen].sum())
-        part = scores[chosen]
-        mean = rows.weight[chosen] @ part / n
-        scatter = (part.T * rows.square[chosen]) @ part - n * np.outer(mean, mean)
-        total += rows.sampling.kept[which] * n / (n - 1) * scatter
+    for stratum in range(rows.sampling.strata):
+        selected = rows.sampling.stratum == stratum
+        n = float(rows.people[selected].sum())
+        part = scores[selected]
+        mean = rows.weight[selected] @ part / n
+        scatter = (part.T * rows.square[selected]) @ part - n * np.outer(mean, mean)
+        total += rows.sampling.kept[stratum] * n / (n - 1) * scatter
     return total
 
 
@@ -650,7 +646,7 @@ def effective_answers(fit: Regression, slopes: Array) -> Array:
     direct, report = likelihood.row_information(fit.finite_coefficients)  # (n, f, f)
     flat = slopes.reshape(-1, slopes.shape[-1])
     result = np.zeros(len(flat))
-    for place, slope in enumerate(flat):
+    for index, slope in enumerate(flat):
         moved = likelihood.predictor_change(fit.finite_covariance @ slope)  # (f, n)
         square = (moved**2).sum(axis=0)
         if not np.isfinite(square).all() or not square.any():
@@ -658,7 +654,7 @@ def effective_answers(fit: Regression, slopes: Array) -> Array:
         square /= square.max()
         worth, whole = (np.einsum("fn,nfg,gn->n", moved, one, moved) for one in (report, direct))
         part = np.divide(worth, whole, out=np.zeros_like(worth), where=whole > 0)
-        result[place] = (rows.weight @ square) * (rows.weight @ (square * part)) / (rows.square @ square**2)
+        result[index] = (rows.weight @ square) * (rows.weight @ (square * part)) / (rows.square @ square**2)
     return result.reshape(slopes.shape[:-1])
 
 
@@ -701,10 +697,10 @@ def _of_linear(fit: Regression, names: Sequence[str], slopes: Array | None) -> l
 
 def coefficient_notes(fit: Regression, which: Sequence[int] | None = None) -> list[str]:
     """Warnings for some coefficients, or for all; those at infinity have sentences of their own."""
-    lost = np.zeros(len(fit.coefficients), dtype=bool) if fit.infinity is None else fit.infinity.mask
-    chosen = [i for i in (range(len(fit.coefficients)) if which is None else which) if not lost[i]]
+    infinite = np.zeros(len(fit.coefficients), dtype=bool) if fit.infinity is None else fit.infinity.mask
+    finite = [i for i in (range(len(fit.coefficients)) if which is None else which) if not infinite[i]]
     names = coefficient_names(fit)
-    return small_sample_notes(fit, [names[i] for i in chosen], np.eye(len(fit.finite_coefficients))[chosen])
+    return small_sample_notes(fit, [names[i] for i in finite], np.eye(len(fit.finite_coefficients))[finite])
 
 
 def coefficient_names(fit: Regression) -> list[str]:

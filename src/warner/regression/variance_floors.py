@@ -53,7 +53,7 @@ is all that is left, and nothing shows it but the single report. Of linear share
 
 .. math:: \sum_i f_h w_i^2 \, (z_i z_i' - \operatorname{diag} z_i) \otimes x_i x_i'
 
-is unbiased for the noise, under any design. Other models have no such term here: `sampled` is refused.
+is unbiased for the noise, under any design. Other models have no such term: `sampled` is an error.
 """
 
 from __future__ import annotations
@@ -82,16 +82,15 @@ class Remaining(NamedTuple):
 
     Attributes
     ----------
-    within : array of shape (clusters,)
-        :math:`f b / (b - 1)`, by which the scatter of scores within each cluster counts; 0 where it does not.
-    size : array of shape (clusters,)
-        The number b of people asked in each cluster.
+    within, size : arrays of shape (clusters,)
+        Factor :math:`f b / (b - 1)` of the scatter within each cluster, 0 where it does not count; and the number b of
+        respondents.
     cluster, weight, square : arrays of shape (n,)
-        Those of the rows.
+        Clusters and weights of the rows.
     scores : array of shape (n, r)
-        The score of one person of each row, unweighted.
+        Score of one respondent of each row, unweighted.
     device : array of shape (r, r)
-        The noise of the device where the scatter within clusters does not show it.
+        Noise of the randomization where the scatter within clusters does not show it.
     """
 
     within: Array
@@ -109,9 +108,9 @@ class Remaining(NamedTuple):
         scatter = (self.scores.T * (self.within[self.cluster] * self.square)) @ self.scores
         return not_negative(scatter - (sums.T * (self.within / self.size)) @ sums + self.device)
 
-    def with_column(self, own: Array) -> Remaining:
+    def with_column(self, column: Array) -> Remaining:
         """Add a column of values, (n,), that were not randomized."""
-        return self._replace(scores=np.column_stack([self.scores, own]), device=np.pad(self.device, (0, 1)))
+        return self._replace(scores=np.column_stack([self.scores, column]), device=np.pad(self.device, (0, 1)))
 
 
 def remaining(rows: Observations, scores: Array, device: Device | None) -> Remaining | None:
@@ -257,14 +256,12 @@ def floor_of_clusters(rows: Observations, clusters: Clusters, scores: Array, dev
 
     Parameters
     ----------
-    rows : Observations
-        Whose weights are taken.
-    clusters : Clusters
-        Those of the rows.
+    rows, clusters
+        Observations with weights, and their clusters.
     scores, deviations : arrays of shape (n, coefficients)
-        The scores of one respondent of each row, unweighted; and without the mean of their cluster.
+        Scores of one respondent of each row, unweighted; and less the mean of their cluster.
     noise : array of shape (coefficients, coefficients)
-        What the randomization adds, where all respondents of the sampled clusters were asked or reports are all alike.
+        Variance of the randomization, if all respondents of the sampled clusters were asked or all reports are equal.
     """
     simple = simple_covariance(rows, scores)
     if rows.sampling.whole:
@@ -272,8 +269,8 @@ def floor_of_clusters(rows: Observations, clusters: Clusters, scores: Array, dev
     size = np.bincount(clusters.cluster, rows.people).astype(np.float64)
     within = np.where(size > 1, size / np.maximum(size - 1, 1), 0.0)[clusters.cluster]
     scatter = (deviations.T * (within * rows.square)) @ deviations
-    shown = np.diagonal(scatter).max() > ROUNDING_OF_VARIANCE * np.diagonal(noise).max()
-    return Floor(scatter if shown else noise, simple)  # reports that are all alike show none
+    varies = np.diagonal(scatter).max() > ROUNDING_OF_VARIANCE * np.diagonal(noise).max()
+    return Floor(scatter if varies else noise, simple)  # reports that are all alike show none
 
 
 def simple_covariance(rows: Observations, scores: Array) -> Array:
@@ -299,13 +296,13 @@ def exact_covariance(rows: Observations, columns: Array, answers: int, reach: Ar
     Parameters
     ----------
     rows : Observations
-        Whose weights are taken.
+        Observations with weights.
     columns : array of shape (n, width)
         Orthogonal columns: their weighted products sum to the unit matrix.
     answers : int
-        The number of answers; 2 for the mean of a number.
+        Number of answers; 2 for the mean of a number.
     reach : array of shape (n,)
-        How far another answer would change the outcome of a respondent: 1 for shares.
+        Change of the outcome of a respondent with another answer: 1 for shares.
     """
     from scipy.special import ndtri, stdtrit
 
