@@ -1,7 +1,4 @@
-"""True if the answers to several questions go together: tests, joint shares, correlations, costs and every door.
-
-It tests association/independence.py, association/associations.py and association/independence.py as well.
-"""
+"""Associations between answers to several questions: tests, joint shares, correlations, costs and kinds of data."""
 
 from __future__ import annotations
 
@@ -283,7 +280,7 @@ def test_independent_answers_are_rarely_found_to_go_together() -> None:
     assert found <= 15
 
 
-# Every door to the data
+# All kinds of data
 
 
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark"])
@@ -576,7 +573,7 @@ def test_correlations_of_rare_answers_and_near_one_are_covered_by_enumeration(tr
         (0.1, 0.1, 0.1, 0.7),
         (0.25, 0.25, 0.25, 0.25),
         (0.05, 0.1, 0.05, 0.8),
-        (0.0, 0.2, 0.2, 0.6),  # nobody holds both
+        (0.0, 0.2, 0.2, 0.6),  # no respondent has both
         (0.4, 0.2, 0.1, 0.3),
     ):
         x, y = shares[0] + shares[1], shares[0] + shares[2]

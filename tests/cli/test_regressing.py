@@ -87,7 +87,7 @@ def test_several_designs_clusters_and_models(prompt: Prompt) -> None:
     linear = prompt.prints(*ON_AGE, "--model", "linear")
     assert linear.startswith("Share of 'yes': answer ~ age\n")
     penalised = prompt.prints(*ON_AGE, "--penalty", "jeffreys", "--starts", "0")
-    assert "none for penalised estimates" in penalised
+    assert "none for penalized estimates" in penalised
 
 
 def test_odds_ratios_are_called_so_in_every_form(prompt: Prompt) -> None:

@@ -266,7 +266,7 @@ def test_rows_with_something_missing_are_left_out_and_counted() -> None:
     assert "196 respondents, 4 left out because something is missing" in fit.text()
     rest = {name: values[4:] for name, values in data.items()}
     assert_allclose(fit.coefficients, explain("score ~ age + q0", rest, {"q0": DICE}).coefficients, rtol=1e-9)
-    frame.loc[4, "w"] = 0.0  # nobody, and nothing missing
+    frame.loc[4, "w"] = 0.0  # a weight of zero, and nothing missing
     weighted = explain("score ~ age + q0", frame, {"q0": DICE}, weights="w")
     assert (weighted.people, weighted.dropped) == (195, 4)
     frame["version"] = ["dice", None] + 198 * ["dice"]

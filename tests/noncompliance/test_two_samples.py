@@ -127,7 +127,7 @@ def test_peer_cheating_detection() -> None:
     errors = with_less_one(cheating_detection, yes, n, forced)
     printed(errors[0], wanted["honest_yes_se"])
     printed(errors[1], wanted["cheater_se"])
-    # The lie detector is the same arithmetic: honest people without the trait are those who say yes at times.
+    # The lie detector is the same arithmetic: honest people without the trait sometimes say yes.
     plain = [str(1 - float(share)) for share in forced]
     printed(1 - stochastic_lie_detector(yes, n, plain).prevalence.value, wanted["honest_no"])
     printed(with_less_one(stochastic_lie_detector, yes, n, plain)[0], wanted["honest_no_se"])
@@ -203,7 +203,7 @@ def test_where_nobody_has_the_trait_its_honesty_is_undefined(yes: int) -> None:
     assert math.isnan(found.honest.value)
     assert math.isnan(found.honest.se)
     assert 0 <= found.honest.low < found.honest.high <= 1
-    if yes == 40:  # just as if nobody had it
+    if yes == 40:  # as for a prevalence of 0
         assert (found.honest.low, found.honest.high) == (0, 1)
     assert found.to_dict()["honest"]["value"] is None
     assert "undefined" in repr(found.honest)
@@ -257,7 +257,7 @@ def test_most_likely_is_possible_and_nothing_possible_is_likelier(name: str, dat
         return
     x, y = (share.most_likely for share in both(found))
     if math.isnan(x) or math.isnan(y):
-        return  # nobody left to speak of
+        return  # no respondents left
     assert -1e-9 <= min(x, y) <= max(x, y) <= 1 + 1e-9
     best = log_likelihood(model(x, y), yes, n)
     simplex = name == "cheating"  # where the two shares have no more than one together

@@ -137,7 +137,7 @@ def test_a_level_of_sixty_among_a_million_people_goes_to_one_infinity(many: int,
 
 @pytest.mark.parametrize("yes", [30, 40])  # of 200: a share of 0, and one of 5 %
 def test_the_mean_share_is_profiled_where_standard_errors_say_too_little(yes: int) -> None:
-    # 100 and 200 people with noise of 1/6: the mean share of all 300, by constrained maximisation of two binomials.
+    # 100 and 200 people with noise of 1/6: the mean share of all 300, by constrained maximization of two binomials.
     counts, people = np.array([40, yes]), np.array([100, 200])
     fit = two_groups((40, yes), (100, 200), DICE)
     prediction = fit.predict(interval="profile")

@@ -230,7 +230,7 @@ def test_too_many_clusters_and_coefficients_have_the_plain_sandwich_and_it_is_sa
     assert large.clustered.freedom(np.eye(2)[:, 1:]) == 9
 
 
-# What is said, at every door
+# Sentences in all outputs
 
 ROUGH = "With fewer than 4 degrees of freedom, intervals and p-values are rough"
 MOST = "of the information on some of the coefficients"

@@ -352,8 +352,8 @@ GOOD: dict[str, Any] = {
         ),
         ({"age": [1.0, float("inf"), 2.0]}, {}, "'age' must hold finite numbers, but 1 of its values is infinite"),
         ({"g": ["a", "a", "c"]}, {"design": DESIGNS, "by": "g"}, "but 3 rows have 'a', 'c'"),
-        ({"age": [None, None, None]}, {}, "there must be people of whom everything is known .*: 3 lack a value"),
-        ({"w": [0, 0, 0]}, {"weights": "w"}, "there is nobody: 3 weigh nothing"),
+        ({"age": [None, None, None]}, {}, "there must be respondents without missing values .*: 3 lack a value"),
+        ({"w": [0, 0, 0]}, {"weights": "w"}, "there is none: 3 weigh nothing"),
         (
             {"h": ["a", "a", "b"]},
             {"clusters": "h", "strata": "g"},

@@ -103,7 +103,7 @@ def test_each_kind_of_model_says_what_its_coefficients_are() -> None:
     assert "never | once" in ordered
     assert "Levels are compared with region = north." in " ".join(ordered.split())
     penalised = regress("answer", people, WARNER, penalty="jeffreys", **options).text()
-    assert "interval: none for penalised estimates" in penalised
+    assert "interval: none for penalized estimates" in penalised
     assert "Jeffreys' penalty makes every estimate finite" in penalised
     assert "Standard errors: from the expected information." in penalised
     assert "odds ratio" in regress("answer", people, WARNER, **options).text(odds=True)

@@ -1,4 +1,4 @@
-"""Regressions in finite populations: those of `estimate`, the formula written out, and what is refused."""
+"""Regressions in finite populations: those of `estimate`, the formula written out, and errors."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_people_may_be_counted() -> None:
     rows = list(zip(DATA["answer"], DATA["x"].tolist(), DATA["d"].tolist(), strict=True))
     distinct = sorted(set(rows))
     counts = [rows.count(row) for row in distinct]
-    # A row that stands for several people may be split.
+    # A row of several respondents may be split.
     most = int(np.argmax(counts))
     assert counts[most] > 1
     distinct, counts = [*distinct, distinct[most]], [*counts, 1]
@@ -112,6 +112,8 @@ class TestDirectAnswers:
         codes = np.array([ANSWERS.index(answer) for answer in data["answer"]])
         theirs = ordinal.OrderedModel(codes, x, distr="logit").fit(disp=0, method="bfgs", gtol=1e-9, maxiter=500)
         fit = warner.regress("answer", data, self.TRUTH, on=["x", "d"], model="ordered")
-        np.testing.assert_allclose(fit.coefficients[2:], theirs.params[:2], atol=1e-6)  # theirs is a quasi-Newton climb
+        np.testing.assert_allclose(
+            fit.coefficients[2:], theirs.params[:2], atol=1e-6
+        )  # theirs is a quasi-Newton ascent
         assert fit.log_likelihood is not None
         assert fit.log_likelihood >= theirs.llf - 1e-9

@@ -252,7 +252,7 @@ def test_infinity_is_found_in_two_answers_at_once() -> None:
         [["2/3", "1/6", "1/6"], ["1/6", "2/3", "1/6"], ["1/6", "1/6", "2/3"]], ["a", "b", "c"], ["a", "b", "c"]
     )
     reports = {"answer": ["a", "b", "c"] * 2, "g": [0] * 3 + [1] * 3, "people": [12, 40, 8, 8, 37, 15]}
-    fit = regress("answer ~ g", reports, design, counts="people")  # nobody is c where g = 0, nobody is a where g = 1
+    fit = regress("answer ~ g", reports, design, counts="people")  # no c where g = 0, no a where g = 1
     assert fit.infinity is not None
     assert fit.predict({"g": [0, 1]}).shares[[0, 1], [2, 0]] == pytest.approx([0, 0], abs=1e-3)
 
@@ -280,7 +280,7 @@ def test_a_climb_to_infinity_of_a_continuous_column_ends() -> None:
 
 
 def test_flat_ground_below_a_start_is_no_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A climb that ends lower than another one began is no answer, even if the other one got stuck."""
+    """An ascent that ends lower than another one began is no maximum, even if the other one got stuck."""
     likelihood = Likelihood(rows_of(DICE, [[1.0]], [[70, 130]]), Binary(LINKS["logit"]))
     ascent = newton_ascent
 

@@ -1,4 +1,4 @@
-"""Regression of a randomized number (`linear`, `linear`): exact, unbiased, at every door."""
+"""Regression of a randomized number: exact, unbiased, in all outputs."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def test_values_of_answers_that_are_no_numbers_are_told() -> None:
     data = people(100)
     data["r"] = NINE.randomize(np.where(data["number"] > 1, "yes", "no"))
     fit = fit_of("r ~ age", data, NINE, values={"yes": 5, "no": 0.5})
-    assert "Answers stand for numbers: 'yes' = 5, 'no' = 0.5." in " ".join(fit.text().split())
+    assert "Numeric values of the answers: 'yes' = 5, 'no' = 0.5." in " ".join(fit.text().split())
     assert fit.to_dict()["values"] == [5.0, 0.5]
 
 

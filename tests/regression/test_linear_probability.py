@@ -26,7 +26,7 @@ def two_groups(yes: int, people: int, **options: Any) -> Any:
 
 
 def test_twenty_reports_that_are_all_alike_have_the_error_of_randomization() -> None:
-    # A report of yes counts as (1 - .1)/.8, one of no as -.1/.8. If nobody would answer yes, a tenth report it, and the
+    # A report of yes counts as (1 - .1)/.8, one of no as -.1/.8. If no answer is yes, a tenth report it, and the
     # mean of 20 people varies by sqrt(.1 * .9 / 20) / .8 = .0839.
     fit = two_groups(0, 20, model="linear")
     error = np.sqrt(0.1 * 0.9 / 20) / 0.8

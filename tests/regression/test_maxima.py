@@ -1,4 +1,4 @@
-"""The search for the best maximum: ordered answers that nobody seems to hold, and small samples with many maxima."""
+"""The search for the best maximum: ordered answers with a share of 0, and small samples with many maxima."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def small_sample(seed: int) -> tuple[dict[str, Any], list[str]]:
 
 
 def test_higher_maxima_of_small_samples_are_found_where_a_combination_of_columns_divides_people() -> None:
-    # An own search: 60 climbs from coefficients at random, of four sizes. Without starts that are steeper than the best
+    # A separate search: 60 ascents from coefficients at random, of four sizes. Without starts that are steeper than the best
     # maximum so far, these two fits were 3.9 and 3.8 nats below what it finds.
     design = RandomizedResponse(["yes", "no"], odds=(3, 1))
     for seed in (0, 7):

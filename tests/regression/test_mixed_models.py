@@ -1,7 +1,4 @@
-"""Random intercepts through `regress`: brute force, lme4 and GLMMRR, every door, and what is refused.
-
-It tests `mixed_models`, `mixed_models` and `regressions`.
-"""
+"""Random intercepts through `regress`: brute force, lme4 and GLMMRR, all outputs, and errors."""
 
 from __future__ import annotations
 
@@ -384,7 +381,7 @@ def test_sensitivity_refits_with_effects(fit: Regression) -> None:
     assert both.fits[1].log_likelihood != alone.log_likelihood
 
 
-# Doors
+# Outputs
 
 
 def test_every_door_says_the_spread(fit: Regression) -> None:
@@ -431,7 +428,7 @@ def test_more_nodes_where_25_are_not_enough(monkeypatch: pytest.MonkeyPatch) -> 
     assert fit.nodes == 51
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ def test_a_formula_has_a_left_and_a_right_side() -> None:
         ("age + (", r"formula must be one that can be read, but 'age \+ \(' cannot: Could not find matching context"),
         ("age +", "cannot: Operator `\\+` has insuffi"),
         ("age | region", "must have one part on its right side, without |"),
-        (".", r"cannot: it must name its columns; a dot does not stand for all others$"),
+        (".", r"cannot: it must name its columns; a dot is not the sum of all others$"),
         ("age.mean()", "cannot be evaluated: each term must be one number for each row$"),
         ("age + 3", "Numeric literals other than `1`"),
         ("np.log(region)", "cannot be evaluated: .*, in `np.log\\(region\\)`"),

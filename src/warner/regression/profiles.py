@@ -583,10 +583,13 @@ def coefficient_limits(fit: Regression, level: float = 0.95, interval: str = "au
     z = float(critical_value(level))
     # Which coefficients need a profile.
     if method == "either":
-        size = len(fit.finite_coefficients)
-        flat, units, wald = np.zeros((size, size)), np.eye(size), list(zip(low.tolist(), high.tolist(), strict=True))
-        confirmed = [wald_agrees(fit, lambda b, i=i: (float(b[i]), units[i], flat), wald[i], z) for i in range(count)]
-        which = np.flatnonzero(~np.array(confirmed))
+        units = np.eye(len(fit.finite_coefficients))
+
+        def confirmed(i: int) -> bool:
+            ends = float(low[i]), float(high[i])
+            return wald_agrees(fit, lambda b: (float(b[i]), units[i], np.zeros_like(units)), ends, z)
+
+        which = np.array([i for i in range(count) if not confirmed(i)], dtype=np.int64)
     else:
         which = np.arange(count if method == "profile" else 0)
     # Estimates at infinity, and those that can be anything.
