@@ -106,7 +106,7 @@ def small_sample(seed: int) -> tuple[dict[str, Any], list[str]]:
 
 
 def test_higher_maxima_of_small_samples_are_found_where_a_combination_of_columns_divides_people() -> None:
-    # A separate search: 60 ascents from coefficients at random, of four sizes. Without starts that are steeper than the best
+    # A separate search: 60 ascents from random coefficients of four sizes. Without starts steeper than the best
     # maximum so far, these two fits were 3.9 and 3.8 nats below what it finds.
     design = RandomizedResponse(["yes", "no"], odds=(3, 1))
     for seed in (0, 7):
@@ -222,13 +222,13 @@ def test_an_ordered_fit_takes_few_evaluations(monkeypatch: pytest.MonkeyPatch) -
 def counted_evaluations(monkeypatch: pytest.MonkeyPatch, of: type) -> list[int]:
     """Return a list that grows by each evaluation of a likelihood with its derivatives."""
     evaluations: list[int] = []
-    at = of.at  # type: ignore[attr-defined]
+    expansion = of.expansion  # type: ignore[attr-defined]
 
     def counted(likelihood: Any, b: Any) -> Any:
         evaluations.append(1)
-        return at(likelihood, b)
+        return expansion(likelihood, b)
 
-    monkeypatch.setattr(of, "at", counted)
+    monkeypatch.setattr(of, "expansion", counted)
     return evaluations
 
 

@@ -119,7 +119,7 @@ def _loss(fit: Any, answer: int, share: float) -> float:
             shares, slopes = fit.specification.shares_at(b, x), fit.specification.share_gradients(b, x)
             return shares[0, answer] - share, slopes[0, answer]
 
-        def at(self, b: Any) -> Any:
+        def expansion(self, b: Any) -> Any:
             place = likelihood.expansion(b)
             off, slope = self.distance(b)
             bend = place.information + self.strength * np.outer(slope, slope)
