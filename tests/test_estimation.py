@@ -482,7 +482,7 @@ def test_a_share_outside_its_interval_says_why_under_its_estimator() -> None:
     counts[0] = 22
     tally = Tally(RandomizedResponse(1000, epsilon=1), counts)
     assert estimate(tally).table()["outside"][0]
-    assert "* outside its own interval: shrink draws every share towards what is usual" in estimate(tally).text()
+    assert "* outside its own interval: shrink pulls every share to usual values" in estimate(tally).text()
     assert "* outside its own interval: the bias of this estimator" in estimate(tally, method="mle").text()
 
 

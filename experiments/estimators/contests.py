@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from experiments.estimators.scale import Scale
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.estimators.methods import OwnEstimator
+    from warner.estimators.methods import CustomEstimator
 
 Columns: TypeAlias = "dict[str, Counts]"
 Errors: TypeAlias = "dict[str, dict[str, Array]]"  # by estimator, then by measure; an entry for each seed
@@ -67,7 +67,7 @@ class Contest:
     epsilon: int
     seeds: int
     estimators: tuple[str, ...]
-    own: OwnEstimator | None = None
+    own: CustomEstimator | None = None
 
     @property
     def experiment(self) -> str:
@@ -146,7 +146,7 @@ class Contest:
             by_estimator[name] = {measure: columns[measure][rows] for measure in ERROR_MEASURES}
         return by_estimator
 
-    def by(self, own: OwnEstimator) -> Contest:
+    def by(self, own: CustomEstimator) -> Contest:
         """Return the same setting for a user's own estimator."""
         return replace(self, own=own)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warner.estimators import METHODS
-from warner.estimators.methods import METHOD_NAME, OwnEstimator
+from warner.estimators.methods import METHOD_NAME, CustomEstimator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ PREDICTED = "predicted"  # of the closed forms the one with the smallest predict
 BUILT_IN = (*(name for name in METHODS if name not in METHODS_LEFT_OUT), PREDICTED)
 
 
-def own_estimators(given: Mapping[str, Callable[..., Any]] | Iterable[str]) -> list[OwnEstimator]:
+def own_estimators(given: Mapping[str, Callable[..., Any]] | Iterable[str]) -> list[CustomEstimator]:
     """Make own estimators of a mapping from names to functions, or of words such as ``module:function``.
 
     >>> import warner
@@ -44,7 +44,7 @@ def own_estimators(given: Mapping[str, Callable[..., Any]] | Iterable[str]) -> l
             )
         if not callable(function):
             raise TypeError(f"an own estimator must be a function of counts and design, but {name} is {function!r}")
-    return [OwnEstimator(name, function) for name, function in functions.items()]
+    return [CustomEstimator(name, function) for name, function in functions.items()]
 
 
 def _function(word: str) -> Any:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from experiments.estimators.numeric_contests import NumericOutcomes
     from experiments.estimators.ratios import Outcomes
     from experiments.estimators.scale import Scale
-    from warner.estimators.methods import OwnEstimator
+    from warner.estimators.methods import CustomEstimator
 
 COMPARISON_TITLE = "How close the estimates are: all estimators compared"
 TOY_COMPARISON_NOTE = (
@@ -96,7 +96,7 @@ def write(
     captions: Mapping[str, str],
     scale: Scale,
     seconds: Mapping[str, float],
-    own: list[OwnEstimator],
+    own: list[CustomEstimator],
     notes: list[str],
 ) -> Path:
     """Write the page, and give its path."""
@@ -131,7 +131,7 @@ def _numbers(numeric: NumericOutcomes) -> list[str]:
     ]
 
 
-def _sentences(scale: Scale, own: list[OwnEstimator]) -> dict[str, str]:
+def _sentences(scale: Scale, own: list[CustomEstimator]) -> dict[str, str]:
     predicted = "whichever of mle, inv_p and inv_n has the smallest predicted error, as auto does below 20 answers"
     known = {name: METHODS[name].sentence if name != PREDICTED else predicted for name in scale.estimators}
     return known | {one.name: "an estimator of your own" for one in own}

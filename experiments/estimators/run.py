@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from experiments.estimators.ratios import Outcomes
     from experiments.estimators.scale import Scale
     from experiments.pinzon2026.run import Say, Tell
-    from warner.estimators.methods import OwnEstimator
+    from warner.estimators.methods import CustomEstimator
 
 FORMAT = "warner estimator results"
 
@@ -99,7 +99,7 @@ def compare_at(
     scale: Scale,
     output: str | Path,
     *,
-    own: list[OwnEstimator],
+    own: list[CustomEstimator],
     real: list[Population],
     notes: list[str],
     workers: Workers,
@@ -136,7 +136,7 @@ def compare_at(
 
 
 def _computed(
-    folder: Path, listed: list[Contest], own: list[OwnEstimator], workers: Workers, clock: Clock, tell: Tell
+    folder: Path, listed: list[Contest], own: list[CustomEstimator], workers: Workers, clock: Clock, tell: Tell
 ) -> dict[Contest, Errors]:
     """Compute what the folder lacks, and read all of it, with own estimators beside those of the library."""
     everything = [*listed, *(contest.by(one) for one in own for contest in listed)]

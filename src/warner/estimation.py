@@ -81,19 +81,19 @@ class Estimate(TableResult):
     tally : Tally or Pool
         The counted reports, with their design.
     method : str
-        The estimator: auto, a name of `warner.estimators.METHODS`, or that of a function of one's own.
+        The estimator: auto, a name of `warner.estimators.METHODS`, or the name of a custom function.
     shares : ndarray of shape (k,), or (groups, k)
         The estimated shares, in the domain's order; NaN for a group without reports.
     log_likelihood : float or ndarray of shape (groups,)
-        Of the shares, in nats for all reports, without the multinomial coefficient; of reports that were kept, up to a
-        constant that depends on the reports alone. NaN if a share is negative, or if there is no likelihood to be had.
+        Log-likelihood of the shares, in nats for all reports, without the multinomial coefficient; for stored reports,
+        up to a constant that depends on the reports alone. NaN if a share is negative, or without a likelihood.
     certificate : Certificate or None
-        How far the shares are from the most likely ones; None for what may not be a distribution, where a group has
-        no reports, and where counts alone have no likelihood.
+        Distance of the shares from the maximum of the likelihood; None if shares may not be a distribution, if a group
+        has no reports, and if counts alone have no likelihood.
     choices : tuple of Choice
-        For auto, what was chosen for each group with reports, and the predicted errors it was chosen by.
+        For auto, the estimator of each group with reports, with predicted errors.
     by_default : bool
-        Whether the method was taken because none was asked for; `reason` says why.
+        Whether the method is the default.
     """
 
     tally: Collected
@@ -122,24 +122,22 @@ class Estimate(TableResult):
             Confidence level of the intervals. With weights these use the effective number of reports, and are
             approximate.
         target : {"population", "realised"}
-            Whose share the intervals are for: that of the population which the people are a sample of, or that among
-            these very people.
+            Target of the intervals: the share in the population, or in the sample.
         simultaneous : bool
-            Make the intervals so wide that those of all answers of a group hold at once.
+            Simultaneous coverage of the intervals of all answers of a group.
         anytime : bool
-            Make the intervals so wide that those at all numbers of reports hold at once: for whoever looks again and
-            again while reports arrive. They are 1.6 to 2 times as wide for 100 to 10,000 reports.
+            Simultaneous coverage at all numbers of reports, for repeated analyses while reports arrive. The intervals
+            are 1.6 to 2 times as wide for 100 to 10,000 reports.
 
         Returns
         -------
         dict of str to ndarray
             The names of `by`, then ``value``, ``reports`` (the count), ``share``, ``people`` (the share times the
-            number of reports), ``se`` (standard error of the unbiased estimate; a count of none is taken as half a
-            report, so that it is not zero), ``low`` and ``high`` (the interval), and ``outside``: whether the share
-            lies outside its own interval. That is no error but the bias of the estimator, which draws shares together
-            or is common for frequent answers among many rare ones: trust the interval, or use ``method="inv"``. Of a
-            complex sample also ``sample``: what the design-based intervals rest on. The arrays are those of the
-            estimate, and read-only: copy a column to change it in place.
+            number of reports), ``se`` (standard error of the unbiased estimate; a count of 0 is replaced by half a
+            report), ``low`` and ``high`` (the interval), and ``outside``: whether the share lies outside its own
+            interval. This is the bias of the estimator, not an error: use the interval, or ``method="inv"``. For a
+            complex sample also ``sample``: the basis of the design-based intervals. The arrays are read-only: copy a
+            column to change it in place.
         """
         return dict(self._arrays(Confidence(level, target, simultaneous, anytime)))
 
@@ -239,9 +237,9 @@ class Estimate(TableResult):
             return ""
         freedom = np.unique(sample_freedom(self.tally.parts[0]).round(1))
         degrees = f"{freedom[0]:g}" if freedom.size == 1 else f"{freedom[0]:g} to {freedom[-1]:g}"
-        ever = " simultaneous" * confidence.simultaneous + " any-time" * confidence.anytime
+        kinds_of_coverage = " simultaneous" * confidence.simultaneous + " any-time" * confidence.anytime
         of_freedom = f"{degrees} degree{'' if degrees == '1' else 's'} of freedom"
-        kind = f"design-based {level_text(confidence.level)}{ever} interval"
+        kind = f"design-based {level_text(confidence.level)}{kinds_of_coverage} interval"
         return f"{kind}, {sample.described()} ({of_freedom})"
 
     def _sample_notes(self) -> list[str]:
@@ -301,12 +299,14 @@ class Estimate(TableResult):
         tally = self.tally
         if tally.sample is None:
             return {}
-        said = np.full((len(tally.answered), tally.k), f"design-based, {tally.sample.described()}", dtype=object)
-        kinds = np.full(said.shape, "", dtype=object)
+        descriptions = np.full(
+            (len(tally.answered), tally.k), f"design-based, {tally.sample.described()}", dtype=object
+        )
+        kinds = np.full(descriptions.shape, "", dtype=object)
         kinds[tally.answered] = methods_of(tally.parts[0].drawn)
         for kind, what in ((ONE_CLUSTER, "; lies in one cluster"), (RANDOMIZATION, "; variance of the randomization")):
-            said[kinds == kind] += what
-        return {RESULT_COLUMN: said.ravel().astype(str)}
+            descriptions[kinds == kind] += what
+        return {RESULT_COLUMN: descriptions.ravel().astype(str)}
 
     def interval(
         self,
@@ -325,7 +325,7 @@ class Estimate(TableResult):
     ) -> Interval:
         """Return the confidence interval of the share of an answer, of a set of answers, or of every answer.
 
-        It comes from the counts, not from the estimator.
+        It is based on the counts, not on the estimator.
 
         Parameters
         ----------
@@ -342,10 +342,10 @@ class Estimate(TableResult):
         cumulative : bool
             Give the intervals of the shares of all answers up to each, in the domain's order.
         above, below, within : number, or two of them
-            In the place of answers that are numbers: the share of people above or below a number, or within two, both
-            of them included. The result is a `ShareBeyond`, which has a ``value`` and a standard error as well.
+            The share of numeric answers above or below a number, or within two, both of them included. The result is a
+            `ShareBeyond`, which has a ``value`` and a standard error as well.
         values : mapping, sequence or "numbers", optional
-            With `above`, `below` or `within`: the number that each answer stands for, as for `mean`.
+            With `above`, `below` or `within`: the number of each answer, as for `mean`.
 
         Examples
         --------
@@ -369,7 +369,7 @@ class Estimate(TableResult):
                 )
             )
         if values is not None:
-            raise TypeError("values are for above, below and within, the share of people beyond a number; give one")
+            raise TypeError("values are for above, below and within, the share beyond a number; give one of these")
         return self._with_library(interval(self.tally, answers, confidence, method=method, cumulative=cumulative))
 
     def mean(
@@ -382,9 +382,9 @@ class Estimate(TableResult):
         Parameters
         ----------
         values : mapping, sequence or "numbers", optional
-            The number that each answer stands for: a sequence in the order of the domain, or by the answers' names. If
-            not given, the answers themselves, which must be integers or texts that are decimal numbers. Brackets have
-            no number of their own: give their midpoints, and the mean is that of the midpoints.
+            The number of each answer: a sequence in the order of the domain, or by the answers' names. If not given,
+            the answers themselves, which must be integers or texts that are decimal numbers. For brackets, give their
+            midpoints.
         level, target, anytime
             As for `table`.
 
@@ -437,7 +437,7 @@ class Estimate(TableResult):
             As for `mean`.
         method : {"smooth"}, optional
             An interval, and a value, by the curves of `smooth`, for numbers in ascending order: several times narrower
-            on a fine grid, and approximate, since it trusts that neighbouring numbers are about equally common. The
+            on a fine grid, and approximate, because it assumes that neighboring numbers are about equally common. The
             page "Numbers" has its measured coverage.
 
         Examples
@@ -551,11 +551,11 @@ class Estimate(TableResult):
         Parameters
         ----------
         population : number, or a sequence with one for each group, optional
-            The number of all people: totals are then so many times the shares, or the mean. If not given, weights must
-            say how many people a report stands for, and strata, clusters or others how these vary: totals are then
-            sums of weights (Horvitz and Thompson), which also vary with the number of people that weights add up to.
+            Size of the population: totals are its products with the shares, or with the mean. If not given, weights
+            must be members of the population per report, of a complex sample: totals are then sums of weights (Horvitz
+            and Thompson), which also vary with the sum of all weights.
         values : mapping, sequence or "numbers", optional
-            For the total of a number: the number that each answer stands for, as for `mean`.
+            For the total of a number: the number of each answer, as for `mean`.
         level : float
             Confidence level of the intervals.
 
@@ -603,12 +603,12 @@ class Estimate(TableResult):
         Parameters
         ----------
         level : float
-            With probability at least ``level`` there is no false finding (``holm``), or at least this part of the
-            findings is right on average (``bh``).
+            One minus the family-wise error rate (``holm``), or the false discovery rate (``bh``).
         correction : {"holm", "bh"}
-            For the number of answers: Holm's always holds; Benjamini and Hochberg's, which finds more, is not proven.
+            Correction for the number of answers: Holm's is proven; Benjamini and Hochberg's, which detects more, is
+            supported by simulation.
         power : float
-            For the smallest share that would have been found.
+            Probability of detection of the smallest detectable share.
 
         Examples
         --------
@@ -804,9 +804,12 @@ class Estimate(TableResult):
         total = f"the shares do not sum to 100 %, because {self.method} gives no distribution"
         complete = holds_every_answer(self.tally)
         partly = complete and not described(self.method).valid and (np.abs(rows.sum(axis=-1) - 1) > SUM_ROUNDING).any()
-        told = [*(part.left_out() for part in self.tally.parts), self._misfit]
-        told += [shortfall(self.certificate) if described(self.method).maximises_likelihood else "", self._caution()]
-        return [*filter(None, [*told, nothing if silent.any() else "", total if partly else ""])]
+        messages = [*(part.left_out() for part in self.tally.parts), self._misfit]
+        messages += [
+            shortfall(self.certificate) if described(self.method).maximises_likelihood else "",
+            self._caution(),
+        ]
+        return [*filter(None, [*messages, nothing if silent.any() else "", total if partly else ""])]
 
     def _caution(self) -> str:
         answered = np.flatnonzero(self.tally.answered)
@@ -826,21 +829,19 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
     tally : Tally or Pool
         The reports; each group is estimated separately.
     method : {"mle", "inv", "inv_n", "inv_p", "shrink", "smooth", "auto"}, a name of `estimators.METHODS`, or function
-        Which estimator; `warner.estimators` says which to use when. If not given, the closest that we know:
-        ``smooth`` for designs whose answers are in an order (square wave, cut-off response; up to 100 groups),
-        ``shrink`` for one symmetric design with 20 answers or more, without groups; elsewhere ``mle``, or ``inv_p``
-        where reports support several answers. ``auto`` is `shrink` for one symmetric design with 20 answers or
-        more, with groups too; elsewhere it takes `mle`, `inv_p` or `inv_n`, in each group, by the smallest error in
-        surveys drawn from what the reports suggest. A function of one's own, from counts and design to shares,
-        works too (``estimators.custom``).
+        The estimator; `warner.estimators` describes them. The default has the least error known: ``smooth`` for designs
+        with ordered answers (square wave, cut-off response; up to 100 groups), ``shrink`` for one symmetric design with
+        20 answers or more, without groups; elsewhere ``mle``, or ``inv_p`` if reports support several answers. ``auto``
+        is `shrink` for one symmetric design with 20 answers or more, with groups too; elsewhere it chooses `mle`,
+        `inv_p` or `inv_n`, in each group, by the smallest predicted error. A custom function of counts and design
+        returns shares.
     rng : numpy.random.Generator, optional
-        The randomness for ``auto``; seeded from the counts if not given, so that the choice can be repeated.
+        Source of randomness for ``auto``; seeded from the counts if not given, so that the choice is reproducible.
 
     Warns
     -----
     UserWarning
-        If an answer was reported so rarely that the reports cannot have gone through the design, or if the collections
-        of a pool have shares too different for one population; see `check`.
+        If the reports do not fit the design, or the collections of a pool do not fit one population; see `check`.
 
     Examples
     --------
@@ -861,14 +862,14 @@ def estimate(tally: Collected, *, method: MethodAsked = None, rng: np.random.Gen
 def estimated(tally: Collected, *, method: MethodAsked = None, rng: np.random.Generator | None = None) -> Estimate:
     """Estimate as `estimate` does, without a warning, for callers that pass on `Estimate.doubts`."""
     refuse_uncounted(tally, "estimate(Tally(design, counts))")
-    chosen, own = method_asked(method, tally)
+    chosen, custom = method_asked(method, tally)
     refuse_silent(tally)
-    result = _auto(tally, rng) if chosen == AUTO else _by_method(tally, chosen, own)
+    result = _auto(tally, rng) if chosen == AUTO else _by_method(tally, chosen, custom)
     return replace(result, by_default=method is None)
 
 
-def _by_method(tally: Collected, method: str, own: Method | None = None) -> Estimate:
-    shares, fits, proof = fitted(tally, method, own)
+def _by_method(tally: Collected, method: str, custom: Method | None = None) -> Estimate:
+    shares, fits, proof = fitted(tally, method, custom)
     if proof is not None and not tally.by:
         proof = Certificate(*(tally.squeezed(getattr(proof, name)) for name in CERTIFICATE_FIELDS))
     return Estimate(tally, method, tally.squeezed(shares), tally.squeezed(fits), proof)

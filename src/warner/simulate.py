@@ -1,13 +1,12 @@
-"""Simulation: made-up populations and the report histograms that they would give, without simulating people.
+"""Simulated populations and report histograms, without simulating respondents.
 
-For randomized response and channels a histogram costs O(K) draws whatever the number of people. Everything random takes
-a `numpy.random.Generator`, so that a simulation can be repeated; a real answer never comes this way (see
-`warner.reports.randomizing`).
+For randomized response and channels a histogram costs O(K) draws for any number of respondents. Everything random takes
+a `numpy.random.Generator`, so that simulations are reproducible; real answers use `warner.reports.randomizing`.
 
-Two readings, which differ in their variance and must not be mixed up:
+Two models, which differ in their variance:
 
-- `reports_of_population`: N people are drawn from a population with the given shares, and answer.
-- `reports_of_people`: these very people answer; their true histogram is given and does not vary.
+- `reports_of_population`: N respondents are drawn from a population with the given shares, and answer.
+- `reports_of_people`: a fixed sample answers; its true histogram is given and does not vary.
 """
 
 from __future__ import annotations
@@ -67,13 +66,13 @@ def reports_of_population(
     Parameters
     ----------
     shares : array_like of shape (k,)
-        True shares of the population; of a list that need not hold every answer, they may sum to less than one.
+        True shares of the population; those of an incomplete list may sum to less than one.
     n : int
-        Number of people.
+        Number of respondents.
     design : Design
-        What every answer goes through.
+        Design of the reports.
     rng : numpy.random.Generator
-        Where the randomness comes from.
+        Source of randomness.
     size : int or tuple of int, optional
         Draw an array of this shape of independent histograms.
 
@@ -100,14 +99,14 @@ def reports_of_people(
 ) -> Integers:
     r"""Draw the histogram of reports from respondents with given true answers.
 
-    Under randomized response with p >= q, of the people with answer i, :math:`\text{Bin}(n_i, p-q)` keep it; all others
-    draw one of the K answers uniformly. That is the same mechanism, read as *keep or redraw*, and equals randomizing
-    each person apart, which is done where no such shortcut is known.
+    Under randomized response with p >= q, :math:`\text{Bin}(n_i, p-q)` of the respondents with answer i keep it; all
+    others draw one of the K answers uniformly. This is equivalent to randomizing each respondent separately, as other
+    designs do.
 
     Parameters
     ----------
     true_counts : array_like of int of shape (k,)
-        How many people hold each answer.
+        Number of respondents with each true answer.
     design, rng, size
         As for `reports_of_population`.
 

@@ -151,7 +151,7 @@ def test_many_answers_are_a_rank_plot(method: str) -> None:
 def test_why_shares_by_shrink_lie_outside_is_said_in_the_words_of_the_table() -> None:
     result = estimate(Tally(RandomizedResponse(100, epsilon=3), [100] * 99 + [130]))
     assert result.table()["outside"].any()
-    assert "some estimates lie outside their interval: shrink draws every share" in facts(result.plot(ax=axes()))
+    assert "some estimates lie outside their interval: shrink pulls every share" in facts(result.plot(ax=axes()))
 
 
 def test_rows_decides_between_bars_and_ranks() -> None:

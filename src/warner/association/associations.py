@@ -38,8 +38,8 @@ from warner.inference.means import numbers_by_question, values_of
 from warner.regression.formulas import refuse_infinite
 from warner.reports.counts import as_histograms, refuse_impossible, refuse_unknown, unknown_values
 from warner.reports.dialects import refuse_codes_of_reports
-from warner.reports.files import are_places
-from warner.reports.loading import Wanted, load, opened
+from warner.reports.files import are_paths
+from warner.reports.loading import Selection, load, opened
 from warner.reports.options import Columns, Reading
 from warner.reports.samples import effective_number
 from warner.reports.tallies import Tally
@@ -125,7 +125,7 @@ class Crosstable:
 
 
 def crosstable(data: Any, design: Product, columns: Columns, reading: Reading, numeric: str | None) -> Crosstable:
-    if isinstance(data, list | tuple | np.ndarray) and not are_places(data):
+    if isinstance(data, list | tuple | np.ndarray) and not are_paths(data):
         if any(value is not None for value in (*vars(columns).values(), numeric)):
             raise TypeError(
                 "weights, counts, numeric and where name columns, and must be left out for a table of counts"
@@ -136,7 +136,7 @@ def crosstable(data: Any, design: Product, columns: Columns, reading: Reading, n
     if numeric in design.questions:
         raise ValueError(f"numeric must be a column of its own, but {numeric!r} holds reports")
     forms = {name: (part.report_form,) for name, part in zip(design.questions, design.designs, strict=True)}
-    wanted = Wanted(forms, () if numeric is None else (numeric,), columns.weights, columns.counts, columns.rows)
+    wanted = Selection(forms, () if numeric is None else (numeric,), columns.weights, columns.counts, columns.rows)
     for part in design.designs:
         refuse_codes_of_reports(reading, part.report_form)
     with opened(data, reading, names=design.questions) as source:

@@ -229,7 +229,7 @@ def _file_and_columns(on: str | None) -> tuple[str | None, list[str]]:
 
 def _columns(file: str, names: list[str], by: tuple[str, ...]) -> dict[str, Any]:
     """Read the columns that name groups, and the covariates: all others if none are named."""
-    from warner.reports.loading import Wanted, column_names, load, opened
+    from warner.reports.loading import Selection, column_names, load, opened
     from warner.reports.queries import refuse_absent
 
     with opened(file) as source:
@@ -237,7 +237,7 @@ def _columns(file: str, names: list[str], by: tuple[str, ...]) -> dict[str, Any]
         for name in (*by, *names):
             refuse_absent(name, present)
         covariates = names or [name for name in present if name not in by]
-        loaded = load(source, Wanted({by[0]: ()}, (*by[1:], *covariates)), every_row=True)
+        loaded = load(source, Selection({by[0]: ()}, (*by[1:], *covariates)), every_row=True)
 
     def values(name: str) -> list[Any]:
         """Return a column, with the written names of groups, and None for missing values."""

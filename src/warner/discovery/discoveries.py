@@ -1,31 +1,28 @@
-r"""Discover the frequent values of an open domain: `discover`, `Discovery`.
+r"""Frequent values of an open domain: `discover`, `Discovery`.
 
-Which values are found, and why hardly any falsely, stands in `prefix_search`; how common they are, in
-`selective_intervals`; what would have been too rare, in `detectable_shares`.
+`prefix_search` finds values with error control; this module estimates their shares after selection.
 
-Intervals after selection: of a share that is looked at because its count was large enough.
-
-The count of a value that was found has the law of :math:`X \sim \text{Bin}(n, q + (p-q)\theta)` given that
-:math:`X \ge c`, the critical count. Its unbiased share is too large on average (the winner's curse), and the usual
-interval misses. Let k be the count, :math:`\beta` the error, and U(k) the upper limit of Clopper and Pearson:
-:math:`P_\theta(X \le k) = \beta/2` at :math:`\theta = U(k)`. Then
+**Intervals after selection.** The count of a detected value has the distribution of :math:`X \sim
+\text{Bin}(n, q + (p-q)\theta)` given that :math:`X \ge c`, the critical count. Its unbiased share is too large on
+average (the winner's curse), and the usual interval lacks coverage. Let k be the count, :math:`\beta` the error, and
+U(k) the upper limit of Clopper and Pearson: :math:`P_\theta(X \le k) = \beta/2` at :math:`\theta = U(k)`. Then
 
 - the upper limit is U(k), the usual one;
 - the lower limit is the :math:`\theta` with :math:`P_\theta(X \ge k \mid X \ge c) = \beta`, if that is below U(c), and
   otherwise the larger of U(c) and the :math:`\theta` with :math:`P_\theta(X \ge k \mid X \ge c) = \beta/2`;
-- the share that is shown is the median-unbiased one of that law.
+- the estimate is the median-unbiased share of that distribution.
 
-*The interval covers with probability at least* :math:`1-\beta`, *given that the value was found.* The truth is above
-the upper limit only if k < a, for a number a with :math:`x = P_\theta(X < a) \le \beta/2`. If :math:`\theta \le U(c)`,
-no count from c on is so small. Otherwise, with :math:`y = P_\theta(X < c) \le x`, that has the probability
-:math:`(x-y)/(1-y) \le x \le \beta/2` given selection: to be selected for being large cannot make an upper limit too
-low. The truth is below the lower limit only if :math:`P_\theta(X \ge k \mid X \ge c)` is at most :math:`\beta`, where
-:math:`\theta < U(c)`, or :math:`\beta/2`; that is a tail of the law of k itself, which rises with :math:`\theta`. The
-sum is at most :math:`\beta` in both cases. So at most a part :math:`\beta` of all intervals that are ever shown miss.
+*The coverage is at least* :math:`1-\beta`, *given that the value was detected.* The true share is above the upper limit
+only if k < a, for a number a with :math:`x = P_\theta(X < a) \le \beta/2`. If :math:`\theta \le U(c)`, no count from c
+on is so small. Otherwise, with :math:`y = P_\theta(X < c) \le x`, that has the probability :math:`(x-y)/(1-y) \le x \le
+\beta/2` given selection: selection for large counts cannot make an upper limit too low. The true share is below the
+lower limit only if :math:`P_\theta(X \ge k \mid X \ge c)` is at most :math:`\beta`, if :math:`\theta < U(c)`, or
+:math:`\beta/2`; that is a tail of the distribution of k itself, which rises with :math:`\theta`. The sum is at most
+:math:`\beta` in both cases. So at most a part :math:`\beta` of all intervals shown misses.
 
-Far above the critical count this is the interval of Clopper and Pearson; just above it reaches down to 0. That
-somebody holds such a value is certain, at the level of the test, but not how many do. A two-sided interval of the
-truncated law would be *empty* there.
+Far above the critical count this is the interval of Clopper and Pearson; just above it reaches down to 0. At the level
+of the test, such a value exists, but its share is not known. A two-sided interval of the truncated distribution would
+be *empty* there.
 """
 
 from __future__ import annotations
@@ -181,33 +178,32 @@ class GroupFindings:
     values : tuple
         The values: texts or whole numbers.
     other : ndarray of bool
-        Whether a value stands for all answers that could not be written.
+        Whether a value represents all answers that could not be written.
     support, critical : ndarray of int
-        The reports of the last level that support each, and the least with which it would have been found.
+        The reports of the last level that support each, and the smallest number that detects it.
     share, low, high : ndarray
         The median-unbiased share, and the limits of its interval, both given that it was found.
     p, adjusted : ndarray
-        The p-value of "nobody holds it" (or "no more than the limit do"), and the smallest error probability of all
-        tests together at which it would have been found.
+        The p-value of a share of zero (or of at most the limit), and its adjusted p-value: the smallest family-wise
+        error rate at which the value is detected.
     smallest_share : float
-        The share that would have been found with the probability ``power``; infinite where none would.
+        The share that is detected with the probability ``power``; infinite if there is none.
     smallest_expected : float or None
         The same for values of the expected list.
     lower_bound : float
-        The share below which no protocol with one private report per person finds a value with that probability;
+        The share below which no protocol with one private report per respondent detects a value with that probability;
         infinite without reports.
     candidates : tuple of CandidateValue
-        The values with the largest counts that were not found: no result, but a start for another survey.
+        The values with the largest counts that were not found: not a result, but a start for another survey.
     tested : int
-        How many values were tested.
+        Number of tested values.
     kept : tuple of int
-        How many prefixes were kept at each level but the last.
+        Number of selected prefixes at each level but the last.
     moved : float
-        By how much every 1 % of crafted reports can have moved any share, at the most; infinite without reports of the
-        last level.
+        Largest change of any share by 1 % of crafted reports; infinite without reports of the last level.
     fakes : int or None
         About how many crafted reports among all make any value appear with the probability ``power``, even one that
-        begins like no other; their senders choose the levels. None where not even all reports would.
+        begins like no other; their senders choose the levels. None if not even all reports would.
     fakes_continued, fakes_expected : int or None
         The same for the easiest value that begins like a frequent one, and for the easiest value of the expected list.
     """
@@ -242,18 +238,18 @@ class Discovery(TableResult):
     tally : OpenTally
         The reports.
     level : float
-        Confidence level: the probability of naming any value falsely is at most 1 - ``level``, and each interval covers
-        with this probability, given that its value was found.
+        Confidence level: the family-wise error rate is at most 1 - ``level``, and each interval has this coverage,
+        given that its value was found.
     above : float
         The share that values must exceed.
     power : float
-        The probability that ``smallest_share`` is for.
+        Probability of detection of ``smallest_share``.
     simultaneous : bool
         Whether the error probability of 1 - ``level`` is that of all groups together.
     expected : tuple
-        The values that were tested in any case.
+        The values that were always tested.
     findings : tuple of GroupFindings
-        What was found, for each group.
+        The findings of each group.
     """
 
     rows_key = "values"
@@ -491,8 +487,8 @@ def discover(
 ) -> Discovery:
     """Find the frequent values of an open domain.
 
-    The probability that any value is named that nobody holds is at most 1 - ``level``, whatever people hold. That is
-    for one look at the reports: for two looks, at half of the people and at all, say, give half of the error to each.
+    The family-wise error rate is at most 1 - ``level``, for all true values. That is for one analysis of the reports:
+    for two, such as one of half of the respondents and one of all, assign half of the error to each.
 
     Parameters
     ----------
@@ -501,14 +497,14 @@ def discover(
     level : float
         Confidence level.
     above : float
-        Name only values whose share in the population is above this one; people must then be a sample of it.
+        Name only values with a share above this one in the population; respondents must then be a sample of it.
     expected : sequence of str or of int, optional
-        Values that are known beforehand, such as the words of a dictionary: they are tested in any case, with half of
-        the error probability, and found at smaller shares.
+        Values that are known beforehand, such as the words of a dictionary: they are always tested, with half of the
+        error probability, and detected at smaller shares.
     power : float
-        The probability with which the smallest share that is told would have been found.
+        Probability of detection of the smallest detectable share.
     simultaneous : bool
-        Whether the error probability is that of all groups together; if not, of each.
+        Whether the error probability is that of all groups together, or of each.
 
     Returns
     -------

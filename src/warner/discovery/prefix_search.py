@@ -1,51 +1,48 @@
-r"""Search for frequent values, level by level, and test them at the last one.
+r"""Search for frequent values, level by level, with a test at the last level.
 
-At each level but the last, the support of all extensions of the prefixes that were kept is counted (`support_counts`),
-and those are kept whose count noise alone would give to 32 of all extensions at most, on average.
+At each level but the last, the support of all extensions of the selected prefixes is counted (`support_counts`).
+Extensions are selected if at most 32 of all extensions reach their count by noise alone, on average.
 
-**The last level is the test.** Let A stand for all that is known without its reports: the values that people hold,
-their levels, and the reports of all other levels. The kept prefixes U, a weight :math:`\omega_u` for each, and so the
-error probability
+**The last level is the test.** Let A be all that is known without its reports: the true values of the respondents,
+their levels, and the reports of all other levels. The selected prefixes U, a weight :math:`\omega_u` for each, and so
+the error probability
 
 .. math:: \alpha_x = \alpha\, \frac{\omega_u}{\sum_U \omega} \cdot \frac1{\text{number of extensions of } u}
     \qquad \text{for } x = (u, v)
 
-are functions of A. A prefix that noise alone would give r times has the weight 1/max(1, r). A value is found if its
+are functions of A. A prefix that noise alone produces r times has the weight 1/max(1, r). A value is detected if its
 count is at least the smallest c with :math:`P(\text{Bin}(n, q) \ge c) \le \alpha_x`.
 
-*The probability that any value is found that nobody holds is at most* :math:`\alpha`, *whatever people hold.* Given A,
-the count of such a value is Bin(n, q), because directions and noise of the last level are independent of A. So it is
-found with probability at most :math:`\alpha_x`, and these sum to :math:`\alpha`. No independence between values, no
-sampling from a population and no model is needed. For a limit t ("more than t hold it"), c is that of
-Bin(n, q + (p-q) t), and people must be a sample of a population: then the same holds for values with a share of at most
-t.
+*The family-wise error rate is at most* :math:`\alpha`, *for all true values.* Given A, the count of a value without
+respondents is Bin(n, q), because directions and noise of the last level are independent of A. So it is detected with
+probability at most :math:`\alpha_x`, and these sum to :math:`\alpha`. This requires no independence between values, no
+sampling from a population and no model. For a limit t on the share, c is that of Bin(n, q + (p-q) t), and respondents
+must be a sample of a population: then the same holds for values with a share of at most t.
 
 **Expected values.** A list that is known beforehand is tested with half of :math:`\alpha`, shared equally, and the
 search has the other half. Hashes of the last level are those of whole values, so that all its reports serve.
-*Other* is tested as one more value: with the weight of a kept prefix, or in the list.
+*Other* is tested as one more value: with the weight of a selected prefix, or in the list.
 
-What can be found: the smallest share that a search finds with a given probability, and the least that any could.
-
-A value with share :math:`\theta` is found if each of its prefixes is kept and the last test succeeds. Levels are
-independent, and a prefix has at least the share of the value, so that
+**Detectable shares.** A value with share :math:`\theta` is detected if each of its prefixes is selected and the last
+test succeeds. Levels are independent, and a prefix has at least the share of the value, so that
 
 .. math:: P(\text{found}) \ge \prod_l P(\text{Bin}(n_l, q + (p-q)\theta) \ge c_l).
 
-**Nobody can do much better.** *Let a share* :math:`\theta` *hold a value that was drawn uniformly from X, and the
-others uniform values. Any protocol with one* :math:`\varepsilon` *-private report from each of n people, without
-interaction, that names the value with probability* :math:`\pi` *has*
+**Lower bound for all protocols.** *Let a share* :math:`\theta` *of respondents have a value drawn uniformly from X, and
+the others uniform values. Any protocol with one* :math:`\varepsilon` *-private report from each of n respondents,
+without interaction, that names the value with probability* :math:`\pi` *has*
 
 .. math:: \frac{\theta^2}{1-\theta} \ge \frac{2 v^* (\pi \ln|X| - \ln 2)}{n},
     \qquad v^* = \frac{4 e^\varepsilon}{(e^\varepsilon-1)^2}.
 
-Let :math:`P_x` be the law of a report after x and P their mean. A report has the law :math:`\theta P_x + (1-\theta) P`,
-whose divergence from P is at most :math:`\theta^2 \chi^2(P_x \| P) / (2 (1-\theta))`. For each report the ratios
-:math:`P_x / P` have mean 1 over x and lie between m and :math:`e^\varepsilon m`, so that their variance is at most
-:math:`(e^\varepsilon m - 1)(1 - m) \le 1/v^*` (Bhatia and Davis). Fano's inequality,
+Let :math:`P_x` be the distribution of a report after x and P their mean. A report has the distribution :math:`\theta
+P_x + (1-\theta) P`, whose divergence from P is at most :math:`\theta^2 \chi^2(P_x \| P) / (2 (1-\theta))`. For each
+report the ratios :math:`P_x / P` have mean 1 over x and lie between m and :math:`e^\varepsilon m`, so that their
+variance is at most :math:`(e^\varepsilon m - 1)(1 - m) \le 1/v^*` (Bhatia and Davis). Fano's inequality,
 :math:`\pi \ln|X| \le n \theta^2 / (2 v^* (1-\theta)) + \ln 2`, is the claim.
 
 **Crafted reports need no randomness.** An attacker chooses the level of each report, and each supports the value. Of n
-reports of a level, f of them crafted, :math:`f + \text{Bin}(n - f, q)` support a value that no respondent holds. The
+reports of a level, f of them crafted, :math:`f + \text{Bin}(n - f, q)` support a value without respondents. The
 fewest crafted reports with :math:`\prod_l P(f_l + \text{Bin}(n_l - f_l, q) \ge c_l) \ge \pi` go to the levels where one
 more of them raises the logarithm of the probability most; each raises it less than the one before.
 """
@@ -197,36 +194,16 @@ class Hit:
 
 @dataclass(frozen=True)
 class Search:
-    """Result of a search.
+    """Result of a search."""
 
-    Attributes
-    ----------
-    hits : list of Hit
-        The values that were found, by their counts.
-    candidates : list of (blocks, count)
-        The values with the largest counts that were not found.
-    critical : tuple of int
-        The least count of a new prefix at each level, and of a new value at the last.
-    expected_critical : int or None
-        The least count of a value of the list.
-    easiest : int
-        The least count of a value that continues a kept prefix; one more than the reports if there is none.
-    easiest_expected : int or None
-        The least count with which any value of the list is found, by its own test or as one that continues a prefix.
-    tested : int
-        The number of values that were tested.
-    kept : tuple of int
-        The number of prefixes that were kept at each level but the last.
-    """
-
-    hits: list[Hit]
-    candidates: list[tuple[Blocks, int]]
-    critical: tuple[int, ...]
-    expected_critical: int | None
-    easiest: int
-    easiest_expected: int | None
-    tested: int
-    kept: tuple[int, ...]
+    hits: list[Hit]  # detected values, by their counts
+    candidates: list[tuple[Blocks, int]]  # values with the largest counts among those not found
+    critical: tuple[int, ...]  # of a new prefix at each level, and of a new value at the last
+    expected_critical: int | None  # of a value of the list
+    easiest: int  # least critical count of a value that continues a selected prefix; one above the reports if none does
+    easiest_expected: int | None  # least critical count of a value of the list, by either test
+    tested: int  # number of tested values
+    kept: tuple[int, ...]  # number of selected prefixes at each level but the last
 
 
 class _Kept(NamedTuple):
@@ -306,7 +283,7 @@ def _extended(design: OpenDomain, level: int, reports: LevelReports, kept: _Kept
     best = np.argsort(-number, kind="stable")[:MOST_PREFIXES]
     if len(best) == MOST_PREFIXES:  # another one must take the place of one of these
         least = int(number[best[-1]]) + 1
-    best = best[np.lexsort(every[best].T[::-1])]  # in their order, so that neighbours share blocks
+    best = best[np.lexsort(every[best].T[::-1])]  # in ascending order, so that neighbors share blocks
     noise = total * at_least(number[best], n, design.q)
     prefixes = every[best]
     return _Kept(prefixes, values.ended(level, prefixes[:, -1]), 1 / np.maximum(1, noise)), least

@@ -1,58 +1,55 @@
-r"""Counts of reports to shares of true answers.
+"""Estimators of the true shares, from counts of reports.
 
-**Which estimator to use when**
+**Choice of the estimator**
 
 `shrink`
-    The default for one symmetric design with 20 answers or more (without groups): the closest on the whole that we
-    know. A Bayes estimate: biased share by share, but each share stays within limits that its own count sets, so that
-    it is consistent for every population.
+    The default for one symmetric design with 20 answers or more (without groups): the lowest total error known. A Bayes
+    estimate: biased share by share, but each share stays within limits set by its own count, so that it is consistent
+    for every population.
 `smooth`
-    The default for designs whose answers are in an order (square wave, cut-off response), and to be asked for where 20
-    answers or more of any other design are: numbers, scales. Curves, averaged over how smooth they may be.
+    The default for designs with ordered answers (square wave, cut-off response); an option for 20 ordered answers or
+    more under any other design: numbers, scales. Curves, averaged over their smoothness.
 `mle`
-    The default elsewhere, where a report names one answer. The most likely distribution; always valid, and
-    `warner.certificate` proves any copy of it. By squared error it is the safe middle of the three valid
-    closed forms: in the 750 settings of
+    The default elsewhere, if a report names one answer. The most likely distribution; always valid, with a certificate
+    (`warner.certificate`). By squared error it lies between the other two valid closed forms: in the 750 settings of
     Pinzón et al. it was never the worst of them. But it can be far from the best (up to 860 times its squared error
     there, at large epsilon and N), and even behind plain `inv` (1.6 times, at K = 1000, epsilon 4, N = 10^6, when one
-    answer holds three quarters).
+    answer has three quarters).
 `inv_p`
-    When a few answers hold nearly everything. Its squared error is at most that of `inv`, for every population and
-    every sample: the only guarantee of this kind. The sparsest of the three: it reports the most zeros.
+    For populations concentrated on a few answers. Its squared error is at most that of `inv`, for every population and
+    every sample: the only guarantee of this kind. The sparsest of the three: it has the most zeros.
 `inv_n`
-    When all answers are about equally common. The flattest of the three, and the worst where one answer dominates (55
-    times the squared error of `inv` in the example above).
+    For populations with nearly equal shares. The flattest of the three, and the worst if one answer dominates (55 times
+    the squared error of `inv` in the example above).
 `inv`
-    When estimates are added up, averaged or compared later on: it alone is unbiased, and confidence intervals are built
-    on it. Its shares sum to one but may be negative.
+    For estimates that are added up, averaged or compared later: it alone is unbiased, and confidence intervals are
+    based on it. Its shares sum to one but may be negative.
 
 For reports that support several answers, `inv`, `inv_p` and `inv_n` are the same formulas with another p and q, and
 with fewer than 20 answers **`inv_p` is the default**. There `mle` needs the reports themselves, or their histogram; by
-squared error it is level with `inv_p` on average, but up to seven times worse where one answer dominates and
-epsilon is large
-(docs/which-mechanism.md has the measurements). It is for those who want the likelihood and its certificate.
+squared error it is level with `inv_p` on average, but up to seven times worse if one answer dominates and epsilon is
+large (docs/which-mechanism.md has the measurements). Its advantages are the likelihood and the certificate.
 
-Where every count is at least N q (p > q) all four agree. None of them is an interval. With many answers, `mle` and
+If every count is at least N q (p > q), all four agree. None of them is an interval. With many answers, `mle` and
 `inv_n` take from the frequent answers and give to the rare ones: compare with `inv` to see how much.
 
-For comparison there are the repairs of the field (`warner.estimators.postprocessing`): `base_cut`, `norm_cut`, `power`,
-`power_ns` and `mle_pooled`, for one collection under a symmetric design. docs/how-close.md has the measurements.
-
-`METHODS` is the one list of them.
+For comparison there are the repairs of the literature (`warner.estimators.postprocessing`): `base_cut`, `norm_cut`,
+`power`, `power_ns` and `mle_pooled`, for one collection under a symmetric design. docs/how-close.md has the
+measurements. `METHODS` lists all estimators.
 
 Its files::
 
-    methods            METHODS, the registry: how each is computed, and all that is known of it; which is the default
-    closed_forms         the closed forms of symmetric designs, exactly
-    projections          least squares under any table; projection on the simplex: the nearest distribution
-    likelihood           log-likelihood, Certificate, Fit
+    methods             METHODS, the registry: solvers and properties of the estimators; the default; custom estimators
+    closed_forms        the closed forms of symmetric designs, exactly
+    projections         least squares under any table; projection onto the simplex
+    likelihood          log-likelihood, Certificate, Fit
     maximum_likelihood  channel_mle: interior point, Newton, projected gradients, column generation; pools
-    ibu                  the iterative Bayesian update, and its acceleration
-    postprocessing       base_cut, norm_cut, power, power_ns, mle_pooled: what the field compares
-    shrinkage          the expected shares, averaged over many shapes that they may have
-    smoothing            smooth: averaged curves through ordered answers
-    priors               the dictionary of these shapes: what a share may be, before any report
-    auto                 predicted errors, and the choice
+    ibu                 the iterative Bayesian update, and its acceleration
+    postprocessing      base_cut, norm_cut, power, power_ns, mle_pooled
+    shrinkage           expected shares, averaged over a dictionary of priors
+    smoothing           smooth: averaged curves through ordered answers
+    priors              the dictionary of priors of a share
+    auto                predicted errors, and the choice
 """
 
 from __future__ import annotations
@@ -115,27 +112,27 @@ __all__ = [
 def inv(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
     r"""Estimate the true shares by undoing the randomization.
 
-    A report names answer i with probability :math:`\phi_i = q + (p-q)\theta_i`; solving for :math:`\theta_i` and
-    putting the observed share for :math:`\phi_i` removes the noise [1]_:
+    A report names answer i with probability :math:`\phi_i = q + (p-q)\theta_i`. Solving for :math:`\theta_i` and
+    inserting the observed share for :math:`\phi_i` gives the unbiased estimate [1]_:
 
     .. math:: \hat\theta_i = \frac{c_i/N - q}{p - q}.
 
     Unbiased and summing to one, but rare answers can go below zero; `mle` never does.
 
-    For a `Channel` it is weighted least squares: the shares that minimise :math:`\sum_j (\phi_j - \mu_j)^2 / w_j`,
-    where :math:`w_j` is how often the report j would be made if all answers were equally common. That is unbiased, and
-    sums to one, for every design whose shares can be told at all; others are an error.
+    For a `Channel` it is weighted least squares: the shares that minimize :math:`\sum_j (\phi_j - \mu_j)^2 / w_j`,
+    where :math:`w_j` is the probability of the report j for equal shares. It is unbiased, and sums to one, for every
+    design that identifies all shares; other designs raise an error.
 
     Parameters
     ----------
     counts : array_like of shape (..., k)
         Number of reports that named each answer; leading axes are separate surveys. Integers take the exact
         path, floats are weighted counts. For a `Channel` there is an entry for each output; for reports that are
-        sets, the number of those that hold the answer.
+        sets, the number of sets that contain the answer.
     design : Design
-        What every respondent's answer went through.
+        Design of the reports.
     n : array_like of shape (...), optional
-        Number of reports, where a report may support several answers, so that the counts do not sum to it.
+        Number of reports, if a report may support several answers, so that the counts do not sum to it.
 
     Returns
     -------
@@ -149,7 +146,7 @@ def inv(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Arr
 
     Examples
     --------
-    Each of 100 people tells the truth with probability 3/4; 40 reports say yes:
+    Each of 100 respondents tells the truth with probability 3/4; 40 reports are "yes":
     (0.40 - 0.25) / (0.75 - 0.25) = 0.30.
 
     >>> from warner import RandomizedResponse
@@ -162,12 +159,12 @@ def inv(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Arr
 def inv_n(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> Array:
     """Estimate the true shares by `inv`, negative shares set to zero and the others rescaled to sum to one.
 
-    Known as INVN, or norm-mul. Parameters and precision as for `inv`. For a list that need not hold every answer (a
-    closed list of an open domain), they are rescaled only if they sum to more than one.
+    Known as INVN, or norm-mul. Parameters and precision as for `inv`. Shares of an incomplete list (a closed list of an
+    open domain) are rescaled only if they sum to more than one.
 
     Examples
     --------
-    Here `inv` gives (-0.2, 1.2): clipped and rescaled, everybody says no.
+    Here `inv` gives (-0.2, 1.2), which is clipped and rescaled.
 
     >>> from warner import RandomizedResponse
     >>> inv_n([15, 85], RandomizedResponse(["yes", "no"], truth="3/4"))
@@ -180,8 +177,8 @@ def inv_p(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -> A
     """Estimate the true shares by the distribution that is nearest to `inv` in Euclidean distance.
 
     Known as INVP, or norm-sub: every share of `inv` is lowered by one constant and cut off at zero. Parameters
-    and precision as for `inv`. For a list that need not hold every answer (a closed list of an open domain), it is the
-    nearest point of which no share is negative and the sum at most one: `inv`, cut off at zero, if that sums to less.
+    and precision as for `inv`. For an incomplete list (a closed list of an open domain), it is the nearest point with
+    no negative share and a sum of at most one: `inv`, cut off at zero, if that sums to less.
 
     Examples
     --------

@@ -1,12 +1,11 @@
-"""Predicted mean squared error of estimators, by simulation on a population that one has in mind; the choice `auto`.
+"""Predicted mean squared error of estimators, by simulation on a plausible population; the choice `auto`.
 
-Nobody can say beforehand which of the closed forms comes closest, because that depends on the truth. But one can put a
-population in the place of the truth, draw surveys from it, and see.
+The best closed form depends on the unknown truth. Surveys drawn from a plausible population compare them.
 
-For many answers there is no need to: `shrink` learns from the reports what the population is like, and comes closer
-than the best of the three in hindsight, on average and in the worst case that was found (docs/which-estimator.md). So
-``method="auto"`` is `shrink` for one symmetric design with 20 answers or more, and the choice by predicted errors
-elsewhere. Below 20 answers there is little to learn from.
+For many answers, `shrink` learns the shape of the population from the reports, with a lower error than the best of the
+three in hindsight, on average and in the worst case found (docs/which-estimator.md). So ``method="auto"`` is `shrink`
+for one symmetric design with 20 answers or more, and the choice by predicted errors elsewhere. Fewer than 20 answers
+show little about the population.
 """
 
 from __future__ import annotations
@@ -52,15 +51,15 @@ def predicted_errors(
     Parameters
     ----------
     shares : array_like of shape (k,)
-        The population to put in the place of the truth.
+        The population that surveys are drawn from.
     collections : sequence of (Design, int)
-        What answers go through, and how many people: one pair, or several for a pool.
+        Design and number of respondents: one pair, or several for a pool.
     rng : numpy.random.Generator
-        Where the randomness comes from.
+        Source of randomness.
     surveys : int
-        How many surveys to draw.
+        Number of surveys.
     methods : sequence of str
-        What to compare; of these, the ones that the designs allow.
+        Estimators to compare, if the designs allow them.
     """
     truth = np.asarray(shares, dtype=np.float64)[np.newaxis]
     sizes = [np.array([n]) for _, n in collections]
@@ -111,20 +110,19 @@ def choice(
 ) -> Choice:
     """Choose the closed form with the smallest predicted error for these reports.
 
-    The population in the place of the truth is what `inv_p` makes of these reports. Of several such plug-ins it was the
-    one whose choice came closest to the best in hindsight. The predicted errors tell the estimators apart, but are
-    themselves no better than an order of magnitude.
+    Surveys are drawn from the estimate of `inv_p`, the plug-in with the best choices among several. The predicted
+    errors rank the estimators, but are themselves no better than an order of magnitude.
 
     Parameters
     ----------
     counts : array_like of shape (k,)
         Number of reports of each answer.
     design : Design
-        What every answer went through.
+        Design of the reports.
     n : float, optional
         The (effective) number of reports; the sum of the counts if not given.
     rng : numpy.random.Generator, optional
-        Where the randomness comes from; seeded from the counts if not given, so that the choice can be repeated.
+        Source of randomness; seeded from the counts if not given, so that the choice is reproducible.
     """
     histogram = checked(counts, design, None if design.law.exclusive else n).rows()
     people = float(histogram.n[0] if n is None else n)
@@ -158,11 +156,11 @@ def choices(tally: Collected, rng: np.random.Generator | None) -> tuple[Choice, 
         refuse_incomplete("auto", part.design)
     if many_answers(tally):
         return (Choice(SHRUNK, {}),) * int(tally.answered.sum())
-    telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
+    informative = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
     chosen = [Choice(METHODS_COMPARED[0], {})] * tally.answered.size
-    for pattern in np.unique(telling[:, telling.any(axis=0)], axis=1).T:
-        alike = np.flatnonzero((telling == pattern[:, np.newaxis]).all(axis=0))
-        parts = [part for part, tells in zip(tally.parts, pattern, strict=True) if tells]
+    for pattern in np.unique(informative[:, informative.any(axis=0)], axis=1).T:
+        alike = np.flatnonzero((informative == pattern[:, np.newaxis]).all(axis=0))
+        parts = [part for part, informs in zip(tally.parts, pattern, strict=True) if informs]
         for group, taken in zip(alike.tolist(), _choices_among(parts, alike, rng), strict=True):
             chosen[group] = taken
     return tuple(chosen[group] for group in np.flatnonzero(tally.answered).tolist())

@@ -1,13 +1,16 @@
 r"""Closed forms of the estimators inv, inv_p, inv_n and mle for a symmetric design, exactly.
 
-**One shape.** All four are lines that are cut off at zero,
+All four are lines that are cut off at zero,
 
 .. math:: \hat\theta_i = \max\left(0, \frac{x c_i - y}{z}\right),
 
 with three whole numbers x, y, z that depend on the counts only through n, the number m of answers with a positive share
-and the sum s of their counts. Whole numbers decide who is positive, so zeros are reproducible. They depend on the
-design only through its `Symmetry` :math:`(a, b, \text{total})`, and on n, which need not be the sum of the counts: the
-same code serves randomized response and reports that support sets.
+and the sum s of their counts. Whole numbers decide which shares are positive, so zeros are reproducible. The lines
+depend on the design only through its `Symmetry` :math:`(a, b, \text{total})`, and n need not be the sum of the counts:
+the same code serves randomized response and reports that support sets.
+
+**Precondition.** Shares of a line that is cut off must sum to one: :math:`x s - y m = z`. The threshold search for many
+histograms and the one for distinct counts find the same positive shares only then; `shares` checks it.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from warner.designs.facts import Symmetry
     from warner.reports.counts import Histograms
 
-# (symmetry, K, n, m, s) -> (x, y, z); whole numbers in, whole numbers out; or arrays of doubles in and out.
+# (symmetry, K, n, m, s) -> (x, y, z): whole numbers, or arrays of doubles. Lines that are cut off need x s - y m = z.
 Line: TypeAlias = "Callable[[Symmetry, int, Numbers, Numbers, Numbers], tuple[Numbers, Numbers, Numbers]]"
 
 DOUBLES_AT_ONCE = 2**15  # doubles worked on at a time in a batch: they stay in the processor's cache
@@ -61,10 +64,23 @@ def most_likely(symmetry: Symmetry, k: int, n: Numbers, m: Numbers, s: Numbers) 
     return a + (m - 1) * b, s * b, (a - b) * s
 
 
+def _refuse_other_sums(symmetry: Symmetry, line: Line) -> None:
+    """Raise an error for a line whose shares do not sum to one when cut off at zero."""
+    n, m, s = 100, 2, 60
+    x, y, z = line(symmetry, 3, n, m, s)
+    if x * s - y * m != z:
+        raise ValueError(
+            "line must give shares that sum to one: x s - y m must be z for m positive shares with s reports, but "
+            f"{getattr(line, '__name__', 'this line')} gives {x} * {s} - {y} * {m} and {z}; use cut=False"
+        )
+
+
 def shares(
     histograms: Histograms, symmetry: Symmetry, line: Line, *, cut: bool = True, exclusive: bool = True
 ) -> Array:
     """Evaluate a line at each count, cut off at zero or not."""
+    if cut:
+        _refuse_other_sums(symmetry, line)
     flat = histograms.rows()
     rows, sums, k = flat.counts, flat.n, flat.counts.shape[-1]
     if flat.whole and flat.single:
@@ -103,7 +119,7 @@ def level_shares(
         x, y, _ = line(symmetry, k, n, int(m[j]), int(s[j]))
         return bool((int(values[j]) * x - y) * (1 if upright else -1) <= 0)
 
-    # Once one count is cut off, so is every one after it: G of the theory page is monotone.
+    # All counts after the first one that is cut off are cut off: G of the theory page is monotone.
     kept = first_true(cut_off, 0, len(values)) if cut else len(values)
     result = np.zeros(len(values))
     if kept:
@@ -112,7 +128,7 @@ def level_shares(
         result[:kept] = [(value * x - y) / z for value in values[:kept].tolist()]
     elif exclusive:  # p < q and some answers were never reported: any distribution on those is most likely
         result[0] = 1 / int(m[0])
-    else:  # all support is below the noise: nothing tells the answers apart
+    else:  # all support is below the noise: answers are not distinguishable
         result[:] = 1 / k
     return result[::-1] if upright else result
 
@@ -120,8 +136,8 @@ def level_shares(
 class _Batch(NamedTuple):
     """Histograms in doubles, with their line. For p < q the largest counts are cut off: then counts are negated.
 
-    `support` is the sum of all counts of each histogram. `rounding` bounds the relative error of a threshold: 0 where
-    all products are whole numbers that doubles hold, and for counts that are no whole numbers.
+    `support` is the sum of all counts of each histogram. `rounding` bounds the relative error of a threshold: 0 if
+    doubles represent all products exactly, and for weighted counts.
     """
 
     symmetry: Symmetry
@@ -213,8 +229,8 @@ def _undecided(batch: _Batch, kept: _AboveThreshold, *, cut: bool) -> Mask:
 def _shared_equally(batch: _Batch, kept: _AboveThreshold, nothing_left: Mask) -> tuple[_Batch, _AboveThreshold]:
     """Assign equal shares where no count is above the threshold.
 
-    With p < q these are the answers that were never reported: any distribution on them is most likely. Where all
-    support is below the noise, nothing tells the answers apart, and all of them are kept.
+    With p < q these are the answers that were never reported: any distribution on them is most likely. If all support
+    is below the noise, answers are not distinguishable, and all of them are kept.
     """
     counts = np.where(nothing_left[:, np.newaxis] & (not batch.exclusive), 0.0, batch.counts)
     batch = batch._replace(counts=counts)

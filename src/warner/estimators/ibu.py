@@ -1,7 +1,6 @@
-r"""Iterative Bayesian update (EM): shares are multiplied by g until the certificate says that nothing is left to gain.
+"""Iterative Bayesian update (EM): shares are multiplied by g until the certified gap is small.
 
-`ibu` itself is here to be compared with; `extrapolated` is the same with the acceleration of SQUAREM, for channels that
-are too large for a matrix.
+`ibu` is for comparison; `extrapolated` adds the acceleration of SQUAREM, for channels that are too large for a matrix.
 """
 
 from __future__ import annotations

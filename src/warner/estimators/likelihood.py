@@ -1,4 +1,4 @@
-r"""Likelihood of shares, and the certificate that an estimate is the most likely one.
+r"""Likelihood of shares, and the certificate of the maximum-likelihood estimate.
 
 For shares :math:`\theta` and a channel C a report is j with probability :math:`\mu_j = \sum_i \theta_i C_{ij}`. With
 
@@ -9,9 +9,9 @@ distribution has a log-likelihood that exceeds that of :math:`\theta` by more th
 
 .. math:: \text{gap} = N \ln \max_i g_i
 
-nats for the whole sample. So one product with the channel and one with its adjoint prove, for free, how far shares are
-from the end, in likelihood (not in :math:`\theta`: with small epsilon a tiny gap can still hide a visible distance),
-whoever computed them. Reports of several designs are one channel, whose columns are those of all of them (`joined`).
+nats for the whole sample. So one product with the channel and one with its adjoint bound the distance of any shares
+from the maximum, in likelihood (not in :math:`\theta`: with small epsilon a tiny gap can still hide a visible
+distance). Reports of several designs are one channel with the columns of all of them (`joined`).
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Fit:
     shares : ndarray of shape (k,)
         The last iterate.
     gap : float
-        A proven bound on the log-likelihood it lacks, in nats for the whole sample. Compare it with the gap
-        that was asked for: a fit that ran out of steps says so here, and only here.
+        A proven bound on the distance from the maximum of the log-likelihood, in nats for the whole sample. It exceeds
+        the requested gap if the iteration ran out of steps.
     steps : int
         Number of updates made; for `channel_mle` of Newton steps and of passes, each of two products with the channel.
     history : ndarray
@@ -91,13 +91,13 @@ class Certificate:
         The largest g minus 1. Zero, up to rounding, exactly at the maximum; 1e-12 is a pass for a
         closed form. An iteration ends where the gap is small enough.
     gap : float or ndarray
-        A proven bound on the log-likelihood that is left on the table, in nats for the whole sample.
+        A proven bound on the distance from the maximum of the log-likelihood, in nats for the whole sample.
         Below 0.01 it is of no statistical consequence.
     unique : bool or ndarray
-        Whether the maximum is known to be the only one. For randomized response it is, unless p < q and several
-        answers were never reported. For any other design it is where the rows of the answers that a most likely
-        distribution can hold are linearly independent on the reports that were made; elsewhere compare fits, not
-        shares. Of a channel that is too large for a matrix it is known where these rows are few.
+        Whether the maximum is known to be unique. For randomized response it is, unless p < q and several answers were
+        never reported. For any other design it is if the rows of the answers with a share at a maximum are linearly
+        independent on the observed reports; otherwise compare fits, not shares. For a channel that is too large for a
+        matrix it is known if these rows are few.
     """
 
     excess: PerGroup
@@ -122,7 +122,7 @@ def shortfall(proof: Certificate | None) -> str:
 
 
 def certificate(shares: ArrayLike, counts: ArrayLike, design: Design | ChannelOperator) -> Certificate:
-    """Verify that shares are the maximum-likelihood estimate, whoever computed them.
+    """Verify that shares are the maximum-likelihood estimate.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def certificate(shares: ArrayLike, counts: ArrayLike, design: Design | ChannelOp
     counts : array_like of shape (..., k)
         The reports that they were estimated from; for a channel, one count for each output.
     design : Design or ChannelOperator
-        What every respondent's answer went through.
+        Design of the reports.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def closed_form(design: Design | ChannelOperator) -> Symmetry | None:
 class Whole:
     """Reports of one group, as blocks that can be iterated over repeatedly.
 
-    Those in memory are prepared once, those in a file at every pass.
+    Reports in memory are prepared once, those in a file at every pass.
     """
 
     def __init__(self, parts: Channels) -> None:
@@ -312,8 +312,8 @@ def _evidence_by_count(share: Array, histogram: Histograms, symmetry: Symmetry, 
 
 def unique_maximum(matrix: Array, observed: Array, expected: Array, growth: Array) -> bool:
     """Return True if the rows of all answers with g = 1, which may have a share, are linearly independent."""
-    freedom = np.sqrt((matrix * matrix) @ (observed / expected**2))
-    return _independent(matrix[_may_have_a_share(growth, freedom)])
+    curvature = (matrix * matrix) @ (observed / expected**2)
+    return _independent(matrix[_may_have_a_share(growth, curvature)])
 
 
 def unique_by_products(operator: ChannelOperator, observed: Array, expected: Array, growth: Array) -> bool:
@@ -321,7 +321,7 @@ def unique_by_products(operator: ChannelOperator, observed: Array, expected: Arr
     seen = observed > 0
     weights = np.where(seen, observed, 0) / np.where(seen, expected, 1) ** 2
     # No probability exceeds one, so that C^2 <= C: this allows for more answers than need be.
-    members = np.flatnonzero(_may_have_a_share(growth, np.sqrt(np.maximum(operator.adjoint(weights), 0))))
+    members = np.flatnonzero(_may_have_a_share(growth, np.maximum(operator.adjoint(weights), 0)))
     if members.size > ANSWERS_FACTORIZED or members.size * operator.shape[1] > RANK_CELLS:
         return False
     vertices = np.zeros((members.size, operator.shape[0]))
@@ -329,13 +329,13 @@ def unique_by_products(operator: ChannelOperator, observed: Array, expected: Arr
     return _independent(operator.forward(vertices)[:, seen])
 
 
-def _may_have_a_share(growth: Array, freedom: Array) -> Mask:
+def _may_have_a_share(growth: Array, curvature: Array) -> Mask:
     """Return the answers that can have a share at the maximum, from nearly most likely shares.
 
-    From an excess e of the largest g, no g moves by more than about sqrt(2 e) times its freedom on the way there.
+    From an excess e of the largest g, no g changes by more than about sqrt(2 e) times the root of its curvature.
     """
     excess = max(float(growth.max()) - 1, 0.0)
-    return np.asarray(growth >= 1 - 1e-9 - 2 * math.sqrt(2 * excess) * freedom)
+    return np.asarray(growth >= 1 - 1e-9 - 2 * math.sqrt(2 * excess) * np.sqrt(curvature))
 
 
 def _independent(rows: Array) -> bool:
@@ -347,5 +347,5 @@ def _independent(rows: Array) -> bool:
         pivots = np.diagonal(np.linalg.cholesky(gram))
     except np.linalg.LinAlgError:
         pivots = np.zeros(1)
-    # Pivots are distances from the rows before; small ones are told from rounding by singular values.
+    # Pivots are distances from the preceding rows; singular values distinguish small ones from rounding.
     return bool(pivots.min() > 1e-5 or np.linalg.matrix_rank(rows) == len(rows))

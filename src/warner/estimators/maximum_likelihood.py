@@ -1,62 +1,55 @@
-r"""Maximum likelihood under any channel: a primal-dual interior point, then Newton's method on the positive shares.
+r"""Maximum likelihood under any channel, with a certificate.
 
-For randomized response the maximum has a closed form (`warner.mle`), and for several of them together one price decides
-(`separable_mle`). For every other channel `channel_mle` goes there by an interior-point method or by projected
-gradients, whichever is faster; where only products with the channel are known, by accelerated IBU.
+Randomized response has a closed form (`warner.mle`). Pools of randomized responses use one price (`separable_mle`).
+Other channels use an interior-point method and Newton's method on the positive shares, or projected gradients,
+whichever is faster; with products only, accelerated IBU.
 
-Maximum likelihood from reports of any kind, by spectral projected gradients: one pass through them per step.
-
-With :math:`\mu_j = \sum_i \theta_i C_{ij}` the log-likelihood per report and its gradient are
+**Projected gradients**, with one pass through the reports per step. With :math:`\mu_j = \sum_i \theta_i C_{ij}` the
+log-likelihood per report and its gradient are
 
 .. math:: \ell = \frac1N \sum_j n_j \ln \mu_j, \qquad g_i = \frac1N \sum_j n_j \frac{C_{ij}}{\mu_j},
 
-and no distribution is more likely than :math:`\theta` by more than :math:`N \ln \max_i g_i` nats (`likelihood`). These
-sums are all that is asked of the reports. So they may be a histogram, several collections, or blocks of a file that is
-read again for every step; and each report's likelihood need only be known up to a positive factor, which cancels in g.
+and no distribution is more likely than :math:`\theta` by more than :math:`N \ln \max_i g_i` nats (`likelihood`). Only
+these sums are needed. So reports may be a histogram, several collections, or blocks of a file that is read again for
+every step, and each report's likelihood need only be known up to a positive factor, which cancels in g.
 
 A step goes along the gradient and then to the nearest distribution [1]_, both in the metric of the diagonal
 
 .. math:: D_i = \frac1N \sum_j n_j \frac{(C_{ij} - c_j)^2}{\mu_j^2},
 
-the curvature of :math:`\ell` along each share. Steps sum to zero, so that any constant :math:`c_j` may be taken from a
+the curvature of :math:`\ell` along each share. Steps sum to zero, so any constant :math:`c_j` may be subtracted from a
 column. With the level of the answers that a report does not support, D is the whole curvature of a block design at
-uniform shares, but for one factor, and the first step is nearly Newton's. The factor is learned on the way, as Barzilai
-and Borwein do: from how much the gradient changed over the last step, compared with what D predicts.
+uniform shares, but for one factor, and the first step is nearly Newton's. Barzilai and Borwein's rule estimates the
+factor from the change of the gradient over the last step, compared with the prediction of D.
 
-EM multiplies each share by g: the more private the reports, the shorter its steps, and a share of zero stays zero. Here
-a step is as long as the curvature allows, and an answer that was cut off too early comes back.
+EM multiplies each share by g: the more private the reports, the shorter its steps, and a share of zero stays zero. A
+gradient step is as long as the curvature allows, and an answer that was cut off too early returns.
 
-.. [1] E. G. Birgin, J. M. Martinez, M. Raydan, "Nonmonotone spectral projected gradient methods on convex sets",
-   SIAM J. Optim. 10 (2000), 1196-1211. The metric is ours; where the two lengths of Barzilai and Borwein disagree, the
-   shorter one is taken, as in B. Zhou, L. Gao, Y.-H. Dai, "Gradient methods with adaptive step-sizes", Comput. Optim.
-   Appl. 35 (2006), 69-86.
-
-Maximum likelihood for pooled randomized responses of different strengths: a separable problem, solved by its dual.
-
-With :math:`E_g = p_g/q_g - 1` for the design of collection g, the log-likelihood is a sum over the answers,
+**Pools of randomized responses** are a separable problem, solved by its dual. With :math:`E_g = p_g/q_g - 1` for the
+design of collection g, the log-likelihood is a sum over the answers,
 
 .. math:: \sum_i f_i(\theta_i), \qquad f_i(\theta) = \sum_g c_{gi} \ln(1 + E_g \theta),
 
-of concave functions that only the sum of the shares ties together. So each share follows from one number, the price
-:math:`\lambda` of a share: :math:`f_i'(\theta_i) = \lambda`, or 0 where even :math:`f_i'(0)` is below. The price is
-where the shares sum to one: the root of one decreasing function. (With p < q in some of the designs the functions are
-still concave, but an answer that was never reported has no price; such pools go to the solver for any channel.)
+of concave functions that only the sum of the shares connects. So each share follows from one number, the price
+:math:`\lambda` of a share: :math:`f_i'(\theta_i) = \lambda`, or 0 if even :math:`f_i'(0)` is below. At the price the
+shares sum to one: it is the root of one decreasing function. (With p < q in some of the designs the functions are still
+concave, but an answer that was never reported has no price; such pools use the solver for any channel.)
 
-Maximum likelihood by column generation, for channels whose rows are alike on long stretches of reports.
-
-The most likely distribution under a square wave, or a cut-off response, sits on few of its K answers. Restricted to s
-of them, the rows of the channel change only at the ends of their windows, so that the likelihood depends on the counts
-through their sums over at most 2s + 1 stretches of reports: a table of s rows, for which Newton's method exists. Then
-
-.. math:: g_i = \sum_j \phi_j C_{ij}/\mu_j
-
-of all K answers costs two running sums. Its peaks above 1 join the answers, those without a share leave, and every
-round raises the likelihood; :math:`n \ln \max g` over *all* answers bounds what is left, so that the certificate is the
-usual one. This is the constrained Newton method of [2]_ for mixing distributions.
+**Column generation**, for channels whose rows are constant on long stretches of reports. The most likely distribution
+under a square wave, or a cut-off response, has few positive shares. Restricted to s answers, the rows of the channel
+change only at the ends of their windows, so the likelihood depends on the counts through their sums over at most 2s + 1
+stretches of reports: a table of s rows, for Newton's method. Then :math:`g_i = \sum_j \phi_j C_{ij}/\mu_j` of all K
+answers costs two running sums. Its peaks above 1 join the answers, answers without a share leave, and every round
+raises the likelihood; :math:`n \ln \max g` over *all* answers is the certified gap. This is the constrained Newton
+method of [3]_ for mixing distributions.
 
 References
 ----------
-.. [2] Y. Wang, "On fast computation of the non-parametric maximum likelihood estimate of a mixing distribution",
+.. [1] E. G. Birgin, J. M. Martinez, M. Raydan, "Nonmonotone spectral projected gradient methods on convex sets",
+   SIAM J. Optim. 10 (2000), 1196-1211. The metric is ours.
+.. [2] B. Zhou, L. Gao, Y.-H. Dai, "Gradient methods with adaptive step-sizes", Comput. Optim. Appl. 35 (2006), 69-86:
+   if the two lengths of Barzilai and Borwein disagree, the shorter one is taken.
+.. [3] Y. Wang, "On fast computation of the non-parametric maximum likelihood estimate of a mixing distribution",
    J. R. Stat. Soc. B 69 (2007), 185-198.
 """
 
@@ -188,24 +181,12 @@ GAP_ROUNDING = 1e-12  # nats per report, below which sums of doubles may tell no
 
 
 class Point(NamedTuple):
-    """Log-likelihood and its derivatives at some shares.
+    """Log-likelihood and its derivatives at some shares."""
 
-    Attributes
-    ----------
-    n : float
-        Number of reports.
-    value : float
-        Log-likelihood per report; -inf where shares rule out what was reported.
-    growth : ndarray of shape (k,)
-        g; infinite in that case.
-    squares : ndarray of shape (k,) or None
-        D, where it was asked for.
-    """
-
-    n: float
-    value: float
-    growth: Array
-    squares: Array | None = None
+    n: float  # number of reports
+    value: float  # log-likelihood per report; -inf if shares exclude observed reports
+    growth: Array  # g; infinite in that case
+    squares: Array | None = None  # D, if requested
 
     @property
     def gap(self) -> float:
@@ -224,7 +205,7 @@ class LikelihoodOfShares(Protocol):
 class Blocks:
     """Reports in blocks: each an operator, and the number of reports of each of its columns.
 
-    All of them are gone through in every pass, so they may be made on the way, for instance from a file.
+    Every pass iterates over all blocks, which may be read from a file.
 
     Examples
     --------
@@ -244,7 +225,7 @@ class Blocks:
         growth, curvature = np.zeros_like(shares), np.zeros_like(shares)
         for operator, amounts in self.blocks:
             n += float(amounts.sum())
-            expected = np.where(amounts > 0, operator.forward(shares), 1.0)  # what nobody reported does not count
+            expected = np.where(amounts > 0, operator.forward(shares), 1.0)  # unobserved reports do not count
             if value == -math.inf or expected.min(initial=1.0) <= IMPOSSIBLE_PROBABILITY:
                 value = -math.inf
                 continue
@@ -262,8 +243,8 @@ class Blocks:
 def projected_gradients(likelihood: LikelihoodOfShares, start: Array, *, gap: float = 1e-6, passes: int = 1000) -> Fit:
     """Maximize the likelihood by spectral projected gradients, starting from a distribution.
 
-    It ends when the certified gap is at most `gap`, when sums of doubles tell no more, or after `passes` passes: look
-    at the gap of the result. Its ``steps`` are passes. Whether the maximum is unique is not examined here.
+    It ends when the certified gap is at most `gap`, at the level of rounding, or after `passes` passes: see the gap of
+    the result. Its ``steps`` are passes. Uniqueness of the maximum is not examined here.
 
     Parameters
     ----------
@@ -466,7 +447,7 @@ def channel_mle(
         Without a matrix, stop when the certified gap, in nats for the whole sample, is at most this.
     iterations : int
         Without a matrix, the most steps, each with two products with the channel. Compare the `gap` of the result with
-        the one that was asked for: channels that blur neighbours widely can need more.
+        the requested one: channels that blur neighbors widely can need more.
 
     Returns
     -------
@@ -744,7 +725,7 @@ def _solver(matrix: Array, observed: Array, expected: Array) -> Callable[[Array]
     solve = _cholesky(_hessian(matrix, observed, expected), np.zeros(len(matrix)))
     if solve is not None:
         return solve
-    # Some answers cannot be told apart: take the shortest step that does it.
+    # Some answers are not distinguishable: take the shortest solution.
     half = _hessian(matrix, observed, expected)
     whole = half + np.tril(half, -1).T
     return lambda right: np.asarray(np.linalg.lstsq(whole, right, rcond=1e-12)[0], dtype=np.float64)

@@ -1,13 +1,10 @@
-"""METHODS, the registry of estimators: how each is computed from checked counts, and what it is in words.
+"""METHODS, the registry of estimators; estimates of tallies with log-likelihood and certificate; custom estimators.
 
-Fitting: a tally to shares by one of `METHODS`, with log-likelihood and certificate; and what cannot be fitted.
-
-Custom estimators: any function of counts and a design that gives shares, ``def mine(counts, design)``.
-
-It is given one survey at a time: a number for each column of the design, weights scaled to the number of reports that
-they are worth. If it has a parameter ``n``, it is given the number of reports, which the counts do not tell where a
-report supports several answers. What it gives back is checked, and never changed; nothing is proven about it, so that
-it has no certificate. Intervals come from the counts, whatever the estimator is.
+A custom estimator is any function of counts and a design that returns shares, ``def mine(counts, design)``. It is
+called with one survey at a time: a number for each column of the design, with weights scaled to the effective number of
+reports. A parameter ``n`` receives the number of reports, which counts do not determine if a report supports several
+answers. Its shares are checked and never changed. They have no certificate; intervals come from the counts, for every
+estimator.
 """
 
 from __future__ import annotations
@@ -89,8 +86,7 @@ def undone(histograms: Histograms, design: Design) -> Array:
 class Solution(NamedTuple):
     """Estimated shares of shape (groups, k).
 
-    Of an iteration, also where it ended for each group; of one histogram in closed form, also the shares of its
-    distinct counts.
+    With the fit of each group for iterations, and the shares of distinct counts for one histogram in closed form.
     """
 
     shares: Array
@@ -102,18 +98,18 @@ Solver: TypeAlias = "Callable[[Parts], Solution]"
 
 
 class Method(NamedTuple):
-    """An estimator, with all that anybody needs to know of it.
+    """An estimator: its solver, its description and its properties.
 
     Attributes
     ----------
     solve : function of the collections
-        How it is computed, from checked counts.
+        Computes shares from checked counts.
     valid : bool
         Whether its shares are always a distribution.
     likelihood : bool
         Whether it needs the likelihood of the reports.
     sentence : str
-        What it is, in words.
+        Its description.
     symmetric : bool
         Whether it is only for one collection whose answers all have the same p and q.
     one_collection : bool
@@ -121,24 +117,23 @@ class Method(NamedTuple):
     unbiased : bool
         Whether the expected shares are the true ones.
     maximises_likelihood : bool
-        Whether its shares are to be the most likely ones, so that a certificate with a gap is worth a warning.
+        Whether a certificate with a gap is worth a warning.
     fake_bound : function of the tally
-        How many times the leverage of the design bounds what a fake report does to a share; None if no bound is known.
+        Bound on the effect of a fake report on a share, in multiples of the leverage of the design; None if not known.
     caution : function of shares and collections
-        What is to be known about these shares, of these counts.
+        Warning about these shares.
     suits : function of the tally
         Whether it is the default there, unless one before it in ``DEFAULTS`` is.
     reason : function of the tally
-        Why it is the default, where that is not plain.
+        Reason why it is the default, if that is not obvious.
     outside : str
-        Why a share may lie outside its own interval.
+        Reason why a share may lie outside its own interval.
     ordered : bool
-        Whether it uses the order of the answers, so that whoever asks for it says that they have one.
+        Whether it uses the order of the answers.
     weighs_noise : bool
-        Whether its shares depend on the effective number of reports, because noise is weighed against what they tell.
+        Whether its shares depend on the effective number of reports.
     part_sentence : str
-        What it is where the list need not hold every answer, so that shares sum to at most one; nothing if it is only
-        for lists that do.
+        Its description for incomplete lists, whose shares sum to at most one; empty if it needs complete lists.
     """
 
     solve: Solver
@@ -177,7 +172,7 @@ class Method(NamedTuple):
 def _repaired(line: closed_forms.Line, repair: Callable[[Array], Array]) -> Solver:
     """Make the solver of an estimator that repairs the inverted shares: by its line if the design is symmetric.
 
-    Where the list need not hold every answer, shares may sum to less than one: then only negative ones are repaired.
+    Shares of an incomplete list may sum to less than one: then only negative ones are repaired.
     """
 
     def solve(parts: Parts) -> Solution:
@@ -215,12 +210,12 @@ def _inverted(parts: Parts) -> Solution:
 def _combined(parts: Parts) -> Array:
     """Average the collections, each weighted by its precision for equal shares.
 
-    Those that do not tell all shares are left out, as long as some do.
+    Collections that do not identify all shares are left out, unless none does.
     """
-    telling = [
+    identified = [
         part for part in parts if full_symmetry(part[0].law) is not None or part[0].law.linear.identifiable().all()
     ]
-    parts = telling or parts
+    parts = identified or parts
     if len(parts) == 1:
         return undone(parts[0][1], parts[0][0])
     weights = [counts.n[:, np.newaxis] / variance_of_one_report(design) for design, counts in parts]
@@ -306,13 +301,13 @@ def has_turned(tally: Collected) -> bool:
 
 
 def _fakes_in_nearest(tally: Collected) -> int | None:
-    # Where a report supports several answers, all shares are lowered by one constant, which may move the other way.
+    # If a report supports several answers, all shares are lowered by one constant, which may move the other way.
     return (1 if _counts_once(tally) else 2) if _has_symmetry(tally) else None
 
 
 def _fakes_in_maximum(tally: Collected) -> int | None:
     if not _has_symmetry(tally):
-        # Two answers and two reports: the most likely share is the unbiased one, cut to what shares can be.
+        # Two answers and two reports: the most likely share is the unbiased one, cut to 0..1.
         return 1 if len(tally.parts) == 1 and tally.k == len(tally.parts[0].design.law.columns) == 2 else None
     return 1 if _counts_once(tally) and not has_turned(tally) else None
 
@@ -384,7 +379,7 @@ METHODS: dict[str, Method] = {
         lambda parts: _group_by_group(parts, updated),
         valid=True,
         likelihood=True,
-        sentence="iterative Bayesian update, which climbs to the maximum of the likelihood step by step",
+        sentence="iterative Bayesian update, which approaches the maximum of the likelihood step by step",
         maximises_likelihood=True,
     ),
     "shrink": Method(
@@ -398,7 +393,7 @@ METHODS: dict[str, Method] = {
         reason=lambda tally: (
             f"the closest on the whole for a symmetric design with {ANSWERS_FOR_SHRINKAGE} answers or more"
         ),
-        outside="shrink draws every share towards what is usual among the others",
+        outside="shrink pulls every share to usual values of the others",
         weighs_noise=True,
     ),
     "smooth": Method(
@@ -409,7 +404,7 @@ METHODS: dict[str, Method] = {
         one_collection=True,
         suits=_has_order,
         reason=lambda tally: "the closest on the whole that we know for numbers and other ordered answers",
-        outside="smooth draws neighbouring shares together",
+        outside="smooth pulls neighboring shares together",
         ordered=True,
         weighs_noise=True,
     ),
@@ -429,11 +424,11 @@ UNBIASED = next(name for name, method in METHODS.items() if method.unbiased)
 def default_method(tally: Collected) -> str:
     """Name of the default estimator: the one with the least error known.
 
-    That is `smooth` for a design whose answers are in an order, such as a square wave, up to 100 groups of one
-    collection. Otherwise it is `shrink` for one symmetric design with 20 answers or more, `mle` elsewhere, and
-    `inv_p` where reports support several answers: there `mle` needs the reports, and is up to seven times worse in
-    squared error where one answer dominates. Groups keep `mle` or `inv_p`: `shrink` takes about 250 times as long
-    as `mle`, which is felt where there are thousands of them. A list that need not hold every answer has `inv_p`.
+    That is `smooth` for a design with ordered answers, such as a square wave, up to 100 groups of one collection.
+    Otherwise it is `shrink` for one symmetric design with 20 answers or more, `mle` elsewhere, and `inv_p` if reports
+    support several answers: there `mle` needs the reports, and is up to seven times worse in squared error if one
+    answer dominates. Groups use `mle` or `inv_p`, because `shrink` takes about 250 times as long as `mle`. Incomplete
+    lists use `inv_p`.
     """
     return next(name for name in DEFAULTS if METHODS[name].suits(tally))
 
@@ -449,35 +444,35 @@ class Fitted(NamedTuple):
     certificate: Certificate | None
 
 
-def fitted(tally: Collected, method: str, own: Method | None = None) -> Fitted:
+def fitted(tally: Collected, method: str, custom: Method | None = None) -> Fitted:
     """Estimate the shares of every group that has reports; those of the others are NaN.
 
-    Collections that say nothing about a group, having no reports of it or an epsilon of 0, are left out for it.
+    Collections without reports of a group, or with an epsilon of 0, are left out for it.
     """
-    estimator = own or METHODS[method]
+    estimator = custom or METHODS[method]
     refuse_inapplicable(method, estimator, tally)
-    telling = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
-    if telling.all():
+    informative = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])
+    if informative.all():
         everything = [(part.design, part.histograms(None)) for part in tally.parts]
         return _with_evidence(estimator.solve(everything), everything, valid=estimator.valid)
-    return _fitted_by_pattern(tally, telling, estimator)
+    return _fitted_by_pattern(tally, informative, estimator)
 
 
-def _fitted_by_pattern(tally: Collected, telling: Mask, estimator: Method) -> Fitted:
+def _fitted_by_pattern(tally: Collected, informative: Mask, estimator: Method) -> Fitted:
     """Estimate groups together for which the same collections carry information."""
-    answered = np.asarray(telling.any(axis=0))
+    answered = np.asarray(informative.any(axis=0))
     size = len(answered)
     shares, log_likelihood = np.full((size, tally.k), np.nan), np.full(size, np.nan)
     proof = Certificate(np.full(size, np.nan), np.full(size, np.nan), np.zeros(size, dtype=bool))
     proven = bool(answered.all())
-    for pattern in np.unique(telling[:, answered], axis=1).T:
-        groups = np.flatnonzero((telling == pattern[:, np.newaxis]).all(axis=0))
+    for pattern in np.unique(informative[:, answered], axis=1).T:
+        groups = np.flatnonzero((informative == pattern[:, np.newaxis]).all(axis=0))
         collections = list(zip(tally.parts, pattern, strict=True))
-        parts = [(part.design, part.histograms(groups)) for part, tells in collections if tells]
+        parts = [(part.design, part.histograms(groups)) for part, informs in collections if informs]
         fit = _with_evidence(estimator.solve(parts), parts, valid=estimator.valid)
         shares[groups], log_likelihood[groups] = fit.shares, fit.log_likelihood
-        for part in (part for part, tells in collections if not tells and part.design.law.exclusive):
-            log_likelihood[groups] += _log_likelihood_of_mute(part, groups, fit.shares)
+        for part in (part for part, informs in collections if not informs and part.design.law.exclusive):
+            log_likelihood[groups] += _uninformative_log_likelihood(part, groups, fit.shares)
         if fit.certificate is None:
             proven = False
             continue
@@ -486,7 +481,7 @@ def _fitted_by_pattern(tally: Collected, telling: Mask, estimator: Method) -> Fi
     return Fitted(shares, log_likelihood, proof if proven else None)
 
 
-def _log_likelihood_of_mute(part: Tally, groups: Integers, shares: Array) -> Array:
+def _uninformative_log_likelihood(part: Tally, groups: Integers, shares: Array) -> Array:
     """Log-likelihood of reports without information on the shares, of each group."""
     counts, n = (histograms := part.histograms(groups)).counts, histograms.n
     return np.where(n > 0, n * log_likelihood_per_report(shares, counts, n, part.design), 0.0)
@@ -503,7 +498,7 @@ def _with_evidence(solution: Solution, parts: Parts, *, valid: bool) -> Fitted:
     if not all(design.law.exclusive for design, _ in parts):
         return Fitted(shares, *_evidence_of_reports(shares, parts, valid=valid))
     log_likelihood, certificate = evidence(shares, parts, valid=valid, by_level=by_level)
-    if not valid:  # what does not sum to one has no likelihood
+    if not valid:  # shares that do not sum to one have no likelihood
         log_likelihood = np.where(np.abs(shares.sum(axis=-1) - 1) <= SUM_ROUNDING, log_likelihood, np.nan)
     return Fitted(shares, log_likelihood, certificate)
 
@@ -530,7 +525,7 @@ def estimates(
     counts : array_like of shape (..., k)
         As for `inv`.
     design : Design
-        What every respondent's answer went through.
+        Design of the reports.
     methods : sequence of str
         Names of `METHODS`.
     n : array_like of shape (...), optional
@@ -548,7 +543,7 @@ def estimates(
     return {name: METHODS[name].solve([(design, flat)]).shares.reshape(shape) for name in methods}
 
 
-# Refusals: said before anything is computed
+# Checks before anything is computed
 
 
 def refuse_inapplicable(name: str, method: Method, tally: Collected) -> None:
@@ -580,14 +575,14 @@ def refuse_silent(tally: Collected) -> None:
     refuse_beyond_memory(groups * tally.k, ESTIMATE_BYTES, f"estimates of {several}{tally.k:,} answers", remedy)
     if all(part.design.epsilon > 0 for part in tally.parts) and tally.answered.any():
         return
-    telling = [part.answered for part in tally.parts if part.design.epsilon > 0]
-    mute = tally.answered & ~np.any(telling, axis=0) if telling else tally.answered
-    if telling and mute.any() and not mute.all() and tally.by:
-        name = tally.group_names()[int(mute.argmax())]
+    informative = [part.answered for part in tally.parts if part.design.epsilon > 0]
+    uninformed = tally.answered & ~np.any(informative, axis=0) if informative else tally.answered
+    if informative and uninformed.any() and not uninformed.all() and tally.by:
+        name = tally.group_names()[int(uninformed.argmax())]
         raise ValueError(
             f"every group must have reports of a design with an epsilon above 0, but {name} has none; leave it out"
         )
-    if not mute.any() and tally.answered.any():
+    if not uninformed.any() and tally.answered.any():
         return
     if tally.answered.any():
         raise ValueError(
@@ -605,11 +600,11 @@ MethodAsked: TypeAlias = "str | Callable[..., Any] | None"
 
 AUTO = "auto"
 METHOD_NAME = re.compile(r"[\w.+-]+")  # it may become the name of a folder
-OWN_SENTENCE = "an estimator of the user's own"
+CUSTOM_SENTENCE = "an estimator of the user's own"
 
 
 @dataclass(frozen=True, eq=False)
-class OwnEstimator:
+class CustomEstimator:
     """Custom estimator with the name that tables use."""
 
     name: str
@@ -646,29 +641,29 @@ class OwnEstimator:
         return row.astype(np.float64)
 
 
-def method_of(own: OwnEstimator) -> Method:
+def method_of(custom: CustomEstimator) -> Method:
     """Return the method of a custom estimator: for one collection, a group at a time."""
 
     def solve(parts: Parts) -> Solution:
         if len(parts) > 1:
             raise TypeError(
-                f"method must not be the function {own.name} for a pool: it takes the counts of one design; estimate "
-                "each part of the pool, or use mle"
+                f"method must not be the function {custom.name} for a pool: it takes the counts of one design; "
+                "estimate each part of the pool, or use mle"
             )
         design, histograms = parts[0]
         counts, numbers = histograms.in_reports()
         rows = zip(counts, numbers.tolist(), strict=True)
-        return Solution(np.array([own.of_one(row.copy(), design, n) for row, n in rows]))
+        return Solution(np.array([custom.of_one(row.copy(), design, n) for row, n in rows]))
 
-    return Method(solve, valid=False, likelihood=False, sentence=OWN_SENTENCE, part_sentence=OWN_SENTENCE)
+    return Method(solve, valid=False, likelihood=False, sentence=CUSTOM_SENTENCE, part_sentence=CUSTOM_SENTENCE)
 
 
-UNKNOWN_METHOD = method_of(OwnEstimator("own", lambda counts, design: counts))
+CUSTOM_METHOD = method_of(CustomEstimator("own", lambda counts, design: counts))
 
 
 def described(name: str) -> Method:
     """Return the method of this name; for other names, that of custom estimators."""
-    return METHODS.get(name, UNKNOWN_METHOD)
+    return METHODS.get(name, CUSTOM_METHOD)
 
 
 def method_asked(method: MethodAsked, tally: Collected) -> tuple[str, Method | None]:
@@ -689,5 +684,5 @@ def method_asked(method: MethodAsked, tally: Collected) -> tuple[str, Method | N
             f'method must not be a function called {name}: for the estimator of the library give method="{name}", and '
             "give a function of your own another name"
         )
-    own = OwnEstimator(name if METHOD_NAME.fullmatch(name) else "own", method)
-    return own.name, method_of(own)
+    custom = CustomEstimator(name if METHOD_NAME.fullmatch(name) else "own", method)
+    return custom.name, method_of(custom)

@@ -1,13 +1,14 @@
-r"""Post-processing of inverted shares: Base-Cut, Norm-Cut, Power, PowerNS and a pooled tail, for symmetric designs.
+"""Post-processing of inverted shares: Base-Cut, Norm-Cut, Power, PowerNS and a pooled tail, for symmetric designs.
 
-Inverting leaves shares below zero, and among many answers noise that passes for small shares. Wang et al. [1]_ compare
-ten repairs; Norm-Sub and Norm-Mul are `warner.inv_p` and `warner.inv_n`. Here are four more, and, our own, a likelihood
-with a pooled tail. They are for comparison: none of them is a default, and `auto` does not try them.
+Inverting leaves shares below zero, and with many answers noise that looks like small shares. Wang et al. [1]_ compare
+ten repairs; Norm-Sub and Norm-Mul are `warner.inv_p` and `warner.inv_n`. This module has four more, and a likelihood
+with a pooled tail, our own definition. They are for comparison: none of them is a default, and `auto` does not try
+them.
 
 **Sources.** Base-Cut, Norm-Cut, Power and PowerNS follow the program that the authors published with [1]_ (github.com,
 vvv214/LDP_Protocols, the folder post-process). Power is the posterior mean of Calibrate [2]_ with a power law for a
-prior. What we settle differently from that program: equal counts always get equal shares, numbers of people are not
-rounded to multiples of ten, and a few answers may have an exponent below one.
+prior. Differences from that program: equal counts always get equal shares, numbers of respondents are not rounded to
+multiples of ten, and a few answers may have an exponent below one.
 
 .. [1] T. Wang et al., "Locally Differentially Private Frequency Estimation with Consistency", NDSS 2020.
 .. [2] J. Jia and N. Z. Gong, "Calibrate: Frequency Estimation and Heavy Hitter Identification with Local Differential
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.designs.facts import Symmetry
 
-FALSE_ALARM = 0.05  # the probability that any answer which nobody holds is kept, at most
-FEW_PEOPLE = 1.01  # the published exponent where there is less than one person for each answer
-STEEPEST = 64.0  # exponent: practically everybody's answer is then held by one person
+FALSE_ALARM = 0.05  # family-wise probability to keep an answer with a share of zero, at most
+FEW_PEOPLE = 1.01  # the published exponent with less than one respondent for each answer
+STEEPEST = 64.0  # exponent: practically every answer then has one respondent
 SUMMED_SINGLY = 64  # terms of a sum of powers; beyond, an integral is as good
 CELLS_IN_ERROR = 32  # cells of people in one standard error: the posterior mean is then right to three digits
 NORMAL_ERRORS = 9  # standard errors beyond which a normal density is nil
@@ -51,8 +52,8 @@ def base_cut(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None) -
     r"""Estimate by `inv`, with shares within the noise set to zero.
 
     A share is kept if it is at least :math:`T = z \sigma`, with :math:`\sigma = \sqrt{q(1-q)/N}/|p-q|`, the standard
-    error of an answer that nobody holds, and z the normal quantile of :math:`1 - 0.05/K`: the probability that any such
-    answer is kept is at most about 5 %. What is left does not sum to one, so this is **not a distribution**.
+    error of a share of zero, and z the normal quantile of :math:`1 - 0.05/K`: the probability that any such answer is
+    kept is at most about 5 %. The shares do not sum to one, so this is **not a distribution**.
 
     Parameters
     ----------
@@ -304,7 +305,7 @@ def _low_cells(width: int, people: int) -> Integers:
     """Return the ends of the first cells of numbers of respondents, up to where cells of this width are narrow.
 
     A cell is narrow against the standard error and, relatively, against the numbers in it, so that both the prior and
-    the density of the estimate are as good as linear there: their values at the mean of the cell stand for all of it.
+    the density of the estimate are nearly linear there, and their values at the mean of the cell represent it.
     """
     ends = list(range(1, SUMMED_SINGLY + 1))
     while ends[-1] // CELLS_IN_ERROR < width:

@@ -1,33 +1,33 @@
-r"""The dictionary of priors that `warner.shrink` averages over: what a share may be, before any report.
+r"""The dictionary of priors that `warner.shrink` averages over: distributions of a share before any report.
 
-A prior G is a law of one share on [0, 1]. The shares of K answers are taken to be K draws from the same G, given that
-they sum to one: labels carry no information. No single G is right for all populations, so there are a few hundred of
-them, each with a weight; `Beliefs` holds the constants, and is the place where prior knowledge is stated:
+A prior G is a distribution of one share on [0, 1]. The shares of K answers are K draws from the same G, given that they
+sum to one: labels carry no information. No single G fits all populations, so there are a few hundred of them, each with
+a weight; `Beliefs` contains the constants, where prior knowledge is stated:
 
 - *equal*: all shares are 1/K.
-- *gamma*: from nearly equal shares to a few that hold nearly everything; the Dirichlet distributions.
+- *gamma*: from nearly equal shares to a few that sum to nearly one; the Dirichlet distributions.
 - *log-normal*: shares as products of many factors.
-- *power*: a density in proportion to :math:`\theta^{-1-d}` on [low, high], with a part of the answers held by nobody.
-- *heads*: a few large shares, alike or not, over a rest that is equal, nearly so, exponential or very uneven. The
-  number of heads is spread on a logarithmic scale, and so is what they leave to the others: from .9 down to .001,
-  because "nearly everybody" may mean 90 % as well as 99.9 %. A rest that is only nearly equal has no level that is
-  fixed beforehand: that would be wrong by a little, and very many reports see a little. Heads may also be a part of
-  the answers, from 15 to 90 % of them, over a rest that is rare but not empty.
+- *power*: a density proportional to :math:`\theta^{-1-d}` on [low, high], with a part of the shares equal to zero.
+- *heads*: a few large shares, equal or not, over a rest that is equal, nearly so, exponential or very uneven. The
+  number of heads is spread on a logarithmic scale, and so is the sum of the other shares: from .9 down to .001,
+  because "nearly all" may mean 90 % as well as 99.9 %. A rest that is only nearly equal has no level fixed beforehand:
+  that would be wrong by a little, and very many reports detect a little. Heads may also be a part of the answers, from
+  15 to 90 % of them, over a rest that is rare but not empty.
 
-That one answer holds everything is one belief more, and no law of one share.
+The case that one answer has all respondents has a weight as well, and is no distribution of one share.
 
-All laws have the mean 1/K, but for some with heavy tails: K draws from such a law usually have a mean below its own,
-because the rare large draw is missing, and it is the K draws that sum to one. A law with mean part/K is admitted
-where its K draws can well sum to one: :math:`K \operatorname{Var} > (1 - \text{part})^2`.
+All distributions have the mean 1/K, but for some with heavy tails: K draws usually have a mean below the expectation,
+because the rare large draw is missing, and it is the K draws that sum to one. A distribution with mean part/K is
+admitted if its K draws can well sum to one: :math:`K \operatorname{Var} > (1 - \text{part})^2`.
 
-A prior is put on the nodes of a grid by hat functions: an interval with the mass P and the first moment Q gives
-(Q - left P) / width to its right end, and the rest to its left end. That keeps mass and mean exactly; both are closed
-forms.
+A prior is put on the nodes of a grid by hat functions: an interval with the mass P and the first moment Q adds
+(Q - left P) / width to its right end, and the rest to its left end. That preserves mass and mean exactly; both are
+closed forms.
 
 The kinds, their weights and most constants were chosen by simulation on twelve populations (Zipf .01, 1.3 and 2.5,
-geometric, plateaus, Dirichlet, log-normal, sparse, and one or two answers that hold 50, 80, 90 and 100 %), and judged
-on others. What others then showed to be wrong was mended as well: heads of .35, .5, .54 and .62 over an equal rest, and
-three heads over a rest of which nobody holds one half, and half of the answers a hundred times as common as the rest.
+geometric, plateaus, Dirichlet, log-normal, sparse, and one or two answers with 50, 80, 90 and 100 %), and judged on
+others. Corrections followed for heads of .35, .5, .54 and .62 over an equal rest, for three heads over a rest with half
+of the shares zero, and for half of the answers a hundred times as common as the rest.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SUM_VARIANCE_SLACK = 1e-5
 POWER_TOPS = 8  # upper ends of power laws, from 1 down to 1.5/K
 
 
-def doubt(k: int) -> float:
+def penalty(k: int) -> float:
     """Exponent that lowers the weight of concentrated distributions; see `Dictionary.believed`."""
     return 0.12 * max(0.0, math.log10(k / 100)) + 0.2 * max(0.0, math.log10(k / 1000))
 
@@ -82,21 +82,21 @@ class Beliefs:
     shapes, sigmas, powers : tuple of float
         Of the gamma, log-normal and power laws.
     empty : tuple of float
-        Parts of the answers that nobody holds, under power laws.
+        Parts of the answers with a share of zero, under power laws.
     light : tuple of float
-        Means of heavy-tailed laws, as parts of 1/K.
+        Means of heavy-tailed distributions, as parts of 1/K.
     heads, masses, spreads, rests : tuple
-        How many answers are common, what these hold together, how many times their average the largest can be, and the
-        shapes of the gamma laws of all others.
+        Number of common answers, the sum of their shares, the largest multiple of their average, and the shapes of the
+        gamma distributions of all others.
     levels, level_masses, level_spread, level_rests : tuple, and float
-        The same where many answers are common, so large a part of them, over a rest that is rare but not empty. Without
-        such laws the rest would pass for empty, and what it holds would be given to the common ones.
+        The same if many answers, a part of them, are common, over a rest that is rare but not empty. Without such
+        priors the rest would seem empty, and the common answers would get its shares.
     counted : bool
         Whether the density of the sum is averaged over the number of heads, rather than normal.
-    doubt, one_hot : function of k
-        The power by which concentrated laws are believed less, and the weight of one answer holding everything.
+    penalty, one_hot : function of k
+        Exponent that lowers the weight of concentrated distributions, and weight of one answer with all respondents.
     tilt : float
-        With `ANSWERS_FOR_SHRINKAGE` answers or more, a sum that is off is put right in this power of the shares.
+        With `ANSWERS_FOR_SHRINKAGE` answers or more, the sum is corrected in this power of the shares.
     furthest : float
         Then no share is moved by more of its standard deviations than this.
     """
@@ -116,7 +116,7 @@ class Beliefs:
     level_spread: float = 1.3
     level_rests: tuple[float, ...] = (np.inf, 10.0)
     counted: bool = True
-    doubt: Callable[[int], float] = doubt
+    penalty: Callable[[int], float] = penalty
     one_hot: Callable[[int], float] = one_hot
     tilt: float = 0.25
     furthest: float = 1.0
@@ -271,21 +271,21 @@ class Dictionary(NamedTuple):
     def believed(self, noise: Array | float) -> Array:
         """Weight of each prior, (..., priors), if the noise of a share of 1/K has this variance.
 
-        Two corrections. Of the gamma laws, spreads far below the noise are believed little, in proportion to
-        sqrt(Var / (Var + noise)): with few answers nothing can be gained there without a loss elsewhere. And
-        concentrated laws are believed less, in proportion to (K^2 Var + 1)^-a: the largest of very many noisy counts
-        would otherwise pass for a common answer too often.
+        Two corrections. Gamma distributions with spreads far below the noise have a lower weight, proportional to
+        sqrt(Var / (Var + noise)): with few answers they gain nothing there and lose elsewhere. Concentrated
+        distributions have a lower weight, proportional to (K^2 Var + 1)^-a: the largest of very many noisy counts would
+        otherwise seem a common answer too often.
         """
         noise = np.asarray(noise)[..., np.newaxis]
-        telling = np.sqrt(self.variance / (self.variance + noise)) + PRIOR_ROUNDING
-        within = np.where(self.kind == PRIOR_KINDS.index("gamma"), telling, 1.0)
+        detectable = np.sqrt(self.variance / (self.variance + noise)) + PRIOR_ROUNDING
+        within = np.where(self.kind == PRIOR_KINDS.index("gamma"), detectable, 1.0)
         of_kind = np.array(self.beliefs.weights)
         of_kind[0] *= min(1.0, self.k / 100)
         of_kind = of_kind / np.maximum(
             within @ (self.kind[:, np.newaxis] == np.arange(len(PRIOR_KINDS))), PRIOR_ROUNDING
         )
-        doubted = (self.k**2 * self.variance + 1) ** -self.beliefs.doubt(self.k)
-        weights = of_kind[..., self.kind] * within * doubted
+        penalties = (self.k**2 * self.variance + 1) ** -self.beliefs.penalty(self.k)
+        weights = of_kind[..., self.kind] * within * penalties
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
@@ -405,7 +405,7 @@ def _log_normals(k: int, beliefs: Beliefs) -> LogNormals:
 def _powers(k: int, beliefs: Beliefs) -> tuple[Powers, Array]:
     """Return power laws, and the part of the answers without respondents under each."""
     tops = np.geomspace(1.0, 1.5 / k, POWER_TOPS) if k > 2 else np.array([1.0, 0.9, 0.75])
-    # The part that nobody holds, or the mean, is given, and the lower end follows;
+    # The part with shares of zero, or the mean, is given, and the lower end follows;
     given = [(empty, 1.0) for empty in beliefs.empty] + [(0.0, part) for part in beliefs.light]
     d, high, empty, part = np.array(
         [(d, top, *pair) for d, top, pair in product(beliefs.powers, tops, given) if pair[1] == 1 or d > 0]
@@ -414,7 +414,7 @@ def _powers(k: int, beliefs: Beliefs) -> tuple[Powers, Array]:
     squares = _integral(d, low, high, 2) / _integral(d, low, high, 0)
     fits = np.isfinite(low) & _can_sum_to_one(part, k, squares)
     laws, nobody = np.array([d, low, high])[:, fits], empty[fits]
-    # or the lower end is given, and the part that nobody holds follows from the mean 1/K.
+    # or the lower end is given, and the part with shares of zero follows from the mean 1/K.
     ends = [
         (d, top, low)
         for d, top in product(beliefs.powers, tops)

@@ -1,8 +1,8 @@
-r"""Least squares under any table of probabilities, and projection on the simplex: the nearest distribution.
+r"""Least squares under any table of probabilities, and projection onto the simplex: the nearest distribution.
 
-**Least squares.** The shares that minimise :math:`\sum_j (\phi_j - \mu_j)^2 / w_j`, where :math:`w_j` is how often the
-report j would be made if all answers were equally common. That is unbiased, and sums to one, for every design whose
-shares can be told at all; others are an error.
+**Least squares.** The shares that minimize :math:`\sum_j (\phi_j - \mu_j)^2 / w_j`, where :math:`w_j` is the
+probability of the report j for equal shares. They are unbiased and sum to one for every design that identifies all
+shares; other designs raise an error.
 
 **Projection.** The distribution nearest to a point x, by the squared distance :math:`\sum_i r_i D_i (x_i - \theta_i)^2`
 where :math:`r_i` answers have the i-th share, is
@@ -10,12 +10,12 @@ where :math:`r_i` answers have the i-th share, is
 .. math:: \theta_i = \max(0, x_i - \tau / D_i),
 
 with the one :math:`\tau` for which the shares sum to one. That sum is convex, piecewise linear and decreasing in
-:math:`\tau`, so that Newton's method comes to the root from the left in finitely many steps: what is not positive is
+:math:`\tau`, so Newton's method reaches the root from the left in finitely many steps: shares that are not positive are
 left out, and the others sum to one, until all of these are positive [1]_. Between limits, the projection is
 :math:`\theta_i = \min(h_i, \max(l_i, x_i + c))`; its sum is not convex in c, and is followed from corner to corner.
 
-**Lists that need not hold every answer.** Their shares sum to at most one, and the nearest such point has
-:math:`\tau \ge 0`: it is the positive part of x where that sums to at most one, and else the nearest distribution.
+**Incomplete lists.** Their shares sum to at most one, and the nearest such point has :math:`\tau \ge 0`: it is the
+positive part of x if that sums to at most one, and otherwise the nearest distribution.
 
 .. [1] C. Michelot, "A finite algorithm for finding the projection of a point onto the canonical simplex of R^n", J.
    Optim. Theory Appl. 50 (1986), 195-200.
@@ -70,7 +70,7 @@ def clipped(shares: Array) -> Array:
 def projected(points: Array, *, repeats: Array | float = 1.0, metric: Array | float = 1.0) -> Array:
     """Project points, of shape (..., k), onto the distributions, in the metric of a diagonal.
 
-    Each entry stands for `repeats` answers, all with that share.
+    Each entry represents `repeats` answers, all with that share.
 
     >>> projected(np.array([0.9, 0.3, -0.2]))  # tau 0.1
     array([0.8, 0.2, 0. ])

@@ -1,69 +1,65 @@
 r"""Shrinkage: empirical Bayes estimates of the shares, averaged over a dictionary of priors.
 
 **The model.** The count of an answer with share :math:`\theta` is Bin(N, :math:`\mu`), :math:`\mu = q + (p-q)\theta`,
-and the K shares are draws from one law G, given that they sum to one. G is unknown: a few hundred laws :math:`G_j`
-(`warner.estimators.priors`) are weighted by how well each explains the counts, and what they expect is averaged. There
-is no optimiser: one pass over nodes for the share, a few matrix products, and the root of one decreasing function.
+and the K shares are draws from one distribution G, given that they sum to one. G is unknown: the posterior means under
+a few hundred priors :math:`G_j` (`warner.estimators.priors`) are averaged, weighted by evidence. There is no optimizer:
+one pass over nodes for the share, a few matrix products, and the root of one decreasing function.
 
 **The steps.**
 
 1. *Distinct counts*, with the number of answers that have each. All else is done on these, so that equal counts get
-   equal shares whatever their order.
+   equal shares in any order.
 2. *Nodes* for :math:`\theta`, on the axis :math:`u = 2\sqrt N \arcsin\sqrt\mu`, on which a count has a variance of
-   about 1: half a standard deviation apart, and only where some count is near. Sums over the nodes then agree with
-   integrals to many digits, for the trapezoid rule converges like :math:`e^{-2\pi^2/h^2}` there.
+   about 1: half a standard deviation apart, and only near a count. Sums over the nodes then agree with integrals to
+   many digits, because the trapezoid rule converges like :math:`e^{-2\pi^2/h^2}` there.
 3. *Evidence*. With f, m and v for the evidence, mean and variance of a share under :math:`G_j` given its count, and S
    and V for the sums of m and v over all answers,
 
    .. math:: P(c \mid \textstyle\sum\theta = 1, G_j) \approx \prod_i f(c_i) \;
              \frac{\mathcal N(1; S, V)}{P(\sum\theta = 1 \mid G_j)}.
 
-   The second factor keeps a law with a heavy bulk from taking the share of the most common answers. Its denominator
-   is normal, too, but for laws with heads, where it is averaged over the number of heads. That one answer holds
-   everything is no law of one share; its evidence is had exactly.
-   All of it is done with logarithms where doubles end, so that one well-measured share can speak against a law as
-   loudly as it has reason to.
+   The second factor prevents a prior with a heavy bulk from taking the share of the most common answers. Its
+   denominator is normal, too, but for priors with heads, where it is averaged over the number of heads. The case that
+   one answer has all respondents is no prior of one share; its evidence is exact. Logarithms replace doubles that would
+   underflow, so that one well-measured share counts fully against a prior.
 4. *The posterior of each share*: the average over j.
 5. *The sum is one*: every posterior is tilted by :math:`e^{-\lambda\phi(\theta)}`, with the one :math:`\lambda` for
    which the expected shares sum to one. With few answers :math:`\phi = \theta`, which is conditioning on the sum to
-   first order. With many it is a power of :math:`\theta + \text{noise}` well below one: what does not fit is then put
-   right by the many rare answers, of whose law we are least sure, rather than by the common ones, whose counts tell
-   them. Where that would move some share by more than one standard deviation of its posterior, no law of the
-   dictionary fits; with many answers the tilt ends there, and what is left is put right in step 7.
-6. *The target*. The population's shares are the expected :math:`\theta`. The realised ones, those among these people,
-   are the expected numbers of people given :math:`\theta` and the reports. Where a report names one answer, that is
+   first order. With many it is a power of :math:`\theta + \text{noise}` well below one: the correction then falls on
+   the many rare answers, whose prior is least certain, rather than on the common ones, which their counts determine. If
+   that would move some share by more than one standard deviation of its posterior, no prior of the dictionary fits;
+   with many answers the tilt ends there, and step 7 corrects the rest.
+6. *The target*. The population's shares are the expected :math:`\theta`. The shares of the sample are the expected
+   numbers of respondents given :math:`\theta` and the reports. If a report names one answer, that is
    :math:`\theta_i\,(\kappa c_i/\mu_i + q\sum_j c_j/\mu_j)` with :math:`\kappa = p - q`, one step of the iterative
-   Bayesian update. The last sum is the same for all answers: with few of them it is what makes the total N, with many
-   it is NK, its expectation, because the former would let the most common answer make up for whatever does not fit.
-   Where a report supports several, it is :math:`c_i\,p\theta/\mu + (N-c_i)(1-p)\theta/(1-\mu)`.
-7. *Limited translation* (`warner.estimators.shrinkage`): no share is further from its unbiased estimate than
-   its own count allows. All are raised or lowered by one constant, each up to its limits, so that they sum to one.
+   Bayesian update. The last sum is the same for all answers: with few of them it is such that the total is N, with many
+   it is NK, its expectation, because otherwise the most common answer would absorb every misfit. If a report supports
+   several answers, it is :math:`c_i\,p\theta/\mu + (N-c_i)(1-p)\theta/(1-\mu)`.
+7. *Limited translation*: no share is further from its unbiased estimate than its own count allows. All are shifted by
+   one constant, each up to its limits, so that they sum to one.
 
 **The order.** For each :math:`G_j` the posterior rises with the count, and so does the average over j, whose weights
-do not depend on the count. The tilt could disturb that by a little; where it does, neighbours are pooled. The limits
-rise with the count, too.
+do not depend on the count. The tilt could disturb that by a little; then neighbors are pooled. The limits rise with the
+count, too.
 
-**Several histograms.** All arrays have a first axis for them, and one histogram is the case of one. Each has the nodes
-that it would have alone, so that none depends on the others. For K = 30 and a thousand reports there are about 540
-priors, 30 nodes and 20 distinct counts: three products of such matrices for the evidence and one for the posterior,
-1.3 million multiplications and as many more operations on tables of that size. Only the values of the laws at their
-nodes, which cost the most, are shared by histograms with as many reports.
+**Several histograms.** All arrays have a first axis for them. Each histogram has the nodes that it would have alone, so
+that none depends on the others. For K = 30 and a thousand reports there are about 540 priors, 30 nodes and 20 distinct
+counts: three products of such matrices for the evidence and one for the posterior, 1.3 million multiplications and as
+many more operations on tables of that size. Only the values of the priors at their nodes, which cost the most, are
+shared by histograms with as many reports.
 
-Limited translation: no share further from what its own count says than chance would take it.
-
-A prior draws shares together, and where no prior fits, it can draw one whose count tells it well: what many answers
-gain on the whole, that one pays [1]_. So each share is kept within the likelihood limits of its own count, those at
-which the count would be :math:`D^2/2` nats less likely than it is at best, cut to 0..1:
+**Limited translation.** A prior shrinks shares towards each other. If no prior fits, it can also shrink a share that
+its count determines well [1]_. So each share is kept within the likelihood limits of its own count, at which the count
+would be :math:`D^2/2` nats less likely than it is at best, cut to 0..1:
 
 .. math:: c \log\frac{c}{N\mu} + (N - c) \log\frac{N - c}{N(1 - \mu)} \le \frac{D^2}{2}, \qquad
           \mu = q + (p - q)\,\theta, \qquad D = z\left(1 - \tfrac{1}{2K}\right) + 1,
 
 where z is the quantile function of the normal distribution. That is D standard errors. Of K errors the largest is
-about :math:`z(1 - 1/(2K))`, so that what is noise can be drawn in; and as N grows the limits close in on the unbiased
-estimate, so that every share is consistent, whatever the prior. Score (Wilson) limits would do where every count is
-large, but not for small ones, which are skewed: among a thousand answers with one report each to be expected, the
-largest count is often 6 or 7, five or six standard errors of the score above, and its answer would be said to be
-common.
+about :math:`z(1 - 1/(2K))`, so that noise can be shrunk; and as N grows the limits approach the unbiased estimate, so
+that every share is consistent for any prior. Score (Wilson) limits suffice for large counts, but not for small ones,
+which are skewed: among a thousand answers with one expected report each, the largest count is often 6 or 7, five or six
+standard errors of the score above, and its answer would seem common.
 
 Shares are brought within their limits by one constant: clip(share + constant, low, high) sums to one for some constant
 if and only if the lower limits sum to at most one, and the upper ones to at least one. A handful of reports, or reports
@@ -201,7 +197,7 @@ def limited(shares: Array, counted: CountedHistograms, k: int) -> Array:
         some = counted.select(rows)
         low, high = some.limits(least_errors(some, k))
         within = projected_within(shares[rows], low, high, some.repeats)
-        # What is left is rounding; limits that leave no room at all are kept to as well as numbers allow.
+        # The remainder is rounding.
         even[rows] = within / np.vecdot(some.repeats, within)[..., np.newaxis]
     return np.asarray(even)
 
@@ -231,36 +227,32 @@ KEPT_BYTES = 31 * 2**20
 def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, target: str = "realised") -> Array:
     r"""Estimate the true shares by their expectation: a lower total error, not a lower error of each share.
 
-    The shares are taken to be draws from one unknown law, and to sum to one. A few hundred shapes of that law are
-    weighted by how well they explain the reports, and the expected shares are averaged. Shares of which the reports say
-    little are drawn to what is usual among the others.
+    The shares are draws from one unknown distribution, given that they sum to one. The posterior means under a few
+    hundred priors are averaged, weighted by evidence. Shares that the reports determine poorly shrink towards usual
+    values of the others.
 
-    The data can overrule what is expected. Each share lies between the likelihood limits of its own count at
-    D = z(1 - 1/(2k)) + 1 standard errors, cut to 0..1, wherever distributions within these limits exist; else D grows
-    to the least at which one does, and the estimate says so. Here z is the normal quantile function, and at the limits
-    the count is D^2/2 nats less likely than at best (with weights, of the effective number of reports). Hence every
-    share is consistent as the number of reports grows with k fixed, whatever the population, if reports follow the
-    design.
+    Each share lies between the likelihood limits of its own count at D = z(1 - 1/(2k)) + 1 standard errors, cut to
+    0..1, if distributions within these limits exist; otherwise D grows to the least at which one does, with a warning.
+    Here z is the normal quantile function, and at the limits the count is D^2/2 nats less likely than at best (with
+    weights, of the effective number of reports). Hence every share is consistent as the number of reports grows with k
+    fixed, for every population, if reports follow the design.
 
-    Use it for 20 answers or more, where a whole distribution is to be close to the truth; with fewer, ``auto`` is as
-    good. It is biased share by share: rare answers are pulled up and lucky ones down. No share is exactly zero unless
-    nothing was randomized, so a list of the answers that somebody holds must come from `Estimate.present`. Labels carry
-    no information: that answers are ordered, or that one is known beforehand to be common, it does not know. Intervals
-    and tests remain those of the counts.
+    Use it for 20 answers or more and a low total error; with fewer, ``auto`` is as good. It is biased share by share.
+    No share is exactly zero unless nothing was randomized: use `Estimate.present` to detect answers. It ignores the
+    order of answers and prior knowledge about single ones. Intervals and tests are based on the counts.
 
     Parameters
     ----------
     counts : array_like of shape (..., k)
-        As for `inv`. Floats are taken as numbers of reports: scale weighted counts to the number of reports that they
-        are worth (`Tally.effective`) first, as `warner.estimate` does.
+        As for `inv`. Floats are numbers of reports: first scale weighted counts to the effective number of reports
+        (`Tally.effective`), as `warner.estimate` does.
     design : Design
-        What every answer went through: a symmetric design, in which every answer has a count of its own, with the
-        same p and q for all.
+        A symmetric design, in which every answer has its own count, with the same p and q for all.
     n : array_like of shape (...), optional
-        Number of reports, where a report may support several answers.
+        Number of reports, if a report may support several answers.
     target : {"realised", "population"}
-        The shares among these very people, or in the population that they are a sample of. The latter are drawn
-        together more, and can be far from those of these people where little was randomized.
+        The shares in the sample, or in the population. Shares of the population shrink more, and can differ from those
+        of the sample if little was randomized.
 
     Returns
     -------
@@ -270,7 +262,7 @@ def shrink(counts: ArrayLike, design: Design, *, n: ArrayLike | None = None, tar
 
     Examples
     --------
-    Ten answers, of which one stands out. The others are drawn together, since what tells them apart may well be noise.
+    Ten answers, of which one stands out. The others shrink towards each other, because their differences may be noise.
 
     >>> from warner import RandomizedResponse, inv_p
     >>> survey = RandomizedResponse(10, epsilon=1)
@@ -314,11 +306,10 @@ def shares(histograms: Histograms, design: Design, target: str = "realised", bel
 def _keep_freed_memory() -> None:
     """Make the C library keep freed memory, which the next histograms need again.
 
-    By default glibc returns large arrays to the system one by one, and to get them back, page by page, takes as long as
-    all the arithmetic. Once an array of up to 32 MB was freed, it keeps what is smaller. This one is never touched.
+    By default glibc returns large arrays to the system one by one, and getting them back, page by page, takes as long
+    as all the arithmetic. After an array of up to 32 MB was freed, it keeps smaller ones.
     """
-    large = np.empty(KEPT_BYTES, dtype=np.uint8)
-    del large
+    np.empty(KEPT_BYTES, dtype=np.uint8)
 
 
 def _of_some(histograms: Histograms, design: Design, target: str, beliefs: Beliefs) -> Array:
@@ -363,7 +354,7 @@ def _solved(
     n = n * worth
     counts = np.minimum(values * worth, n)
     problem = Problem(counts, repeats, n, float(symmetry.p), symmetry.base, design.law.exclusive)
-    if design.k == 2 and problem.gain < 0 and design.law.exclusive:  # to report one of two is not to report the other
+    if design.k == 2 and problem.gain < 0 and design.law.exclusive:  # the reports of the other answer have p > q
         mirrored = Problem((n - counts)[:, ::-1], repeats[:, ::-1], n, 1 - problem.p, 1 - problem.q, True)
         return solved(mirrored, target, beliefs)[:, ::-1]
     return solved(problem, target, beliefs)
@@ -444,8 +435,8 @@ def solved(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
 def unlimited(problem: Problem, target: str, beliefs: Beliefs = BELIEFS) -> Array:
     """Return the expected share of each distinct count, without limits.
 
-    Where there are very many of them, by straight lines between those of groups of neighbours: without noise the share
-    is a straight line in the count, and what is taken from it varies little from a count to the next.
+    Very many counts are grouped, with linear interpolation between groups: the unbiased share is linear in the count,
+    and the correction varies little from one count to the next.
     """
     few = problem.grouped() if problem.values.shape[-1] > MOST_DISTINCT_COUNTS else problem
     nodes, real = nodes_for(few)
@@ -671,7 +662,7 @@ def expected(problem: Problem, theta: Array, posterior: Array, target: str, beli
     if exclusive:
         y = tilted(posterior, phi, repeats, column, furthest)
         mean = np.vecmat(theta, y)
-        # Where mu = 0, nobody is counted for the answer, and what stands here is multiplied by 0.
+        # If mu = 0, the answer has no count, and this factor is multiplied by 0.
         kept = values * np.vecmat(np.divide(problem.gain * theta, mu, out=np.ones_like(mu), where=mu > 0), y)
         if few:
             left = n - np.vecdot(repeats, kept)[:, np.newaxis]
@@ -688,7 +679,7 @@ def tilted(posterior: Array, phi: Array, repeats: Array, amounts: Array, furthes
     """Tilt every posterior by exp(-lambda phi), so that the expected amounts sum to one: Newton in a bracket.
 
     No expected amount is moved by more than `furthest` standard deviations of its posterior: a share that its count
-    tells well would otherwise make up for priors that do not fit. Posteriors come as logarithms.
+    determines well would otherwise absorb the misfit of priors. Posteriors are logarithms.
     """
     y = np.exp(posterior)
     before = (amounts * y).sum(axis=-2)

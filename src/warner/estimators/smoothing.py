@@ -1,37 +1,37 @@
-r"""Smoothing: shares of ordered answers as an average of smooth curves, weighted by how well each explains the reports.
+r"""Smoothing: shares of ordered answers as an average of smooth curves, weighted by evidence.
 
 **The model.** The log-shares are a curve, :math:`\theta = \operatorname{softmax}(B\beta)`, perhaps with a free spike at
 the first answer, at the last, at both or at none. B is the identity for up to 48 answers, and 48 cubic B-splines
 beyond. The differences of :math:`\beta`, of order d = 1, 2 or 3, are independent and normal, so that the curve tends to
 a uniform, an exponential or a normal shape as its span s goes to zero; s, about the standard deviation of the
-log-shares over the range, takes ten values from 0.05 to 100. What the differences leave open, polynomials of a degree
-below d, has standard deviation 4, and a spike 3. These are 120 proper priors.
+log-shares over the range, has ten values from 0.05 to 100. The remaining polynomials of a degree below d have standard
+deviation 4, and a spike 3. These are 120 proper priors.
 
 **The estimate.** Under each prior, Fisher scoring finds the most likely curve :math:`\hat\beta`, and Laplace's
 approximation its evidence,
 
 .. math:: \ln Z \approx \ell(\hat\beta) - \tfrac12 \hat\beta' P \hat\beta + \tfrac12 \ln|P| - \tfrac12 \ln|I + P| .
 
-The shares are the average of the 120 curves, weighted by evidence: what `shrink` is for answers without an order. Each
+The shares are the average of the 120 curves, weighted by evidence, as `shrink` does for answers without an order. Each
 prior starts from the curve of the one before, and wider spans are left out once they are eight nats behind.
 
-**The likelihood** is that of the counts where each report is counted once. Of support counts it is normal, with the
-variance that the law of pairs gives. Beyond 1,024 answers, under designs whose rows are alike on stretches of reports,
-256 of them stand for their neighbours in the fit; a curve of 48 coefficients cannot tell these apart.
+**The likelihood** is multinomial if each report is counted once. For support counts it is normal, with the variance of
+the distribution of pairs. Beyond 1,024 answers, under designs whose rows are constant on stretches of reports, 256
+answers represent all in the fit; a curve of 48 coefficients cannot distinguish neighbors.
 
-**How sure it is.** Around each most likely curve the coefficients vary by :math:`(I+P)^{-1}`, so that the distribution
-function F has a standard deviation within each prior, by the delta method, and another between them. Together they
-give `smoothed_distribution`, from which quantiles have approximate intervals.
+**Accuracy.** Around each most likely curve the coefficients have the covariance :math:`(I+P)^{-1}`, so the distribution
+function F has a standard deviation within each prior, by the delta method, and another between them. Together they are
+`smoothed_distribution`, from which quantiles have approximate intervals.
 
-**What it does not promise.** Shares are biased towards smooth curves; a single answer inside of the range that stands
-out is smeared. Intervals and tests remain those of the counts, unless those of the curves are asked for.
+**Limitations.** Shares are biased towards smooth curves; a single answer that stands out inside of the range is
+smeared. Intervals and tests are based on the counts, unless those of the curves are requested.
 
 The composite link model with a penalty [1]_ is the case of one prior; EM with smoothing [2]_ is the usual way.
 
 References
 ----------
 .. [1] P. H. C. Eilers, "Ill-posed problems with counts, the composite link model and penalized likelihood",
-   Statistical Modelling 7 (2007), 239-254.
+   Stat. Model. 7 (2007), 239-254.
 .. [2] B. W. Silverman, M. C. Jones, J. D. Wilson, D. W. Nychka, "A smoothed EM approach to indirect estimation
    problems", J. R. Stat. Soc. B 52 (1990), 271-324.
 """
@@ -64,8 +64,8 @@ SPANS = tuple(np.geomspace(0.05, 100.0, 10).tolist())
 POLYNOMIAL_DEVIATION = 4.0  # of the part of the log-shares that differences leave open
 SPIKE_DEVIATION = 3.0
 COEFFICIENTS = 48
-ANSWERS_FITTED = 1024  # beyond, some answers stand for their neighbours:
-REPRESENTATIVES = 256  # so many, about five for each coefficient
+ANSWERS_FITTED = 1024  # beyond, some answers represent their neighbors:
+REPRESENTATIVES = 256  # about five for each coefficient
 HOPELESS_SPAN_NATS = 8.0  # by which a span falls short of a narrower one, so that wider ones are not tried
 CURVE_STEPS = 60
 CONVERGED_NATS = 1e-3  # that the next step promises
@@ -249,7 +249,7 @@ def _averaged_distribution(design: Design, counts: Counts, n: float) -> tuple[Ar
 
 
 def _fitted_to(design: Design, counts: Counts, n: float) -> tuple[CurveLikelihood, Integers, Array]:
-    """Return the likelihood, its answers, and how many answers each of them represents."""
+    """Return the likelihood, its answers, and the number of answers that each of them represents."""
     everything = np.arange(design.k)
     if not design.law.exclusive:
         return Normal(design, counts, n), everything, np.ones(design.k)
@@ -259,7 +259,7 @@ def _fitted_to(design: Design, counts: Counts, n: float) -> tuple[CurveLikelihoo
     answers = np.unique(np.linspace(0, design.k - 1, REPRESENTATIVES).round().astype(np.int64))
     table, stretch = operator.merged(answers)
     together = np.bincount(stretch, weights=counts, minlength=table.shape[1])
-    # The ends, which may have a spike, stand for themselves; the others for equally many.
+    # The ends, which may have a spike, represent themselves; the others equally many.
     sizes = np.full(answers.size, (design.k - 2) / (answers.size - 2))
     sizes[[0, -1]] = 1
     return Multinomial(type(operator).of_matrix(table), together), answers, sizes

@@ -32,7 +32,7 @@ from warner.regression.reports import named_designs, report_likelihoods
 from warner.regression.scores import debiased
 from warner.regression.standard_errors import DOUBTFUL_INTERVALS
 from warner.reports.dialects import refuse_codes_of_reports
-from warner.reports.loading import Wanted, column_names, load, opened
+from warner.reports.loading import Selection, column_names, load, opened
 from warner.reports.options import ALL_COLUMNS, Columns, Reading
 from warner.reports.queries import INSIDE
 from warner.reports.samples import RESPONDENT, Sampling
@@ -152,7 +152,7 @@ def individuals(
     forms = {question.name: [design.report_form for design in question.designs] for question in questions}
     sampled_in = [name for name in (clusters, strata) if name is not None]
     versions = [question.by for question in questions if question.by is not None]
-    wanted = Wanted(forms, (*variables, *versions, *sampled_in), columns.weights, where=columns.rows)
+    wanted = Selection(forms, (*variables, *versions, *sampled_in), columns.weights, where=columns.rows)
     loaded = load(source, wanted, every_row=True)
     # Names of clusters and strata stay as they are written.
     known = {

@@ -15,7 +15,7 @@ import numpy as np
 from warner.designs.facts import full_symmetry
 from warner.documents import written_whole
 from warner.estimators import METHODS
-from warner.estimators.methods import BIAS, UNKNOWN_METHOD, described
+from warner.estimators.methods import BIAS, CUSTOM_METHOD, described
 from warner.inference.answer_tables import NO_CLUSTERS, answers_shown, groups_counted, totals_of
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, svg
@@ -574,7 +574,7 @@ def _certificate(estimate: Estimate) -> str:
         return f"no distribution is more likely than this one{bound}{where}"
     if not _counted_once(estimate.tally):
         return f"none: {NO_LIKELIHOOD}"
-    if described(estimate.method) is UNKNOWN_METHOD and not estimate.choices:
+    if described(estimate.method) is CUSTOM_METHOD and not estimate.choices:
         return f"none: {estimate.method} is a custom estimator"
     if not estimate.choices and not described(estimate.method).valid:
         return f"none: {estimate.method} does not maximize the likelihood"

@@ -40,7 +40,7 @@ from warner.reports.dialects import refuse_codes_of_reports
 from warner.reports.loading import (
     Column,
     Loaded,
-    Wanted,
+    Selection,
     column,
     column_names,
     load,
@@ -359,7 +359,7 @@ def model_data(
             raise ValueError(f"the reports must not be a covariate as well, but {response!r} is on both sides")
         others = (*variables, *(() if by is None else (by,)), *grouped_by.values())
         forms = {response: [one.report_form for one in designs]}
-        loaded = load(source, Wanted(forms, others, columns.weights, columns.counts, columns.rows), positive=True)
+        loaded = load(source, Selection(forms, others, columns.weights, columns.counts, columns.rows), positive=True)
     scored = None if values is None else values_of(designs[0].domain, values)
     people = _people(loaded)
     reports = report_likelihoods(loaded, response, designs, labels, by, people=people, drop=reading.drop, values=scored)

@@ -143,8 +143,8 @@ def read_batch(frame: Frame, form: Form) -> Batch:
     values = _column(frame["value"])
     rows, bad = Rows(*form.read(values)), 0
     if by := [name for name in frame.columns if name.startswith("by")]:
-        groups, place = grouped([_column(frame[name]) for name in by])
-        rows = rows._replace(groups=groups, place=None if len(groups) == 1 else place)
+        groups, index = grouped([_column(frame[name]) for name in by])
+        rows = rows._replace(groups=groups, group_index=None if len(groups) == 1 else index)
     for name in {"number", "weight"}.intersection(frame.columns):
         amounts = frame[name].fill_null(-1).to_numpy()
         wrong = ~(amounts >= 0) | np.isinf(amounts) | (frame["bad"].to_numpy() > 0)
@@ -169,7 +169,9 @@ def _column(series: Frame) -> Column:
 
 
 def no_rows(columns: Roles, form: Form) -> Batch:
-    rows = Rows(*form.read([]), place=np.zeros(0, dtype=np.int64), groups=()) if columns.by else Rows(*form.read([]))
+    rows = (
+        Rows(*form.read([]), group_index=np.zeros(0, dtype=np.int64), groups=()) if columns.by else Rows(*form.read([]))
+    )
     return Batch(rows if columns.weights is None else rows._replace(weight=np.zeros(0)), 0, NOTHING)
 
 
@@ -246,7 +248,7 @@ class FileReports:
     `numbers` are those of the groups in the tally; `stamps` and `rows` tell whether a file has changed since.
     """
 
-    places: tuple[str, ...]
+    paths: tuple[str, ...]
     columns: Roles
     form: Form
     numbers: dict[Group, int]
@@ -255,8 +257,8 @@ class FileReports:
 
     def __call__(self) -> Iterator[ReportBlock]:
         rows = 0
-        with engine_errors(shown(self.places)):
-            source = open_files(self.places, columns_only=True)
+        with engine_errors(shown(self.paths)):
+            source = open_files(self.paths, columns_only=True)
             self._refuse_changed(stamped(source) != self.stamps)
             for frame in batches(source, self.columns, self.form):
                 batch = read_batch(frame, self.form).rows
@@ -267,7 +269,7 @@ class FileReports:
 
     def _refuse_changed(self, changed: bool) -> None:
         if changed:
-            raise ValueError(f"{shown(self.places)} has changed since its reports were counted; tally it again")
+            raise ValueError(f"{shown(self.paths)} has changed since its reports were counted; tally it again")
 
 
 def stamped(source: Table) -> tuple[Stamp, ...]:

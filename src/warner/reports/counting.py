@@ -17,11 +17,11 @@ import numpy as np
 from warner.designs.open_domain import OpenDomain
 from warner.reports.counts import refuse_amounts, refuse_overflow, refuse_unknown, unknown_values
 from warner.reports.dialects import blanked, refuse_codes_of_reports
-from warner.reports.files import Files, are_places
+from warner.reports.files import Files, are_paths
 from warner.reports.linearization import STRATUM
 from warner.reports.loading import (
     Loaded,
-    Wanted,
+    Selection,
     column_names,
     listed,
     load,
@@ -123,51 +123,51 @@ def tally(
         of a survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are
         read, beside a running survey or not, and nothing is changed.
     design : Design or OpenDomain
-        What every report went through; reports of an `OpenDomain` give an `OpenTally`. It may be left out for
-        the database of a survey, which has it. If that differs among people, the designs by the names that the
-        first column of `by` has, as ``{"dice": ..., "direct": ...}``: the result is a `Pool`, with a tally for
-        each design, which `warner.estimate` estimates together.
+        Design of every report; reports of an `OpenDomain` return an `OpenTally`. Optional for the database of a survey,
+        which contains it. If designs differ between respondents, a mapping of the values of the first column of `by` to
+        designs, as ``{"dice": ..., "direct": ...}``: the result is a `Pool`, with a tally for each design, which
+        `warner.estimate` estimates together.
     column : str, optional
-        The column that holds the reports; may be left out where there is only one.
+        The column of reports; optional if there is only one.
     question : str, optional
-        The id of a question, in the database of a survey; may be left out where there is only one. Whoever skipped it
-        is missing.
+        The id of a question, in the database of a survey; optional if there is only one. Skipped questions are missing
+        values.
     by : str or list of str, optional
         Columns to group by; a missing value is a group. With several designs, the first column names the design of each
         row, and reports are grouped by the others. For arrays: an array of the same length, or a mapping of names
-        to such arrays. For the database of a survey: groups that were asked for.
+        to such arrays. For the database of a survey: groups of the survey.
     weights : str, optional
         A column of survey weights (for arrays: an array). Negative and missing weights are an error.
     counts : str, optional
-        A column that already holds how often each value was reported (for arrays: an array).
+        A column with the number of reports in each row (for arrays: an array).
     codes : bool
         The reports are positions in the domain instead of labels; sets are rows of packed bits (uint8).
     unknown : {"error", "drop"}
-        What to do with values that no report can have: refuse them, or leave them out and count them.
+        Invalid values raise an error, or are left out and counted.
     keep : bool
-        Keep the reports for maximum likelihood, which under some designs does not follow from the counts: those of a
-        large file stay where they are, and are read again at every pass; all others are held in memory, a bit for each
-        answer. Nothing is kept where the counts, or the kinds of reports, say it all.
+        Keep the reports for maximum likelihood, which under some designs does not follow from the counts. Those of a
+        large file stay there, and are read again at every pass; all others are kept in memory, a bit for each answer.
+        Reports are not kept if the counts, or the kinds of reports, are sufficient.
     encoding : str, optional
         The encoding of a text file that is not in UTF-8, such as ``"cp1252"``, as Excel writes them, or ``"utf-16"``.
         SPSS, Stata and SAS files usually state theirs.
     decimal : {".", ","}
         The decimal mark of the weights in a text file.
     missing : str, number, or list of these
-        Codes that stand for a missing value, such as ``[-99, "NA"]``, in all columns that are read.
+        Codes for a missing value, such as ``[-99, "NA"]``, in all columns that are read.
     sheet : str, optional
-        The sheet of an Excel file (.xlsx, .xlsm); may be left out where there is only one.
+        The sheet of an Excel file (.xlsx, .xlsm); optional if there is only one.
     where : mapping of str to value, optional
         Count only the rows in which these columns have these values, such as ``{"version": "dice"}``.
     strata, clusters : str, optional
-        The columns of the strata that people were sampled in, such as regions, and of the clusters in which they were
-        drawn together, such as schools (for arrays: arrays). Intervals are then design-based: they know that people of
-        one cluster may be alike. The tally holds counts by cluster, which are small groups.
+        The columns of the sampling strata, such as regions, and of the clusters that were sampled as a whole or in
+        part, such as schools (for arrays: arrays). Intervals are then design-based. The tally contains counts by
+        cluster, which are small groups.
     sampled : str or float, optional
-        The part of a stratum's clusters that was sampled, or without clusters of its people: a column, or one number.
-        The more of a finite population was asked, the less is left to chance; the noise of the randomization is.
+        The sampled part of a stratum's clusters, or without clusters of its population: a column, or one number. It
+        lowers the sampling variance, but not the variance of the randomization.
     whole : bool
-        All people of the sampled clusters were asked.
+        All members of the sampled clusters are respondents.
     replicates : str or list of str, optional
         Columns of replicate weights: a pattern such as ``"rw*"``, or their names (for arrays: arrays), with `weights`
         for the whole sample. Or ``"jackknife"``, to leave out one cluster at a time.
@@ -261,7 +261,7 @@ def _looked_at(reports: Any) -> Any:
     """Read the heads of files given as paths, once; URLs stay as they are."""
     if isinstance(reports, str | os.PathLike) and "://" in os.fspath(reports):
         return reports
-    return Files.at(reports) if are_places(reports) else reports
+    return Files.at(reports) if are_paths(reports) else reports
 
 
 def _opened(
@@ -291,7 +291,7 @@ def _tally_designs(
             'by must be given with several designs: the column that names the design of each row, as by="version", and '
             "then columns to group by"
         )
-    if isinstance(reports, list | tuple | range | np.ndarray) and not are_places(reports):
+    if isinstance(reports, list | tuple | range | np.ndarray) and not are_paths(reports):
         raise TypeError("with several designs, reports must be a table, one of whose columns names the design")
     if columns.question is not None:
         raise TypeError("question is for the database of a survey, which has its own design")
@@ -326,12 +326,12 @@ def _answered_openly(reports: Any, columns: Columns) -> bool:
         return False
     from warner.service.exports import is_open_question
 
-    return is_open_question(_survey_place(reports), columns.question)
+    return is_open_question(_survey_path(reports), columns.question)
 
 
-def _survey_place(reports: Any) -> str:
+def _survey_path(reports: Any) -> str:
     if isinstance(reports, Files):
-        (reports,) = reports.places
+        (reports,) = reports.paths
     if not isinstance(reports, str | os.PathLike):
         raise TypeError(f"question is for the database of a survey, but reports is a {type(reports).__name__}")
     return os.fspath(reports)
@@ -351,9 +351,9 @@ def _refuse_options_of_reports(columns: Columns, reading: Reading, sample: Sampl
 def _tally_survey(reports: Any, design: Design | None, columns: Columns, reading: Reading, sample: Sample) -> Tally:
     from warner.service.exports import published_tally
 
-    place = _survey_place(reports)
+    path = _survey_path(reports)
     _refuse_options_of_reports(columns, reading, sample)
-    result = published_tally(place, columns.question, by=columns.groups, design=design)
+    result = published_tally(path, columns.question, by=columns.groups, design=design)
     if reading.keep and result.design.law.sufficient is None:
         raise TypeError(
             "keep must be left out for the database of a survey, which has counts and no reports; use an estimator "
@@ -377,7 +377,7 @@ def _tally_sequence(
     values = blanked(reports, reading)
     rows = Rows(*design.report_form.read(values, codes=reading.codes))
     if reading.keep and reading.codes:
-        rows = rows._replace(reports=rows.reports.copy())  # nobody else can change it
+        rows = rows._replace(reports=rows.reports.copy())  # a private copy
     by = _arrays_to_group_by(columns.by, sample, rows.status.size)
     loaded = with_amounts(Loaded(by), rows.status.size, columns.weights, columns.counts)
     return _tally_rows(values, rows, loaded, design, tuple(by), columns, reading, sample)
@@ -397,9 +397,9 @@ def tallied_open(
     if design is None or columns.question is not None:
         from warner.service.exports import published_reports
 
-        place = _survey_place(reports)
+        path = _survey_path(reports)
         _refuse_options_of_reports(columns, reading, sample)
-        return published_reports(place, columns.question, by=columns.groups, design=design)
+        return published_reports(path, columns.question, by=columns.groups, design=design)
     refuse_codes_of_reports(reading, design.report_form)
     counted: OpenTally = _counted(reports, design, columns, reading, sample)
     return counted
@@ -431,10 +431,10 @@ def _tally_source(
         column_names(source), columns.column, named, columns.weights, columns.counts, partitions=partitions
     )
     roles = roles._replace(by=cells, by_kind=sample.is_complex)
-    wanted = Wanted({roles.value: (form,)}, roles.by, roles.weights, roles.counts, columns.rows)
+    selection = Selection({roles.value: (form,)}, roles.by, roles.weights, roles.counts, columns.rows)
     if isinstance(source, Table) and form.kinds is None:
-        return _tally_batches(prepared(source, wanted, codes=reading.codes), design, roles, columns, reading, sample)
-    loaded = load(source, wanted, few=form, codes=reading.codes, drop=reading.drop, positive=sample.is_complex)
+        return _tally_batches(prepared(source, selection, codes=reading.codes), design, roles, columns, reading, sample)
+    loaded = load(source, selection, few=form, codes=reading.codes, drop=reading.drop, positive=sample.is_complex)
     values = loaded.reports(roles.value)
     rows = Rows(*form.read(values, text=loaded.text, codes=reading.codes))
     if loaded.kind is not None:  # values that no report can have were lumped together
@@ -456,8 +456,8 @@ def _tally_rows(
 ) -> Tally | OpenTally:
     rows = rows._replace(number=loaded.number, weight=loaded.weight, square=loaded.square, positive=loaded.positive)
     if by:
-        groups, place = grouped([listed(loaded.columns[name]) for name in by])
-        rows = rows._replace(groups=groups, place=place)
+        groups, index = grouped([listed(loaded.columns[name]) for name in by])
+        rows = rows._replace(groups=groups, group_index=index)
     strange = {} if loaded.kind is not None else unknown_values(values, rows.status, rows.number)
     if isinstance(design, OpenDomain):
         return open_tally(design, by, [(rows, strange)], drop=reading.drop, backend=library)
@@ -496,7 +496,7 @@ def _finished(
         return total.tally(design, by, kept=kept, backend=library)
     roles = cells_of(sample)
     groups, names = by[: len(by) - len(roles)], tuple(roles) or (STRATUM,)
-    if not roles:  # people of a finite population who were drawn alike and alone are in one stratum
+    if not roles:  # a simple random sample of a finite population is one stratum
         total = total._replace(groups=tuple((*key, 0) for key in total.groups))
     cells = total.tally(design, (*groups, *names), kept=kept, backend=library)
     return clustered(sample, cells, total, groups)
@@ -537,8 +537,8 @@ def _tally_batches(
     refuse_bad_amounts(source, roles, total.bad)
     reports = _stored(held, total, keep=reading.keep)
     if reading.keep and not fits:
-        places = tuple(str(Path(place).absolute()) for place in source.places)
-        again = FileReports(places, roles, form, total.numbers(), stamps, total.rows)
+        paths = tuple(str(Path(path).absolute()) for path in source.paths)
+        again = FileReports(paths, roles, form, total.numbers(), stamps, total.rows)
         reports = StoredReports((again,), (None,))
     return _finished(total, design, roles.by, columns, reading, sample, reports, source.library)
 

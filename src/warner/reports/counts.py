@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 LONG_ROW = 2**12  # longer histograms are cheaper by their distinct counts than answer by answer
 SMALL_TABLE = 2**12  # cells that stay in the processor's cache
 CACHED_COUNTS = 2**16  # counts worked on at a time
-RARE = 16  # at most one count in so many is looked up apart from the table, if a longer table avoids that
+RARE = 16  # at most one count in so many is beyond the table, if a longer table avoids that
 REPORTS_LISTED = 5  # impossible reports named in an error
 
 
@@ -61,8 +61,8 @@ class Block(NamedTuple):
 class DistinctCounts:
     """Distinct counts of one histogram, in ascending order, with their frequencies.
 
-    A table with a cell for each count from the smallest on tells what was computed for it; the few counts beyond its
-    end, the heavy ones, are looked up apart. Nothing of the length of the histogram is held.
+    A table with a cell for each count from the smallest on maps counts to results; the few counts beyond its end, the
+    heavy ones, are mapped separately. No array has the length of the histogram.
     """
 
     values: Integers
@@ -158,8 +158,8 @@ class Histograms:
 
     def has_likelihood(self, law: Law) -> bool:
         """Return True if counts, histogram or stored reports determine the likelihood."""
-        told = {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
-        return told is not None or self.kept is not None
+        statistic = {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
+        return statistic is not None or self.kept is not None
 
     def streamed(self, law: Law) -> bool:
         """Return True if the likelihood requires reports that are read again at every pass."""
@@ -167,9 +167,9 @@ class Histograms:
 
     def blocks(self, law: Law) -> Iterator[Block]:
         """Iterate over the likelihoods of the reports of one histogram, with their frequencies."""
-        told = {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
-        if told is not None:
-            yield Block(law.likelihood(), told)
+        statistic = {"counts": self.counts, "histogram": self.histogram, None: None}[law.sufficient]
+        if statistic is not None:
+            yield Block(law.likelihood(), statistic)
             return
         assert self.kept is not None
         group = None if self.groups is None else int(self.groups)
@@ -337,7 +337,7 @@ def number_of_reports(n: ArrayLike | None, counts: Counts, law: Law) -> Counts:
     together = counts.reshape(*total.shape, each, counts.shape[-1] // each).sum(axis=-2)
     if each > 1 and (together > (number + close)[..., np.newaxis]).any():
         raise ValueError(
-            "n must be at least the ones and zeros of every answer together: nobody is asked about an answer twice"
+            "n must be at least the ones and zeros of every answer together: an answer is asked about once"
         )
     return number
 
@@ -438,8 +438,8 @@ def _in_cells(counts: Integers, smallest: int, cells: int) -> Iterator[tuple[sli
 Unknowns: TypeAlias = dict[str, int]  # values as they are shown, and how often each is there
 
 VALUES_LISTED = 5  # values in an error or a warning
-VALUES_KEPT = 1000  # different values that are kept apart
-ROWS_SEEN = 2**20  # of those that hold such a value
+VALUES_KEPT = 1000  # distinct values that are counted
+ROWS_SEEN = 2**20  # rows with invalid values that are examined
 
 # Ways in which two labels may differ and look alike, and how each is undone.
 DIFFERENCES: dict[str, Callable[[str], str]] = {
@@ -484,12 +484,12 @@ def left_out(number: int, found: Mapping[str, int], form: Form) -> str:
     """Return a sentence on the values that were left out; empty if there were none."""
     if not number:
         return ""
-    said = f"{counted(number, 'value was', 'values were')} left out that no report can have"
+    summary = f"{counted(number, 'value was', 'values were')} left out that no report can have"
     most = sorted(found.items(), key=lambda pair: -pair[1])[:VALUES_LISTED]
     listed = [f"{_meant(value, form)} {'once' if times == 1 else f'{times:,} times'}" for value, times in most]
     rest = number - sum(times for _, times in most)
     others = [f"{counted(rest, 'other', 'others')}"] if rest > 0 and listed else []
-    return f"{said}: {', '.join([*listed, *others])}" if listed else said
+    return f"{summary}: {', '.join([*listed, *others])}" if listed else summary
 
 
 def _meant(shown: str, form: Form) -> str:

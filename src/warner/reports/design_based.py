@@ -52,7 +52,7 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
     histogram = None if tally.histogram is None else tally.histogram.reshape(len(n), -1)[rows] * worth
     found = question.readout(counts[rows] * worth, alike, histogram)
     frequency = question.frequencies(counts[rows] * worth, alike)
-    asked = np.broadcast_to(found.trials, frequency.shape)  # all people, or those who were asked about the answer
+    asked = np.broadcast_to(found.trials, frequency.shape)  # all respondents, or those asked about the answer
     accuracy, shown = sample.accuracy(question, frequency, keys)
     gain = np.broadcast_to(np.abs(found.gain), frequency.shape)
     exact = np.broadcast_to(found.exact, frequency.shape)
@@ -65,14 +65,14 @@ def design_based(tally: Tally, question: LinearScores, groups: Any, target: str)
     floor = _of_randomization(question, counts[rows] * worth, alike, histogram, frequency.shape)
     rounding = VARIANCE_ROUNDING * simple + ROUNDING_OF_ONE / np.where(asked > 0, asked, 1.0) / gain**2
     varies, largest = variance > rounding, np.maximum(variance, floor)
-    told = (largest > rounding) & np.isfinite(simple) & np.where(exact, alone > VARIANCE_ROUNDING, simple > 0)
+    determined = (largest > rounding) & np.isfinite(simple) & np.where(exact, alone > VARIANCE_ROUNDING, simple > 0)
     reported = asked * (people / alike)
     # Only a finite population may make respondents worth more than themselves.
-    most = np.divide(np.maximum(endless, floor), largest, out=np.ones(frequency.shape), where=told)
-    number = np.divide(asked * simple, largest, out=np.full(frequency.shape, np.inf), where=told)
+    most = np.divide(np.maximum(endless, floor), largest, out=np.ones(frequency.shape), where=determined)
+    number = np.divide(asked * simple, largest, out=np.full(frequency.shape, np.inf), where=determined)
     trials = np.minimum(number, reported * np.maximum(most, 1))
     certain = shown.certain & (largest <= rounding)  # a census without noise
-    noise = np.divide(floor, simple, out=np.zeros(frequency.shape), where=told)
+    noise = np.divide(floor, simple, out=np.zeros(frequency.shape), where=determined)
     drawn = Drawn(
         freedom=np.minimum(shown.freedom * _with_noise(shown.fixed, noise), np.maximum(found.trials - 1, 0)),
         people=people,
@@ -109,7 +109,7 @@ def refuse_realised(tally: Collected, target: str) -> None:
     if tally.sample is not None and target != "population":
         raise ValueError(
             'target must be "population" with strata, clusters or replicate weights, which are about sampling from a '
-            f"population, but got {target!r}; leave these out for the share among the people who reported"
+            f"population, but got {target!r}; leave these out for the share in the sample"
         )
 
 
@@ -153,8 +153,8 @@ def mean_design_effect(found: SamplingModel) -> Array:
     """
     assert found.drawn is not None
     assert found.error is not None
-    told = np.isfinite(found.error) & np.isfinite(found.drawn.simple)
-    alone, together = (np.where(told, part, 0.0).sum(axis=1) for part in (found.drawn.simple, found.error**2))
+    determined = np.isfinite(found.error) & np.isfinite(found.drawn.simple)
+    alone, together = (np.where(determined, part, 0.0).sum(axis=1) for part in (found.drawn.simple, found.error**2))
     part = np.ones(alone.shape)
     np.divide(alone, together, out=part, where=(alone > 0) & (together > alone))
     return part
@@ -224,8 +224,8 @@ class LinearScores(NamedTuple):
     def squared_shares(self, counts: Counts, n: Array) -> Array:
         """Return unbiased sums of squared true memberships, or differences of memberships.
 
-        Memberships are those of the people that the share is read from. Differences are read from all, so that the
-        memberships of those who were asked about one answer stand for all.
+        Memberships are those of the respondents that the share is estimated from. Differences are estimated from all
+        respondents, with the memberships of respondents asked about one answer scaled up to all.
         """
         k = self.design.k
         if self.minus is None and not isinstance(self.sets, LinearCombination):
@@ -254,12 +254,14 @@ CELL_FIELDS = frozenset({"people", "kind_squares", "without_weight"})  # that a 
 def sample_from_dict(fields: Document, read: Callable[[Document], Tally]) -> ComplexSample:
     given = fields["sample"]
     names = REPLICATE_FIELDS if isinstance(given, dict) and "replicates" in given else CLUSTER_FIELDS
-    told = given.keys() - {"replicate_clusters"} if names is REPLICATE_FIELDS else given
-    if not isinstance(given, dict) or set(told) != names or not isinstance(given["cells"], dict):
+    required = given.keys() - {"replicate_clusters"} if names is REPLICATE_FIELDS else given
+    if not isinstance(given, dict) or set(required) != names or not isinstance(given["cells"], dict):
         raise ValueError(f"sample must have the fields {', '.join(sorted(names))}")
     extra = [REPLICATE] if "replicates" in given else []
     if not extra:
-        extra = [name for name, told in ((STRATUM, given["strata"]), (CLUSTER, given["clusters"])) if told is not None]
+        extra = [
+            name for name, title in ((STRATUM, given["strata"]), (CLUSTER, given["clusters"])) if title is not None
+        ]
         extra = extra or [STRATUM]
     inside = {name: value for name, value in given["cells"].items() if name not in CELL_FIELDS}
     about = {name: fields[name] for name in ("format", "version", "design")}

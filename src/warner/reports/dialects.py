@@ -50,7 +50,7 @@ def translated(
     }
     columns = [column for column in changed.values() if column is not None]
     frame = source.frame.with_columns(*columns) if columns else source.frame
-    return source.with_frame(frame, files=())  # which nobody may read past these changes
+    return source.with_frame(frame, files=())  # the files themselves lack these changes
 
 
 def _rewritten(reading: Reading, name: str, dtype: Any, labels: Mapping[Any, str], *, comma: bool) -> Frame | None:

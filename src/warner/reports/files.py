@@ -132,24 +132,24 @@ def writer_of(name: str) -> Any:
 NULL = "__HIVE_DEFAULT_PARTITION__"  # how a missing value is written
 FOLDER_NUMBER = re.compile("0|-?[1-9][0-9]{0,17}")  # in digits, as it would be written again
 REMOTE = re.compile(r"(?:s3|s3a|gs|gcs|https?|ftp|hdfs|az|abfss?|hf)://", re.IGNORECASE)
-PLACES_LISTED = 3  # files in a message
+PATHS_LISTED = 3  # files in a message
 NAMES_SEARCHED = 100_000  # names of files and folders that are looked at, in search of those that are meant
 
-Place: TypeAlias = "str | os.PathLike[str]"
+PathName: TypeAlias = "str | os.PathLike[str]"
 
 
-def are_places(given: object) -> TypeGuard[Place | Sequence[Place]]:
-    """Return True if this is the path of a file, or a list of `Path` objects; texts in a list may be reports."""
+def are_paths(given: object) -> TypeGuard[PathName | Sequence[PathName]]:
+    """Return True for the path of a file or a list of `Path` objects; texts in a list may be reports."""
     if isinstance(given, list | tuple):
-        return bool(given) and all(isinstance(place, os.PathLike) for place in given)
+        return bool(given) and all(isinstance(path, os.PathLike) for path in given)
     return isinstance(given, str | os.PathLike)
 
 
-def places_of(given: Place | Sequence[Place]) -> tuple[str, ...]:
-    return (os.fspath(given),) if isinstance(given, str | os.PathLike) else tuple(os.fspath(place) for place in given)
+def as_paths(given: PathName | Sequence[PathName]) -> tuple[str, ...]:
+    return (os.fspath(given),) if isinstance(given, str | os.PathLike) else tuple(os.fspath(path) for path in given)
 
 
-def files_of(places: Sequence[str]) -> tuple[str, ...]:
+def files_of(paths: Sequence[str]) -> tuple[str, ...]:
     """List all files of these paths: files, patterns or folders.
 
     In a folder, and all folders below it, these are the files with the ending of a known format. Names that begin with
@@ -166,7 +166,7 @@ def files_of(places: Sequence[str]) -> tuple[str, ...]:
     ...     [Path(file).relative_to(folder).as_posix() for file in files_of([folder])]
     ['day=1/a.csv', 'day=2/a.csv']
     """
-    files = [file for place in places for file in _files(place)]
+    files = [file for path in paths for file in _files(path)]
     seen: set[Path] = set()
     for file in files:
         if (path := resolved(file)) in seen:
@@ -175,29 +175,29 @@ def files_of(places: Sequence[str]) -> tuple[str, ...]:
     return tuple(files)
 
 
-def _files(place: str) -> list[str]:
-    if REMOTE.match(place):
+def _files(path: str) -> list[str]:
+    if REMOTE.match(path):
         raise ValueError(
-            f"{place} is not on this machine, and files are not read over a network; copy it first, or open it in "
+            f"{path} is not on this machine, and files are not read over a network; copy it first, or open it in "
             "Python with a library that can, such as DuckDB or Polars, and give the frame"
         )
-    if glob.has_magic(place) and not Path(place).exists():
-        files = sorted(file for file in _matching(place) if not Path(file).is_dir())
-    elif Path(place).is_dir():
-        files = sorted(_below(place))
+    if glob.has_magic(path) and not Path(path).exists():
+        files = sorted(file for file in _matching(path) if not Path(file).is_dir())
+    elif Path(path).is_dir():
+        files = sorted(_below(path))
         if not files:
             raise FileNotFoundError(
-                f"the folder {place} holds no file that ends in {enumerated(list(ENDINGS), len(ENDINGS))}"
+                f"the folder {path} holds no file that ends in {enumerated(list(ENDINGS), len(ENDINGS))}"
             )
     else:
-        files = [place] if Path(place).exists() else []
+        files = [path] if Path(path).exists() else []
     if not files:
-        raise FileNotFoundError(f"there is no file {place}")
+        raise FileNotFoundError(f"there is no file {path}")
     return files
 
 
-def _below(place: str) -> Iterator[str]:
-    for entry in _FolderSearch(place).below(place, hidden=(".", "_")):
+def _below(path: str) -> Iterator[str]:
+    for entry in _FolderSearch(path).below(path, hidden=(".", "_")):
         if entry.name.lower().removesuffix(".gz").endswith(tuple(ENDINGS)) and not entry.is_dir():
             yield str(Path(entry.path))
 
@@ -205,19 +205,19 @@ def _below(place: str) -> Iterator[str]:
 def _matching(pattern: str) -> Iterator[str]:
     """Yield files and folders that match a pattern, in which ``**`` matches any number of folders."""
     path, search = Path(pattern), _FolderSearch(pattern)
-    places = [path.anchor]
+    paths = [path.anchor]
     parts = path.parts[bool(path.anchor) :]
     for number, part in enumerate(parts, 1):
         if part == "**":
-            last = number == len(parts)  # then it stands for files, too
-            inside = (entry for place in places for entry in search.below(place, hidden=(".",)))
-            places += [entry.path for entry in inside if last or entry.is_dir(follow_symlinks=False)]
-            places = list(dict.fromkeys(places))
+            last = number == len(parts)  # then it matches files, too
+            inside = (entry for path in paths for entry in search.below(path, hidden=(".",)))
+            paths += [entry.path for entry in inside if last or entry.is_dir(follow_symlinks=False)]
+            paths = list(dict.fromkeys(paths))
         elif glob.has_magic(part):
-            places = [entry.path for place in places for entry in search.inside(place) if _matches(entry.name, part)]
+            paths = [entry.path for path in paths for entry in search.inside(path) if _matches(entry.name, part)]
         else:
-            places = [str(file) for place in places if os.path.lexists(file := Path(place, part))]
-    return (str(Path(place)) for place in places if place)
+            paths = [str(file) for path in paths if os.path.lexists(file := Path(path, part))]
+    return (str(Path(path)) for path in paths if path)
 
 
 def _matches(name: str, part: str) -> bool:
@@ -227,8 +227,8 @@ def _matches(name: str, part: str) -> bool:
 class _FolderSearch:
     """Search of folders that raises an error after too many names."""
 
-    def __init__(self, place: str) -> None:
-        self.place, self.names = place, 0
+    def __init__(self, path: str) -> None:
+        self.path, self.names = path, 0
 
     def inside(self, folder: str) -> Iterator[os.DirEntry[str]]:
         if folder and not Path(folder).is_dir():
@@ -238,7 +238,7 @@ class _FolderSearch:
                 self.names += 1
                 if self.names > NAMES_SEARCHED:
                     raise ValueError(
-                        f"{self.place} stands for more than {NAMES_SEARCHED:,} files and folders; give the folder "
+                        f"{self.path} matches more than {NAMES_SEARCHED:,} files and folders; give the folder "
                         "of the reports itself, or a pattern such as folder/*.csv"
                     )
                 yield entry
@@ -278,8 +278,8 @@ def partition_columns(files: Sequence[str]) -> dict[str, bool]:
     }
 
 
-def shown(places: Sequence[str]) -> str:
-    return enumerated(places, PLACES_LISTED)
+def shown(paths: Sequence[str]) -> str:
+    return enumerated(paths, PATHS_LISTED)
 
 
 # Files
@@ -300,9 +300,9 @@ COMMA = re.compile(r"Could not convert string '([\d+-]*,\d*)' to DOUBLE.*?source
 THOUSANDS = re.compile(
     r"Could not convert string '([+-]?\d{1,3}(?:[.,' ]\d{3})+[.,]?\d*)' to DOUBLE.*?source column ([^\n]*)", re.DOTALL
 )
-ENGINES = {"duckdb", "_duckdb", "narwhals", "pyarrow", "polars", "pyspark", "py4j", "ibis"}  # whose errors are told
-OURS = re.compile(r"cannot be read: ([^\n]*?)\. Detail: Python exception")  # by `readstat` and `excel`, within a query
-TELLING = {  # what DuckDB says of a text file, and what it means
+ENGINES = {"duckdb", "_duckdb", "narwhals", "pyarrow", "polars", "pyspark", "py4j", "ibis"}  # whose errors are replaced
+OWN_ERROR = re.compile(r"cannot be read: ([^\n]*?)\. Detail: Python exception")  # of `readstat` and `excel`
+EXPLANATIONS = {  # of DuckDB's errors on text files
     COMMA: 'column {1!r} must hold numbers, but has {0!r}; give decimal="," for decimal commas',
     THOUSANDS: "column {1!r} must hold numbers, but has {0!r}; write them without separators of thousands",
     NO_NUMBER: "column {1!r} must hold numbers, but has {0!r}",
@@ -390,8 +390,8 @@ class Head(NamedTuple):
             return cls(file, PIPE)
         with Path(file).open("rb") as content:
             beginning = content.read(HEAD_BYTES)
-            for kind, (place, mark) in DATABASES.items():
-                if beginning[place:].startswith(mark):
+            for kind, (offset, mark) in DATABASES.items():
+                if beginning[offset:].startswith(mark):
                     return cls(file, kind)
             form = format_by_name(file)
             document = format_within(beginning, content)
@@ -426,7 +426,7 @@ class Head(NamedTuple):
             raise ValueError(f'{name} is not UTF-8, in its first line; give its encoding, such as encoding="cp1252"')
         mark = "\t" if self.kind == "tsv" else delimiter_of(record)
         names = next(csv.reader(io.StringIO(record, newline=""), delimiter=mark))
-        names = [column or f"column{place}" for place, column in enumerate(names)]  # a row's number often has no name
+        names = [column or f"column{index}" for index, column in enumerate(names)]  # a row's number often has no name
         refuse_duplicates(names, secret=secret)
         return names, mark
 
@@ -435,19 +435,19 @@ class Head(NamedTuple):
 class Files:
     """Files of some paths (files, patterns or folders), with their heads."""
 
-    places: tuple[str, ...]
+    paths: tuple[str, ...]
     heads: tuple[Head, ...]
 
     @classmethod
-    def at(cls, given: Place | Sequence[Place] | Files) -> Files:
+    def at(cls, given: PathName | Sequence[PathName] | Files) -> Files:
         if isinstance(given, Files):
             return given
-        places = places_of(given)
-        return cls(places, tuple(map(Head.of, files_of(places))))
+        paths = as_paths(given)
+        return cls(paths, tuple(map(Head.of, files_of(paths))))
 
     @property
     def name(self) -> str:
-        return shown(self.places)
+        return shown(self.paths)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -547,7 +547,7 @@ class Reader(NamedTuple):
 
 
 def open_files(
-    given: Place | Sequence[Place] | Files,
+    given: PathName | Sequence[PathName] | Files,
     reading: Reading = PLAIN,
     *,
     secret: bool = False,
@@ -555,8 +555,8 @@ def open_files(
 ) -> Table:
     """Open files of one format as a table; with `secret`, errors contain nothing of their content.
 
-    With `columns_only`, for those who read Parquet files by themselves, the frame of these has no rows. Of `reading`,
-    the sheet of an Excel file is meant, and the encoding of SPSS, Stata and SAS files that do not state theirs.
+    With `columns_only`, the frame of Parquet files, which `batches` reads, has no rows. From `reading` it uses the
+    sheet of an Excel file, and the encoding of SPSS, Stata and SAS files that do not state theirs.
     """
     files = Files.at(given)
     form, names = files.format, files.names
@@ -578,9 +578,9 @@ def open_files(
         alone = len(names) == 1 and not partitions
         whole = first if alone else reader.relation(names, bool(partitions))
         numbers = [] if form.texts else [key for key, of_numbers in partitions.items() if of_numbers]
-        # Nobody may read files with labels past these.
+        # Files with labels are never read without them.
         again = () if form.labelled else names
-        table = Table(whole, form.texts, files.name, again, files.places, tuple(partitions), reader.labels)
+        table = Table(whole, form.texts, files.name, again, files.paths, tuple(partitions), reader.labels)
         return table.with_whole_numbers(numbers) if numbers else table
 
 
@@ -722,7 +722,7 @@ def parquet_errors(name: str) -> Iterator[None]:
         raise ValueError(f"{name} cannot be read: it is damaged, or no Parquet file") from None
 
 
-# What an engine says
+# Errors of engines
 
 
 @contextmanager
@@ -733,16 +733,16 @@ def engine_errors(name: str, *, secret: bool = False) -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.split(".")[0] not in ENGINES:
             raise
-        ours = OURS.search(str(error))  # what we say ourselves, within a query, tells no value
-        telling = f": {ours[1]}" if ours else "" if secret else f": {telling_line(str(error))}"
-        raise ValueError(f"{name} cannot be read{telling}") from None
+        own = OWN_ERROR.search(str(error))  # which contains no value
+        reason = f": {own[1]}" if own else "" if secret else f": {explanation(str(error))}"
+        raise ValueError(f"{name} cannot be read{reason}") from None
 
 
-def telling_line(error: str) -> str:
+def explanation(error: str) -> str:
     """Summarize an error of DuckDB in one line, without the content of the file."""
-    place = f"line {found[1]}" if (found := LINE.search(error)) else "a line"
-    for pattern, words in TELLING.items():
+    where = f"line {found[1]}" if (found := LINE.search(error)) else "a line"
+    for pattern, text in EXPLANATIONS.items():
         if found := pattern.search(error):
-            return words.format(*found.groups(), place=place)
+            return text.format(*found.groups(), place=where)
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     return next((line for line in lines if not LINE.search(line) and "Original Line" not in line), "") or lines[0]

@@ -99,19 +99,21 @@ def scanned(database: Any, schema: Any, batches: Callable[[Sequence[str]], Itera
 def with_value_labels(source: Table, reports: Mapping[str, Sequence[Form]], others: Iterable[str] = ()) -> Table:
     """Apply value labels: columns contain labels or codes, as required.
 
-    Columns of `reports` hold what reports of these forms are; all `others` hold their labels if every value has one,
-    and else numbers. The labels that the new source has are those of the latter columns. Sources that cannot have
+    Columns of `reports` contain labels or codes as reports of these forms have them; `others` contain labels if every
+    value has one, and otherwise numbers. The new source has the labels of these other columns. Sources that cannot have
     value labels stay as they are.
     """
     if source.labels is None:
         return source
     schema = source.schema
-    asked = {name: _reported(name, schema[name], source.labels.get(name, {}), forms) for name, forms in reports.items()}
+    expressions = {
+        name: _reported(name, schema[name], source.labels.get(name, {}), forms) for name, forms in reports.items()
+    }
     rest = [name for name in dict.fromkeys(others) if name not in reports]
     complete, whole = _columns_fully_labelled(source, schema, rest)
-    asked |= {name: nw.col(name).cast(nw.Int64) for name in whole}
-    asked |= {name: _replaced(nw.col(name), labels, None) for name, labels in complete.items()}
-    changed = [column.alias(name) for name, column in asked.items() if column is not None]
+    expressions |= {name: nw.col(name).cast(nw.Int64) for name in whole}
+    expressions |= {name: _replaced(nw.col(name), labels, None) for name, labels in complete.items()}
+    changed = [column.alias(name) for name, column in expressions.items() if column is not None]
     frame = source.frame.with_columns(*changed) if changed else source.frame
     return source.with_frame(frame, labels=complete)
 

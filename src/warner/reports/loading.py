@@ -29,7 +29,7 @@ from warner.arrays import objects
 from warner.designs.labels import is_missing
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import blanked, translated
-from warner.reports.files import Files, are_places, engine_errors, in_utf8, open_files
+from warner.reports.files import Files, are_paths, engine_errors, in_utf8, open_files
 from warner.reports.labelled import label_order, with_value_labels
 from warner.reports.options import PLAIN
 from warner.reports.queries import (
@@ -117,9 +117,9 @@ def _of_series(name: str, series: Any, *, text: bool) -> Column:
     if dtype == nw.Boolean or dtype.is_numeric():
         missing = series.is_null().to_numpy().astype(bool)
         if dtype == nw.Boolean or dtype.is_integer():
-            wanted: Any = nw.Boolean if dtype == nw.Boolean else nw.Int64
+            selection: Any = nw.Boolean if dtype == nw.Boolean else nw.Int64
             filled = series.fill_null(False if dtype == nw.Boolean else 0) if missing.any() else series
-            return Column(filled.cast(wanted).to_numpy(), missing)
+            return Column(filled.cast(selection).to_numpy(), missing)
         numbers = series.cast(nw.Float64).to_numpy().astype(np.float64)
         return _of_numbers(numbers)
     raise TypeError(f"column {name!r} must hold {COLUMN_KINDS}, but holds {dtype}; make it one of these first")
@@ -283,7 +283,7 @@ def opened(
     Decimal commas are read in the columns of `numbers`, or in all, but not in those of `names`; for `columns_only` see
     `open_files`. An error names the data by `what` argument they are. A series is a table of one `column`.
     """
-    if isinstance(data, Files) or are_places(data):
+    if isinstance(data, Files) or are_paths(data):
         files = Files.at(data)
         with engine_errors(files.name), _readable(files, reading.encoding) as copies:
             table = open_files(copies, reading, columns_only=columns_only and reading.plain)
@@ -328,7 +328,7 @@ def column_names(source: Table | Mapping[str, Any]) -> list[str]:
 # Loading
 
 
-class Wanted(NamedTuple):
+class Selection(NamedTuple):
     """Required columns: those of reports, with their possible forms; others; amounts; and `where` rows are selected."""
 
     reports: Mapping[str, Sequence[Form]]
@@ -389,7 +389,7 @@ class Loaded:
 
 def load(
     source: Table | Mapping[str, Any],
-    wanted: Wanted,
+    selection: Selection,
     *,
     few: Form | None = None,
     codes: bool = False,
@@ -403,15 +403,15 @@ def load(
     `codes`, reports are positions in the domain. With `every_row`, rows are not grouped; with `positive`, those with a
     weight above 0 are counted separately.
     """
-    columns = wanted.columns
+    columns = selection.columns
     if isinstance(source, Mapping):
         for name in columns.names:
             refuse_absent(name, list(source))
-        return _in_memory(rows_where(source, wanted.where) if wanted.where else source, wanted)
-    table = prepared(source, wanted, codes=codes)
-    if every_row or _must_be_taken(table, wanted, counting_gains=few is not None):
-        orders = _orders(table, wanted.others)
-        taken = _in_memory(fetch_rows(table, columns.names), wanted, text=table.text, orders=orders)
+        return _in_memory(rows_where(source, selection.where) if selection.where else source, selection)
+    table = prepared(source, selection, codes=codes)
+    if every_row or _must_be_taken(table, selection, counting_gains=few is not None):
+        orders = _orders(table, selection.others)
+        taken = _in_memory(fetch_rows(table, columns.names), selection, text=table.text, orders=orders)
         return replace(taken, library=table.library)
     if few is None:
         rows = count_distinct_rows(table, columns, positive=positive)
@@ -431,36 +431,36 @@ def load(
         square,
         None if heavy is None else heavy.astype(np.int64),
         table.text,
-        _orders(table, wanted.others),
+        _orders(table, selection.others),
         table.library,
         kind=np.asarray(rows["kind"], dtype=np.int64) if "kind" in rows else None,
     )
 
 
-def prepared(source: Table, wanted: Wanted, *, codes: bool = False) -> Table:
+def prepared(source: Table, selection: Selection, *, codes: bool = False) -> Table:
     """Select rows, apply value labels or codes, and check that columns can contain reports."""
-    columns = wanted.columns
-    for name in (*columns.names, *wanted.where):
+    columns = selection.columns
+    for name in (*columns.names, *selection.where):
         refuse_absent(name, source.names)
-    reports = dict.fromkeys(wanted.reports, ()) if codes else wanted.reports
-    table = only(with_value_labels(source, reports, (*wanted.others, *wanted.where)), wanted.where)
-    for name, forms in wanted.reports.items():
+    reports = dict.fromkeys(selection.reports, ()) if codes else selection.reports
+    table = only(with_value_labels(source, reports, (*selection.others, *selection.where)), selection.where)
+    for name, forms in selection.reports.items():
         table = categories_as_numbers(table, name)
         for form in () if _holds_objects(table, name) else forms:
             refuse_types(table, columns._replace(value=name), form, codes=codes)
     return table
 
 
-def _must_be_taken(table: Table, wanted: Wanted, *, counting_gains: bool) -> bool:
+def _must_be_taken(table: Table, selection: Selection, *, counting_gains: bool) -> bool:
     """Return True if rows are fetched one by one, because engines would change values or nearly all rows differ.
 
     Engines turn integers among Python objects into floats if some are missing, and not all can group lists.
     """
-    if any(_holds_objects(table, name) for name in wanted.reports):
+    if any(_holds_objects(table, name) for name in selection.reports):
         return True
     if counting_gains or table.text:
         return False
-    used = (*wanted.reports, *wanted.others)
+    used = (*selection.reports, *selection.others)
     if any(table.schema[name] == nw.Object or table.schema[name].is_nested() for name in used):
         return True
     return isinstance(table.frame, nw.DataFrame) and nearly_all_differ(table.frame, used)
@@ -504,9 +504,13 @@ def _doubles(values: Any) -> Array | None:
 
 
 def _in_memory(
-    given: Mapping[str, Any], wanted: Wanted, *, text: bool = False, orders: Mapping[str, tuple[str, ...]] | None = None
+    given: Mapping[str, Any],
+    selection: Selection,
+    *,
+    text: bool = False,
+    orders: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Loaded:
-    names = wanted.columns
+    names = selection.columns
     columns = {name: given[name] for name in (names.value, *names.by)}
     size = length(columns[names.value]) or 0
     for name, values in columns.items():

@@ -307,7 +307,7 @@ def open_tally(
     for rows, unknown in parts:
         place = np.array([numbers.setdefault(group, len(numbers)) for group in rows.groups], dtype=np.int64)
         size = len(rows.status)
-        group = np.repeat(place[:1], size) if rows.place is None else place[rows.place]
+        group = np.repeat(place[:1], size) if rows.group_index is None else place[rows.group_index]
         number = np.ones(size, dtype=np.int64) if rows.number is None else rows.number.astype(np.int64)
         good = np.flatnonzero(rows.status == 0)
         if rows.number is not None:

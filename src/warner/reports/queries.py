@@ -47,7 +47,7 @@ def is_wide(dtype: Any) -> bool:
 
 
 def amounts(columns: Roles, dtype: Any) -> dict[str, Frame]:
-    """Give the column `weight` or `number`, and `bad`, which is 1 where the amount is none."""
+    """Return the expressions of the column `weight` or `number`, and of `bad`, which is 1 for an invalid amount."""
     assert columns.amounts is not None
     given = nw.col(columns.amounts)
     if columns.weights is not None:
@@ -126,16 +126,15 @@ class Roles(NamedTuple):
 class Table:
     """Table of any library, or of files that DuckDB reads; `text` if all columns are texts, as in CSV.
 
-    `path` names where it was opened from, if from anywhere: the `places`, each a file, a pattern or a folder, which
-    hold these `files`. The names of their folders stand for the columns `partitions`. Files of SPSS, Stata and SAS have
-    `labels` for the values of some columns.
+    `path` names the source of files: the `paths`, each a file, a pattern or a folder, with these `files`. The names of
+    their folders contain the columns `partitions`. Files of SPSS, Stata and SAS have value `labels`.
     """
 
     native: Any
     text: bool = False
     path: str = ""
     files: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
     labels: Labels | None = None
 
@@ -177,9 +176,9 @@ def count_rows(
 ) -> CountedRows:
     """Count the distinct values of a column, by group, in the engine that contains it.
 
-    With `drop`, too many different values are not an error: those that no report can be are lumped together.
+    With `drop`, too many different values are not an error: the invalid ones are counted together.
     """
-    # One row more than can be right tells that there are too many, without fetching them all.
+    # One row more than the limit shows that there are too many, without fetching them all.
     assert form.kinds is not None
     most = form.kinds + FOREIGN_LIMIT + 1
     limit = ROWS_LIMIT if columns.by else most
@@ -203,8 +202,7 @@ def count_rows(
 def select_columns(frame: Frame, schema: Document, columns: Roles, only: Frame = None, *, whole: bool = False) -> Frame:
     """Select value, by0, by1, ..., and number or weight with a flag for invalid amounts.
 
-    With `only`, the values that reports can have, others are replaced and told apart by their kind; these values are
-    `whole` numbers, or texts.
+    With `only`, the valid values, which are `whole` numbers or texts, others are replaced and marked by their kind.
     """
 
     def key(name: str) -> Frame:
@@ -214,20 +212,20 @@ def select_columns(frame: Frame, schema: Document, columns: Roles, only: Frame =
         return nw.col(name).cast(nw.Int64) if schema[name] in {nw.Int128, nw.UInt128} else nw.col(name)
 
     value = key(columns.value)
-    chosen = {"value": value, **{f"by{i}": key(name) for i, name in enumerate(columns.by)}}
+    selected = {"value": value, **{f"by{i}": key(name) for i, name in enumerate(columns.by)}}
     if only is not None:
-        # Some label stands for what has none, and a flag tells: a null among integers would make floats of them all.
+        # A label replaces invalid values, with a flag: a null among integers would make floats of them all.
         text = schema[columns.value] == nw.String
         value = (
             value.str.replace_all(r"\.0$", "") if text and whole else value
         )  # as programs without integers write them
         inside = _in_range(value, only, text=text) if isinstance(only, range) else value.is_in(list(only))
-        chosen["value"] = nw.when(inside).then(value).otherwise(nw.lit(str(only[0]) if text else only[0]))
+        selected["value"] = nw.when(inside).then(value).otherwise(nw.lit(str(only[0]) if text else only[0]))
         flag = nw.when(inside).then(nw.lit(INSIDE)).otherwise(nw.lit(OUTSIDE))
-        chosen["kind"] = nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(flag)
+        selected["kind"] = nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(flag)
     if columns.amounts is None:
-        return frame.select(**chosen)
-    return frame.select(**chosen, **amounts(columns, schema[columns.amounts]))
+        return frame.select(**selected)
+    return frame.select(**selected, **amounts(columns, schema[columns.amounts]))
 
 
 def _in_range(value: Frame, numbers: range, *, text: bool) -> Frame:
@@ -282,8 +280,8 @@ def _counted_texts(relation: Any, columns: Roles, limit: int) -> CountedRows:
     """Count distinct rows of texts in DuckDB itself: importing Narwhals and Arrow would take longer."""
     quoted = ['"' + name.replace('"', '""') + '"' for name in (columns.value, *columns.by)]
     names = ["value", *(f"by{place}" for place in range(len(columns.by)))]
-    chosen = ", ".join(f"{column} AS {name}" for column, name in zip(quoted, names, strict=True))
-    counted = relation.aggregate(f"{chosen}, count(*) AS number", ", ".join(quoted)).limit(limit)
+    selected = ", ".join(f"{column} AS {name}" for column, name in zip(quoted, names, strict=True))
+    counted = relation.aggregate(f"{selected}, count(*) AS number", ", ".join(quoted)).limit(limit)
     if limit > FEW_ROWS:
         return {name: values if name == "number" else values.tolist() for name, values in counted.fetchnumpy().items()}
     rows = counted.fetchall()
@@ -344,7 +342,7 @@ def resolve_columns(
 ) -> Roles:
     """Check that the columns exist; a single remaining column need not be named.
 
-    With `secret` the names are not told in errors: in a file without a header they are somebody's answers.
+    With `secret`, errors contain no names: in a file without a header they are answers.
     """
     return columns_among(source.names, column, by, weights, counts, partitions=source.partitions, secret=secret)
 

@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 def randomize(answers: Any, design: Design, *, codes: bool = False, memo: Memo | None = None) -> Any:
     """Randomize true answers into reports.
 
-    Everything is checked before anything is drawn. An error says how many answers are wrong and where, never
-    what they are: they may be somebody's truth.
+    All answers are checked before anything is drawn. An error contains the number of invalid answers and their
+    positions, but not the answers: they may be true answers.
 
     Parameters
     ----------
     answers : str, int, list, tuple or array
         One label gives one report, a list (or tuple) a list, an array an array of the same shape.
     design : Design
-        What every answer goes through.
+        Design that randomizes every answer.
     codes : bool
         Answers and reports are codes instead of labels: an answer is its position in the domain, and a report its
         position among the possible reports. A report that is a set of answers is a row of packed bits (uint8) instead
         of a hexadecimal string, so that an array of reports has one axis more.
     memo : Memo, optional
-        Of a memoized design, what one person's device keeps: all answers are that person's, one after the other. If not
-        given, each is the first of a person of its own.
+        For a memoized design, the memory of one respondent's device: all answers are consecutive answers of that
+        respondent. If not given, each is the first answer of another respondent.
 
     Examples
     --------

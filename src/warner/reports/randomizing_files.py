@@ -278,10 +278,10 @@ def _pieces(
     if file.text:
         _refuse_headless(file.names, design)
     column = _only(file.names) if column is None else column
-    wanted = [resolve_columns(file, column, list(keep) or None, None, None, secret=True).value, *keep]
-    _refuse_kept(wanted)
-    file = with_value_labels(file, {wanted[0]: (_answer_form(design),)}, keep)
-    relation = file.frame.select(*wanted).to_native()
+    selected = [resolve_columns(file, column, list(keep) or None, None, None, secret=True).value, *keep]
+    _refuse_kept(selected)
+    file = with_value_labels(file, {selected[0]: (_answer_form(design),)}, keep)
+    relation = file.frame.select(*selected).to_native()
     with engine_errors(name, secret=True):
         schema = relation.limit(0).to_arrow_table().schema
     types = {kept: schema.field(kept).type for kept in keep}
@@ -290,7 +290,7 @@ def _pieces(
         with engine_errors(name, secret=True):
             for batch in relation.to_arrow_reader(PIECE_ROWS):
                 if batch.num_rows:
-                    yield dict(zip(wanted, (batch.column(i).to_pylist() for i in range(len(wanted))), strict=True))
+                    yield dict(zip(selected, (batch.column(i).to_pylist() for i in range(len(selected))), strict=True))
 
     return batches(), types, file.text
 
@@ -304,9 +304,9 @@ def _only(names: list[str]) -> str:
     return names[0]
 
 
-def _refuse_kept(wanted: list[str]) -> None:
+def _refuse_kept(selected: list[str]) -> None:
     """Raise an error if the answers, the first of these columns, are to be kept, or a column twice."""
-    column, *kept = wanted
+    column, *kept = selected
     if column in kept:
         raise ValueError(
             f"keep must not name the column of answers, {column!r}: the true answers would stand beside the reports"
@@ -322,7 +322,7 @@ def _csv_pieces(
         try:
             yield from _csv_rows(lines, name, design, column, keep)
         except (csv.Error, UnicodeError) as error:
-            # What was read is not told: it may be somebody's answer.
+            # The error does not contain the text, which may be an answer.
             coded = lines.encoding.upper().removesuffix("-SIG")
             what = f"not {coded}" if isinstance(error, UnicodeError) else str(error)
             raise ValueError(f"{name} cannot be read as CSV: {what}") from None
@@ -338,22 +338,22 @@ def _csv_rows(
     header = next(reader)
     _refuse_headless(header, design)
     refuse_duplicates(header, secret=True)
-    wanted = [_only(header) if column is None else column, *keep]
-    _refuse_kept(wanted)
-    for name in wanted:
+    selected = [_only(header) if column is None else column, *keep]
+    _refuse_kept(selected)
+    for name in selected:
         if name not in header:
             raise ValueError(f"there is no column {name!r} among the {len(header)} columns")
-    places = [header.index(name) for name in wanted]
+    places = [header.index(name) for name in selected]
     filled = (row for row in reader if row or len(header) == 1)  # a blank line is no row, but of a single column
     done = 0
     while rows := list(itertools.islice(filled, PIECE_ROWS)):
         if long := [place for place, row in enumerate(rows, 1) if len(row) > len(header)]:
             raise ValueError(f"row {done + long[0]:,} of {source} has more values than the header has names")
         done += len(rows)
-        # A short row has no answer: it is missing, and will be refused by its number.
+        # A short row has a missing answer, which raises an error with the number of the row.
         yield {
             name: [row[place] if place < len(row) and row[place] else None for row in rows]
-            for name, place in zip(wanted, places, strict=True)
+            for name, place in zip(selected, places, strict=True)
         }
 
 

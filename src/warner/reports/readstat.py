@@ -40,7 +40,7 @@ write_streams(request)
 """
 BEGUN = b"\n"  # written when a child begins to read a file
 ANSWERED, REFUSED, ABSENT = 64, 65, 66  # exit codes of a child; a library may end it with 0
-FAILED = 1  # the exit code of Python after an error that nobody caught
+FAILED = 1  # the exit code of Python after an uncaught error
 KILLED = {-9, -15, 128 + 9, 128 + 15}  # the exit codes of what was ended from outside
 DAMAGED = "it is damaged, or in another encoding"
 
@@ -93,13 +93,13 @@ def pieces(
             yield file, batch
 
 
-def _streams(kind: str, files: Sequence[str], **asked: Any) -> Generator[tuple[str, Any, Any], None, None]:
+def _streams(kind: str, files: Sequence[str], **fields: Any) -> Generator[tuple[str, Any, Any], None, None]:
     """Yield the streams of a child: for each file its schema, and then the schema with each batch."""
     import pyarrow as pa
 
     from warner.text import not_installed
 
-    request = {"kind": kind, "files": [str(Path(file).absolute()) for file in files], **asked}
+    request = {"kind": kind, "files": [str(Path(file).absolute()) for file in files], **fields}
     name = files[0]
     with tempfile.TemporaryFile() as complaints, _child(request, complaints) as process:
         answers: Any = process.stdout
@@ -189,7 +189,7 @@ def _answered(request: Document, answers: IO[bytes]) -> tuple[int, str]:
             answers.flush()
             _write_stream(request, file, answers)
     except BrokenPipeError:
-        os._exit(ANSWERED)  # nobody listens any more
+        os._exit(ANSWERED)  # the parent has closed the pipe
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
         return REFUSED, " ".join(str(error).split())
     except MemoryError:
@@ -203,8 +203,8 @@ def _read(request: Document, file: str, **options: Any) -> tuple[Document, Any]:
     import pyreadstat
 
     reader = getattr(pyreadstat, READERS[request["kind"]])
-    values, told = reader(file, output_format="dict", encoding=request["encoding"], **options)
-    return values, told
+    values, metadata = reader(file, output_format="dict", encoding=request["encoding"], **options)
+    return values, metadata
 
 
 def _write_stream(request: Document, file: str, answers: IO[bytes]) -> None:
@@ -213,9 +213,9 @@ def _write_stream(request: Document, file: str, answers: IO[bytes]) -> None:
 
     types, description, rows = request.get("types"), "", request.get("rows", 0)
     if types is None:
-        told = _read(request, file, metadataonly=True)[1]
-        types, labels, _ = _described(told)
-        number = getattr(told, "number_rows", None)
+        metadata = _read(request, file, metadataonly=True)[1]
+        types, labels, _ = _described(metadata)
+        number = getattr(metadata, "number_rows", None)
         if small := bool(types) and number is not None and 0 <= number * len(types) <= request["cells"]:
             request["cells"] -= number * len(types)
             rows = number + 1
@@ -234,18 +234,18 @@ def _write_stream(request: Document, file: str, answers: IO[bytes]) -> None:
                 answers.flush()
 
 
-def _described(told: Any) -> Description:
-    given = {name: _in_order(labels) for name, labels in told.variable_value_labels.items()}
+def _described(metadata: Any) -> Description:
+    value_labels = {name: _in_order(labels) for name, labels in metadata.variable_value_labels.items()}
     types = {}
-    for name in told.column_names:
-        held, written = str(told.readstat_variable_types[name]), str(told.original_variable_types[name])
+    for name in metadata.column_names:
+        held, written = str(metadata.readstat_variable_types[name]), str(metadata.original_variable_types[name])
         numeric = "moment" if MOMENT.search(written) else "integer" if held.startswith("int") else "number"
         types[name] = "text" if held.startswith("string") else numeric
     suited: Document = {"text": str, "number": int | float, "integer": int | float, "moment": ()}
     labels = {
-        name: {code: label for code, label in given[name].items() if isinstance(code, suited[held]) and label}
+        name: {code: label for code, label in value_labels[name].items() if isinstance(code, suited[held]) and label}
         for name, held in types.items()
-        if name in given
+        if name in value_labels
     }
     return Description(types, {name: some for name, some in labels.items() if some})
 

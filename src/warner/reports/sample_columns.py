@@ -62,16 +62,16 @@ def refuse_contradictions(sample: Sample, weights: Any) -> None:
 
 def columns_of_replicates(sample: Sample, names: list[str], but: Any = None) -> list[Any]:
     """Replicate weights: arrays, or columns named by a list or a pattern; never the weights of the sample, `but`."""
-    given = sample.replicates
-    if isinstance(given, str):
-        given = [name for name in names if name != but and fnmatchcase(name, given)]
-    given = list(given) if isinstance(given, Sequence | np.ndarray) else []
-    if len(given) < 2:
+    weights = sample.replicates
+    if isinstance(weights, str):
+        weights = [name for name in names if name != but and fnmatchcase(name, weights)]
+    weights = list(weights) if isinstance(weights, Sequence | np.ndarray) else []
+    if len(weights) < 2:
         raise ValueError(
             f"replicates must name at least two columns of weights, such as rw* for rw1, rw2 ..., but "
-            f"{sample.replicates!r} names {len(given)}"
+            f"{sample.replicates!r} names {len(weights)}"
         )
-    return given
+    return weights
 
 
 # Cells to samples
@@ -141,11 +141,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number)
 
 
-def _title(given: Any, otherwise: str) -> str | None:
+def _title(weights: Any, otherwise: str) -> str | None:
     """Name of strata or clusters: that of their column, or a general word."""
-    if given is None:
+    if weights is None:
         return None
-    return given if isinstance(given, str) else {"strata": "stratum", "clusters": "cluster"}[otherwise]
+    return weights if isinstance(weights, str) else {"strata": "stratum", "clusters": "cluster"}[otherwise]
 
 
 def _refuse_missing(cells: Tally, name: str, role: str) -> None:

@@ -52,25 +52,13 @@ class Clusters(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """Sampling design of the respondents in some rows.
+    """Sampling design of the respondents in some rows."""
 
-    Attributes
-    ----------
-    weighted : bool
-        Whether people have sampling weights, and not only counts.
-    cluster, stratum : arrays of shape (n,), optional
-        The numbers of the cluster and the stratum of each row, counted from 0.
-    sampled : array of shape (strata,), optional
-        The part of each stratum's clusters, or people, that was sampled.
-    whole : bool
-        Whether all people of every sampled cluster were asked.
-    """
-
-    weighted: bool = False
-    cluster: Integers | None = None
-    stratum: Integers | None = None
-    sampled: Array | None = None
-    whole: bool = False
+    weighted: bool = False  # by sampling weights, not only by counts
+    cluster: Integers | None = None  # of each row, (n,), counted from 0
+    stratum: Integers | None = None  # of each row, (n,), counted from 0
+    sampled: Array | None = None  # sampled part of each stratum's clusters, or respondents, (strata,)
+    whole: bool = False  # all members of a sampled cluster are respondents
 
     @property
     def features(self) -> tuple[bool, bool, bool, bool]:
@@ -102,8 +90,8 @@ class Sampling:
     def refuse_unidentified(self, people: Counts, names: Sequence[Any]) -> None:
         """Raise an error if the sample does not identify its variance; `names` are those of the clusters.
 
-        Every stratum must have two clusters, or two people where there are no clusters, and every cluster must lie in
-        one stratum; each row stands for some `people`.
+        Every stratum must have two clusters, or two respondents without clusters, and every cluster must lie in one
+        stratum; each row has a number of `people`.
         """
         if self.cluster is not None and self.stratum is not None:
             split = np.flatnonzero(self.clusters.stratum[self.cluster] != self.stratum)

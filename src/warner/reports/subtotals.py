@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # Stored
 
 
-REPORTS_IN_BLOCK = 2**15  # reports in a block: whoever goes through it needs some memory for each of them
+REPORTS_IN_BLOCK = 2**15  # limits the memory for the likelihood of a block
 
 
 class ReportBlock(NamedTuple):
@@ -45,8 +45,8 @@ class ReportBlock(NamedTuple):
     amounts: Counts | None = None
     group: Integers | None = None
 
-    def where(self, chosen: Counts | slice) -> ReportBlock:
-        return ReportBlock(*(None if values is None else values[chosen] for values in self))  # type: ignore[arg-type]
+    def where(self, selected: Counts | slice) -> ReportBlock:
+        return ReportBlock(*(None if values is None else values[selected] for values in self))  # type: ignore[arg-type]
 
     def pieces(self) -> Iterator[ReportBlock]:
         return (
@@ -70,12 +70,12 @@ class InMemory:
 class StoredReports:
     """Reports from one or several sources, each of which yields its blocks again at every call.
 
-    `places` holds for each source the number that its groups have among all groups; None where they are the same.
-    What is `streamed` is not in memory, and must be read again at every pass.
+    `group_numbers` contains for each source the numbers of its groups among all groups; None if they are the same.
+    Reports that are `streamed` are not in memory, and are read again at every pass.
     """
 
     sources: tuple[Source, ...]
-    places: tuple[tuple[int, ...] | None, ...]
+    group_numbers: tuple[tuple[int, ...] | None, ...]
     streamed: bool = True
 
     @classmethod
@@ -87,27 +87,30 @@ class StoredReports:
         return cls((InMemory(tuple(piece for block in filled for piece in block.pieces())),), (None,), streamed=False)
 
     def blocks(self, group: int | None = None) -> Iterator[ReportBlock]:
-        for source, places in zip(self.sources, self.places, strict=True):
+        for source, numbers in zip(self.sources, self.group_numbers, strict=True):
             for block in source():
                 if group is None or block.group is None:
                     yield block
                     continue
-                numbers = block.group if places is None else np.array(places)[block.group]
-                chosen = numbers == group
-                if chosen.all():
+                groups = block.group if numbers is None else np.array(numbers)[block.group]
+                selected = groups == group
+                if selected.all():
                     yield block
-                elif chosen.any():
-                    yield block.where(chosen)
+                elif selected.any():
+                    yield block.where(selected)
 
-    def renumbered(self, places: list[int]) -> StoredReports:
+    def renumbered(self, numbers: list[int]) -> StoredReports:
         """Return the same reports with other group numbers."""
         renumbered = tuple(
-            tuple(places) if before is None else tuple(places[place] for place in before) for before in self.places
+            tuple(numbers) if before is None else tuple(numbers[number] for number in before)
+            for before in self.group_numbers
         )
         return StoredReports(self.sources, renumbered, self.streamed)
 
     def __add__(self, other: StoredReports) -> StoredReports:
-        return StoredReports(self.sources + other.sources, self.places + other.places, self.streamed or other.streamed)
+        return StoredReports(
+            self.sources + other.sources, self.group_numbers + other.group_numbers, self.streamed or other.streamed
+        )
 
 
 def _joined(blocks: list[ReportBlock]) -> ReportBlock:
@@ -157,8 +160,8 @@ EVERYBODY: tuple[Group, ...] = ((),)  # the groups where nothing is grouped by
 class Rows(NamedTuple):
     """Rows of data: the report of each, with its number, weight and group.
 
-    `place` is the number of a row's group; None where there is one group. `square` is the sum of squared weights, and
-    `positive` the number of weights above 0, where a row stands for several.
+    `group_index` is the number of a row's group; None if there is one group. For rows of several reports, `square` is
+    the sum of squared weights, and `positive` the number of weights above 0.
     """
 
     reports: Counts
@@ -167,7 +170,7 @@ class Rows(NamedTuple):
     weight: Array | None = None
     square: Array | None = None
     positive: Integers | None = None
-    place: Integers | None = None
+    group_index: Integers | None = None
     groups: tuple[Group, ...] = EVERYBODY
 
     @property
@@ -180,35 +183,34 @@ class Rows(NamedTuple):
         return self if all_reports(self.status) else self.where(self.status == INSIDE)
 
     def where(self, which: Mask) -> Rows:
-        chosen: list[Any] = [None if values is None else values[which] for values in self[:-1]]
-        return Rows._make([*chosen, self.groups])
+        selected: list[Any] = [None if values is None else values[which] for values in self[:-1]]
+        return Rows._make([*selected, self.groups])
 
     def per_group(self, amounts: Counts | None) -> Counts:
         """Sum of amounts (1 for each row if None) by group."""
-        if self.place is None:
+        if self.group_index is None:
             return np.array([self.status.size if amounts is None else amounts.sum()])
         amounts = np.ones(self.status.size, dtype=np.int64) if amounts is None else amounts
         total = np.zeros(len(self.groups), dtype=amounts.dtype)
-        np.add.at(total, self.place, amounts)
+        np.add.at(total, self.group_index, amounts)
         return total
 
     def kept(self, numbers: dict[Group, int]) -> ReportBlock:
         """Return the valid reports, with these numbers of their groups."""
         known = self.known()
-        place = None
+        index = None
         if self.groups != EVERYBODY:
-            place = np.array([numbers[group] for group in self.groups], dtype=np.int64)
-            place = np.repeat(place, len(known.status)) if known.place is None else place[known.place]
-        return ReportBlock(known.reports, known.amounts, place)
+            index = np.array([numbers[group] for group in self.groups], dtype=np.int64)
+            index = np.repeat(index, len(known.status)) if known.group_index is None else index[known.group_index]
+        return ReportBlock(known.reports, known.amounts, index)
 
 
 class Subtotal(NamedTuple):
     """Contribution of some rows to a tally; arrays have an entry or a row for each group.
 
     `bad` amounts are negative or missing, `roughly` is the sum of the others as a float, which does not overflow;
-    `strange` are values that no report can have, and how often each is there. Of a complex sample with weights there
-    are also the number of `people` whose weight is above 0, those `without_weight`, and the sums of squared weights
-    `by_kind` of report.
+    `strange` are invalid values, with their frequencies. A complex sample with weights also has the numbers of `people`
+    with a weight above 0 and `without_weight`, and the sums of squared weights `by_kind` of report.
     """
 
     groups: tuple[Group, ...]
@@ -240,8 +242,8 @@ def subtotal(design: Design, rows: Rows, *, by_kind: bool = False) -> Subtotal:
     """Count the reports of some rows; for complex samples with weights also their squares `by_kind`."""
     _refuse_too_many(len(rows.groups), design)
     known = rows.known()
-    sums = design.law.count(known.reports, known.amounts, group=known.place, groups=len(rows.groups))
-    if known.place is None:
+    sums = design.law.count(known.reports, known.amounts, group=known.group_index, groups=len(rows.groups))
+    if known.group_index is None:
         sums = Counted(*(None if values is None else np.asarray(values)[np.newaxis] for values in sums))  # type: ignore[arg-type]
 
     def left_out(kind: int) -> Integers:
@@ -266,8 +268,8 @@ def _by_kind(design: Design, known: Rows, squares: Array) -> dict[str, Any]:
     """Count respondents with and without weight, and sum squared weights for each kind of report."""
     assert known.weight is not None
     positive = (known.weight > 0).astype(np.int64) if known.positive is None else known.positive
-    counts = design.law.count(known.reports, squares, group=known.place, groups=len(known.groups)).counts
-    by_kind = counts[np.newaxis] if known.place is None else counts
+    counts = design.law.count(known.reports, squares, group=known.group_index, groups=len(known.groups)).counts
+    by_kind = counts[np.newaxis] if known.group_index is None else counts
     people = known.per_group(positive)
     return {"people": people, "by_kind": by_kind, "without_weight": known.per_group(known.number) - people}
 
@@ -276,19 +278,19 @@ def added(parts: Iterable[Subtotal], design: Design) -> Subtotal:
     """Add at least one subtotal, with the groups in their fixed order."""
     parts = iter(parts)
     total = next(parts)
-    place = total.numbers()
+    numbers = total.numbers()
     arrays = {name: values.copy() for name, values in _arrays(total).items()}
     rows, bad, roughly, strange = total[5:9]
     for part in parts:
-        places = [place.setdefault(group, len(place)) for group in part.groups]
-        _refuse_too_many(len(place), design)
+        rows_of_part = [numbers.setdefault(group, len(numbers)) for group in part.groups]
+        _refuse_too_many(len(numbers), design)
         for name, values in _arrays(part).items():
-            arrays[name] = _grown(arrays[name], len(place))
-            arrays[name][places] += values
+            arrays[name] = _grown(arrays[name], len(numbers))
+            arrays[name][rows_of_part] += values
         rows, bad, roughly = rows + part.rows, bad + part.bad, roughly + part.roughly
         strange = together(strange, part.strange)
-    groups = tuple(sorted(place, key=group_order))
-    order = [place[group] for group in groups]
+    groups = tuple(sorted(numbers, key=group_order))
+    order = [numbers[group] for group in groups]
     arrays = {name: values[order] for name, values in arrays.items()}
     sums = Counted(arrays["counts"], arrays["n"], arrays.get("histogram"))
     left_out = arrays["missing"], arrays["unknown"]
@@ -330,14 +332,14 @@ def _refuse_too_many(groups: int, design: Design) -> None:
 def grouped(columns: Sequence[Column]) -> tuple[tuple[Group, ...], Integers]:
     """Return the groups of rows, in a fixed order, and the number of each row's group."""
     factors = [_factored(column) for column in columns]
-    place = np.zeros(len(factors[0][0]), dtype=np.int64)
-    first = place[:0]
+    position = np.zeros(len(factors[0][0]), dtype=np.int64)
+    first = position[:0]
     for codes, values in factors:
-        _, first, place = np.unique(place * len(values) + codes, return_index=True, return_inverse=True)
+        _, first, position = np.unique(position * len(values) + codes, return_index=True, return_inverse=True)
     keys = [tuple(values[codes[row]] for codes, values in factors) for row in first.tolist()]
     groups = tuple(sorted(set(keys), key=group_order))
     index = {group: number for number, group in enumerate(groups)}
-    return groups, np.array([index[key] for key in keys], dtype=np.int64)[place]
+    return groups, np.array([index[key] for key in keys], dtype=np.int64)[position]
 
 
 def _factored(column: Column) -> tuple[Integers, list[PerGroup]]:
