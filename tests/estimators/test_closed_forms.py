@@ -605,3 +605,18 @@ def test_projection_never_raises_the_squared_error(s: float) -> None:
     reports = simulate.reports_of_population(truth, 10**4, design, rng=np.random.default_rng(3), size=5_000)
     error = {name: warner.metrics.squared_error_sum(ESTIMATORS[name](reports, design), truth) for name in ESTIMATORS}
     assert (error["inv_p"] <= error["inv"] * (1 + 1e-12)).all()
+
+
+def test_a_line_that_is_cut_off_must_have_shares_that_sum_to_one() -> None:
+    # The threshold searches for one histogram and for several differ otherwise: .2, .3, .9 against .067, .167, .767.
+    design = RandomizedResponse(4, odds=(2, 1))
+    symmetry = design.law.symmetry
+    assert symmetry is not None
+    for rows in ([15, 22, 24, 39], [[15, 22, 24, 39], [15, 22, 24, 39]]):
+        counts = np.array(rows)
+        histograms = Histograms(counts, counts.sum(axis=-1), 39)
+        with pytest.raises(ValueError, match="line must give shares that sum to one: x s - y m must be z"):
+            closed_forms.shares(histograms, symmetry, closed_forms.unbiased)
+        assert closed_forms.shares(histograms, symmetry, closed_forms.unbiased, cut=False).sum() > 0.9
+        for line in (closed_forms.nearest, closed_forms.rescaled, closed_forms.most_likely):
+            assert_allclose(closed_forms.shares(histograms, symmetry, line).sum(axis=-1), 1, rtol=1e-12)
