@@ -253,7 +253,7 @@ def test_invitations_from_the_command_to_the_last_response(tmp_path: Path, shell
         assert process.stop() == 0
     assert shell.prints("close", "test.db") == (
         "test.db: closed with 2 responses, a number that the survey file does not fix: the intervals remain those that "
-        "hold however often one looks\n"
+        "hold however often you look\n"
     )
     assert "closed already" in shell.complains("close", "test.db")
     with collecting(tmp_path, INVITED) as process:

@@ -182,7 +182,7 @@ def test_a_running_survey_closes_by_itself_when_its_time_is_over(place: Place, m
     assert (found.state, found.responses, found.fixed) == ("closed", 1, False)
     assert "".join(said) == (
         "warner: the survey is closed with 1 response, before the 50 that its file fixes: the intervals remain those "
-        "that hold however often one looks\n"
+        "that hold however often you look\n"
     )
 
 

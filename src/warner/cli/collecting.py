@@ -118,10 +118,10 @@ def _tokens(file: Path) -> list[bytes]:
 
 def _tell_left(asked: Survey, place: str) -> None:
     from warner.service.stores import collected
-    from warner.service.stores.contract import refuse_other_survey
+    from warner.service.stores.contract import check_same_survey
 
     found = collected(place)
-    refuse_other_survey(asked, found.survey, _shown(place))
+    check_same_survey(asked, found.survey, _shown(place))
     left = "none can be used any more, because the survey is closed"
     if found.state == "open":
         left = f"at most {counted(found.invited - found.responses, 'is', 'are')} left"

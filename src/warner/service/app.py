@@ -136,7 +136,7 @@ PAGE_HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "cache-control": "no-store",
 }
-REPLY_WORDS = {None: "open", **{outcome: outcome.value for outcome in Outcome}}
+REPLY_WORDS: dict[Outcome | None, str] = {None: "open"} | {outcome: outcome.value for outcome in Outcome}
 JSON_TYPES = (b"application/json", b"application/json;charset=utf-8")
 
 

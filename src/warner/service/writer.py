@@ -1,8 +1,7 @@
-"""The writer: one thread that keeps responses, those that wait together in one transaction.
+"""Writer: one thread that keeps all waiting responses in one transaction.
 
-A durable transaction waits for the disk, some milliseconds, however many responses are in it. So the thread takes all
-that wait, keeps them, and only then tells those who wait for each: what was acknowledged is on the disk. The event loop
-of the server never waits for the disk itself.
+A durable transaction waits for the disk, some milliseconds, for any number of responses. Responses are acknowledged
+after their transaction. The event loop of the server never waits for the disk.
 """
 
 from __future__ import annotations
@@ -24,57 +23,55 @@ if TYPE_CHECKING:
     from warner.service.responses import Bundle
     from warner.service.stores.contract import Collected, Outcome, Store
 
-RESPONSES_PER_TRANSACTION = 512  # responses in one transaction
-MOST_RESPONSES_WAITING = 8192  # responses that wait for the thread; more are sent away for a moment
-TICK_SECONDS = 1.0  # seconds between two calls of `Store.tidy`, and between two announcements of published steps
-JOIN_SECONDS = 2.0  # seconds that stopping waits for a transaction that is under way
-LOOK_SECONDS = 2.0  # seconds between two looks at what other processes have published
-CLOCK_SECONDS = 600.0  # seconds between two looks at the clock, for the end of a survey: somebody may set it
-COMPLAINT_SECONDS = 60.0  # seconds for which one line about the database is enough
+RESPONSES_PER_TRANSACTION = 512
+MOST_RESPONSES_WAITING = 8192  # more are rejected as busy
+TICK_SECONDS = 1.0  # between two calls of `Store.tidy`, and between two announcements of published steps
+JOIN_SECONDS = 2.0  # that stopping waits for a transaction
+LOOK_SECONDS = 2.0  # between two checks of what other processes have published
+CLOCK_SECONDS = 600.0  # between two checks of the clock for the end of a survey, because the clock may be set
+COMPLAINT_SECONDS = 60.0  # between two lines on the database
 
 Value = TypeVar("Value")
 
 
 class NotKeptError(RuntimeError):
-    """A response was not kept, and may be sent again as it is; `Writer.trouble` says why."""
+    """Error of a response that was not kept and may be sent again; `Writer.trouble` has the reason."""
 
 
 class FullError(NotKeptError):
-    """Too many responses wait: send it again in a moment."""
+    """Error if too many responses wait."""
 
 
 class StoppedError(NotKeptError):
-    """The writer has been stopped."""
+    """Error after the writer was stopped."""
 
 
 class _Waiting(NamedTuple):
-    """Somebody who waits for the thread: for a response that is to be kept, or for an errand."""
-
-    what: Any
+    work: Any  # a response to keep, or a function to call
     future: asyncio.Future[Any]
     loop: asyncio.AbstractEventLoop
 
 
 class Writer:
-    """The thread that writes to a store; everything else asks it, from any event loop.
+    """Thread that writes to a store; its methods can be called from any event loop.
 
     Parameters
     ----------
     store : Store
-        Where responses are kept. From now on only this thread uses it.
+        Database of the responses, used only by this thread.
     limit : int, optional
-        The most responses that the survey takes.
+        Maximum number of responses of the survey.
     most_together, most_waiting : int
-        The most responses in one transaction, and the most that wait for one.
+        Maximum number of responses in one transaction, and of waiting responses.
     log : callable, optional
-        Is told a line when the database cannot be written, when it can again, and when the survey is closed.
+        Called with a line when the database cannot be written, when it can again, and when the survey is closed.
 
     Attributes
     ----------
     latest : Collected
-        What was published, at most `TICK_SECONDS` seconds ago; `news` waits for more.
+        Published state, at most `TICK_SECONDS` seconds old; `news` waits for the next one.
     trouble : str
-        What went wrong with the database last time; empty if nothing did. It carries nothing of a response.
+        Last error of the database, without anything of a response; empty without error.
 
     Examples
     --------
@@ -116,46 +113,46 @@ class Writer:
         self._responses: deque[_Waiting] = deque()
         self._errands: deque[_Waiting] = deque()
         self._listeners: list[_Waiting] = []
-        self._change = threading.Condition()  # guards these three, and the end
+        self._change = threading.Condition()  # guards these three queues and `_stopping`
         self._stopping = False
-        self._untidy = False  # something was written since the last tidying
+        self._untidy = False  # True if something was written since the last call of `tidy`
         self._announced = store.published
-        self._ticked = self._looked = self._worked = -math.inf  # when; the last is that of a transaction that worked
-        self._glanced = self._complained = -math.inf
+        # Times of the last call of `tidy`, check of the store, good transaction, check of the clock, and complaint
+        self._ticked = self._looked = self._worked = self._glanced = self._complained = -math.inf
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
     async def keep(self, bundle: Bundle) -> Outcome:
         """Keep a response; return when it is on the disk, or raise `NotKeptError`."""
-        outcome: Outcome = await self._answer(self._responses, bundle, most=self.most_waiting)
+        outcome: Outcome = await self._result(self._responses, bundle, most=self.most_waiting)
         return outcome
 
     async def close(self) -> Collected:
-        """Close the survey for good, and give what was published."""
+        """Close the survey permanently and return the published state."""
         return await self._done(self._close)
 
     async def standing(self, token: bytes | None) -> Outcome | None:
         """Return the certain outcome of a response before it is made; None if it may be kept."""
-        outcome: Outcome | None = await self._answer(
+        outcome: Outcome | None = await self._result(
             self._errands, lambda: self.store.standing(token), most=self.most_waiting
         )
         return outcome
 
     async def collected(self) -> Collected:
-        """Return the published responses."""
+        """Return the published state."""
         return await self._done(self.store.collected)
 
     async def healthy(self) -> bool:
-        """Return whether a write transaction works, or has worked within the last second."""
+        """Return True if a write transaction works, or has worked within the last second."""
         return await self._done(self._healthy)
 
     @property
     def closed(self) -> bool:
-        """True if the survey was closed at the last look."""
+        """True if the survey was closed at the last check."""
         return self.latest.state == "closed"
 
     async def news(self, after: Collected | None = None) -> Collected:
-        """Wait until something else is published than `after`, or the survey is closed, and give it."""
+        """Return the published state as soon as it differs from `after`."""
         with self._change:
             if self.latest is not after:
                 return self.latest
@@ -165,10 +162,10 @@ class Writer:
         return news
 
     async def stop(self) -> None:
-        """Finish what was accepted, and end the thread; the store is then free.
+        """Keep all accepted responses and end the thread.
 
-        A thread that is stuck in its database is left behind after `JOIN_SECONDS` seconds: nothing of what it
-        still has was acknowledged.
+        A thread that is stuck in its database is abandoned after `JOIN_SECONDS` seconds; its responses were not
+        acknowledged.
         """
         with self._change:
             self._stopping = True
@@ -177,42 +174,42 @@ class Writer:
 
     @property
     def stuck(self) -> bool:
-        """True while the thread runs: nothing else may then use the store."""
+        """True while the thread runs, so that the store must not be used."""
         return self._thread.is_alive()
 
     async def _done(self, errand: Callable[[], Value]) -> Value:
-        value: Value = await self._answer(self._errands, errand)
+        value: Value = await self._result(self._errands, errand)
         return value
 
-    async def _answer(self, queue: deque[_Waiting], what: Any, most: float = math.inf) -> Any:
+    async def _result(self, queue: deque[_Waiting], work: Any, most: float = math.inf) -> Any:
         with self._change:
             if len(queue) >= most:
                 raise FullError("too many responses wait")
-            future = self._queued(queue, what)
+            future = self._queued(queue, work)
             self._change.notify()
         return await future
 
-    def _queued(self, queue: deque[_Waiting] | list[_Waiting], what: Any) -> asyncio.Future[Any]:
+    def _queued(self, queue: deque[_Waiting] | list[_Waiting], work: Any) -> asyncio.Future[Any]:
         if self._stopping:
             raise StoppedError("the writer has been stopped")
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        queue.append(_Waiting(what, future, loop))
+        queue.append(_Waiting(work, future, loop))
         return future
 
-    # From here on, all is done by the thread.
+    # The methods below run in the thread.
 
     def _run(self) -> None:
         while True:
             with self._change:
-                self._change.wait_for(self._anything, self._patience())
+                self._change.wait_for(lambda: self._responses or self._errands or self._stopping, self._patience())
                 together = [self._responses.popleft() for _ in range(min(len(self._responses), self.most_together))]
                 errands = [self._errands.popleft() for _ in range(len(self._errands))]
                 ending = self._stopping and not together and not errands
             if together:
                 self._keep(together)
             for errand in errands:
-                _tell([errand], [self._tried(errand.what)])
+                _resolve_all([errand], [self._tried(errand.work)])
             now = time.monotonic()
             if self._untidy and (ending or now - self._ticked >= TICK_SECONDS):
                 self._tried(self._tick)
@@ -223,10 +220,7 @@ class Writer:
                 self._tried(self._close)
             if ending:
                 break
-        _tell(self._listeners, [StoppedError("the writer has been stopped")] * len(self._listeners))
-
-    def _anything(self) -> bool:
-        return bool(self._responses or self._errands or self._stopping)
+        _resolve_all(self._listeners, [StoppedError("the writer has been stopped")] * len(self._listeners))
 
     def _patience(self) -> float | None:
         """Return the seconds until the next scheduled task."""
@@ -239,12 +233,12 @@ class Writer:
         return max(0.0, min(due) - time.monotonic()) if due else None
 
     def _is_over(self) -> bool:
-        """Return whether the survey must be closed because its time is over; failures are retried after a delay."""
+        """Return True if the survey must be closed because its time is over; failures are retried after a delay."""
         waited = time.monotonic() - self._glanced >= TICK_SECONDS
         return not self.closed and self.store.survey.over(contract.now()) and waited
 
     def _keep(self, together: list[_Waiting]) -> None:
-        bundles = [waiting.what for waiting in together]
+        bundles = [waiting.work for waiting in together]
         self._untidy = True
         outcomes = self._tried(self.store.keep, bundles, limit=self.limit)
         if isinstance(outcomes, Exception):
@@ -257,10 +251,10 @@ class Writer:
                 self._complained = -math.inf
                 self.log("warner: the database can be written again, and responses are kept\n")
             self.trouble = ""
-        _tell(together, outcomes)
+        _resolve_all(together, outcomes)
 
     def _kept_alone(self, bundles: list[Bundle]) -> list[Outcome | Exception]:
-        """Keep each response in a transaction of its own, for as long as the store works at all."""
+        """Keep each response in a separate transaction, as long as the store works."""
         outcomes: list[Outcome | Exception] = []
         works = True
         for bundle in bundles:
@@ -273,7 +267,7 @@ class Writer:
         return outcomes
 
     def _complain(self) -> None:
-        """Log in one line that responses are not kept, and why; at most once in a period."""
+        """Log that responses are not kept, at most once in a period."""
         if time.monotonic() - self._complained >= COMPLAINT_SECONDS:
             self._complained = time.monotonic()
             self.log(f"warner: responses cannot be kept, and nobody is thanked for one: {self.trouble}\n")
@@ -285,7 +279,7 @@ class Writer:
             self._announce(self.store.collected())
 
     def _look(self) -> None:
-        """Read what other processes have published, and whether one of them closed the survey."""
+        """Announce what other processes have published or closed."""
         self._looked = time.monotonic()
         collected = self.store.collected()
         if (collected.responses, collected.state) != (self.latest.responses, self.latest.state):
@@ -310,35 +304,35 @@ class Writer:
             before, self.latest = self.latest, collected
             self._announced = collected.responses
             listeners, self._listeners = self._listeners, []
-        _tell(listeners, [collected] * len(listeners))
+        _resolve_all(listeners, [collected] * len(listeners))
         if before.state != collected.state:
             self.log(f"warner: the survey is {contract.closing_words(collected)}\n")
 
     def _tried(self, work: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Return the result of a task, or raise its error."""
+        """Return the result of a task, or its error."""
         try:
             return work(*arguments, **options)
-        except Exception as error:  # noqa: BLE001 - the thread must outlive whatever goes wrong
-            first = str(error).partition("\n")[0]  # what follows may carry values
+        except Exception as error:  # noqa: BLE001 - the thread must survive all errors
+            first = str(error).partition("\n")[0]  # later lines may contain values
             self.trouble = f"{type(error).__name__}: {first}"
             return error
 
 
-def _tell(waiting: Iterable[_Waiting], answers: Iterable[Any]) -> None:
-    """Deliver the outcome to each waiting request in its event loop."""
+def _resolve_all(waiting: Iterable[_Waiting], results: Iterable[Any]) -> None:
+    """Resolve each future in its event loop."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
-    for (_, future, loop), answer in zip(waiting, answers, strict=True):
-        loops.setdefault(loop, []).append((future, answer))
+    for (_, future, loop), result in zip(waiting, results, strict=True):
+        loops.setdefault(loop, []).append((future, result))
     for loop, pairs in loops.items():
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and nobody waits
+        with contextlib.suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(_resolve, pairs)
 
 
 def _resolve(pairs: list[tuple[asyncio.Future[Any], Any]]) -> None:
-    for future, answer in pairs:
-        if future.done():  # whoever asked has gone
+    for future, result in pairs:
+        if future.done():  # cancelled
             continue
-        if isinstance(answer, Exception):
-            future.set_exception(answer)
+        if isinstance(result, Exception):
+            future.set_exception(result)
         else:
-            future.set_result(answer)
+            future.set_result(result)

@@ -1,9 +1,9 @@
-"""Where counts are kept: an SQLite file by default, or a PostgreSQL database by its URL.
+"""Stores of counts: an SQLite file by default, or a PostgreSQL database given by its URL.
 
 Its files::
 
-    contract           what a store must do; Collected: what it has published
-    sqlite     counts in one SQLite file, which shows no order
+    contract   interface of a store, and its published state
+    sqlite     counts in an SQLite file
     postgres   counts in a schema of a PostgreSQL database, for several processes
 """
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def is_url(place: str) -> bool:
-    """Return whether the text is the URL of a database and not a file name."""
+    """Return True for the URL of a database, False for a file name."""
     return place.startswith(("postgresql://", "postgres://"))
 
 
 def opened(place: str, survey: Survey) -> Store:
-    """Open the database of a survey for writing; make it if there is none. A file is held by one process only."""
+    """Open or create the database of a survey for writing; a file is open in one process only."""
     if is_url(place):
         from warner.service.stores.postgres import PostgresStore
 
@@ -34,7 +34,7 @@ def opened(place: str, survey: Survey) -> Store:
 
 
 def collected(place: str) -> Collected:
-    """Read what a database has published, beside a running survey or not; nothing is changed."""
+    """Read the published state of a database without changing it, even while the survey is running."""
     if is_url(place):
         from warner.service.stores.postgres import read
     else:
@@ -43,7 +43,7 @@ def collected(place: str) -> Collected:
 
 
 def backup(place: str, target: str) -> None:
-    """Copy a database to a new SQLite file, beside a running survey or not; no file is written over."""
+    """Copy a database to a new SQLite file, even while the survey is running."""
     if is_url(place):
         from warner.service.stores.postgres import backup as copy
     else:

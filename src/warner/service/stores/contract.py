@@ -1,17 +1,12 @@
-"""Interface of a store: keep responses, publish batches, close the survey, invite, report and clean up.
+"""Interface of a store, its published state, and new SQLite files.
 
-A response is *kept* when its transaction is on disk: its counters are added to, its nonce is remembered, and its
-invitation is spent, all of it or nothing. Counters have two numbers: what was *published*, in steps of at least
-``batch`` responses, and what is *pending* until the next step. Only published numbers are ever shown.
+A response is *kept* by one transaction: its counters are incremented, its nonce is stored, and its invitation is spent.
+Each counter has a *published* part, in steps of at least ``batch`` responses, and a *pending* part. Only published
+counts are ever shown.
 
-A nonce is the same in every retry, so a response is counted once however often it is sent. A store remembers it as a
-receipt: where people are invited, in the place of their invitation; in an open survey, in a list of its own. Both are
-hashes, under two labels, so that they cannot be compared. What was sent under a receipt is remembered in memory alone:
-a database holds nothing that depends on who sent what.
-
-Contents of a database, and a new SQLite file that holds them: its tables, whole or not at all.
-
-New files: never in the place of another one, for their owner only, and on the disk before they have their name.
+A nonce is the same in every retry, so a response is counted once. A store keeps its hash as a receipt: in a survey by
+invitation in place of the unused invitation, in an open survey in a separate table. The two hashes cannot be compared.
+Hashes of the reports sent with a receipt are kept in memory only, so that a database does not show who sent what.
 """
 
 from __future__ import annotations
@@ -48,29 +43,24 @@ if TYPE_CHECKING:
 # Contract
 
 
-Kept: TypeAlias = dict[
-    int, list[tuple[int, str, int]]
-]  # by question: the joint group, the report, and how often it came
+Kept: TypeAlias = dict[int, list[tuple[int, str, int]]]  # by question: joint group, report, and frequency
 
-UNSPENT_RECEIPT = bytes(16)  # the receipt of an invitation that nobody has used
-REVOKED_RECEIPT = b"\xff" * 16  # and of one that nobody may use any more
-BODIES_REMEMBERED = 65_536  # responses whose retries are compared with them
-NONCES_KEPT = timedelta(days=2)  # of a closed survey: at least one day in full, whatever the hour of the closing
+UNSPENT_RECEIPT = bytes(16)  # of an unused invitation
+REVOKED_RECEIPT = b"\xff" * 16  # of a revoked invitation
+BODIES_REMEMBERED = 65_536  # responses with which retries are compared
+NONCES_KEPT = timedelta(days=2)  # of a closed survey: at least one full day
 
 
 class Outcome(enum.Enum):
     """Outcome of a response."""
 
-    KEPT = "kept"  # now, or before: a retry is thanked for again
+    KEPT = "kept"  # now, or before in case of a retry
     USED = "used"  # its invitation was spent on another response
-    REFUSED = "refused"  # in an open survey: another response came under its nonce
-    REVOKED = "revoked"  # its invitation was withdrawn before anybody used it
+    REFUSED = "refused"  # in an open survey: another response had the same nonce
+    REVOKED = "revoked"  # its invitation was revoked before it was used
     UNINVITED = "uninvited"  # there is no such invitation
     EARLY = "early"  # the survey is not open yet
-    CLOSED = "closed"  # the survey is closed, or has all the responses that it wants
-
-
-SPOILT_RECEIPTS = {REVOKED_RECEIPT: Outcome.REVOKED}  # what is said of receipts that nobody's response has left
+    CLOSED = "closed"  # the survey is closed or complete
 
 
 class Door(NamedTuple):
@@ -81,7 +71,7 @@ class Door(NamedTuple):
 
 
 def door(survey: Survey, state: str, responses: int, limit: int | None = None) -> Door:
-    """Return who may respond now, given the number of pending and published responses."""
+    """Return how many responses are accepted now, given the number of pending and published responses."""
     moment = now()
     if survey.early(moment) and state == "open":
         return Door(0, Outcome.EARLY)
@@ -92,15 +82,15 @@ def door(survey: Survey, state: str, responses: int, limit: int | None = None) -
 
 
 def complete(survey: Survey, responses: int) -> bool:
-    """Return whether a survey has the number of responses at which it closes automatically."""
+    """Return True if a survey has the number of responses at which it closes automatically."""
     return survey.stop is not None and responses >= survey.stop
 
 
 def step_due(survey: Survey, waiting: int, responses: int) -> bool:
-    """Return whether pending responses are published: at least ``batch``, if as many can still follow.
+    """Return True if pending responses are published: at least ``batch``, if as many can still follow.
 
-    So the last step of a survey that closes by itself has ``batch`` responses, too. `responses` counts all of them,
-    published or not.
+    So the last step of a survey that closes automatically has ``batch`` responses, too. `responses` counts pending and
+    published responses.
     """
     left = np.inf if survey.stop is None else survey.stop - responses
     return waiting >= survey.batch and left >= survey.batch
@@ -113,20 +103,19 @@ class Collected:
     Attributes
     ----------
     survey : Survey
-        What was asked.
+        The survey.
     state : {"open", "closed"}
-        Whether responses are still taken.
+        State of the survey.
     responses : int
-        The number of people in all published steps.
+        Number of published responses.
     cells : tuple of ndarray of shape (strata, width)
-        For each question its counters, a row for each joint group.
+        Counters of each question, one row for each joint group.
     days : dict of str to int
         Published responses of each day, in UTC.
-    reports : Kept
-        Of a closed survey, the reports that were kept themselves, by the place of their question: the joint group, the
-        report, and how often it came.
     invited, revoked : int
-        The number of invitations that hold, used or not, and of those that were revoked; 0 in an open survey.
+        Number of valid invitations, used or not, and of revoked ones; 0 in an open survey.
+    reports : Kept
+        Reports to the free-text questions of a closed survey, by index of the question.
     """
 
     survey: Survey
@@ -140,35 +129,31 @@ class Collected:
 
     @property
     def fixed(self) -> bool:
-        """True if the survey reached the number of responses that its file fixed in advance.
-
-        Then the moment of closing was not chosen by somebody who has watched, and intervals for one look are right.
-        """
+        """True if the survey reached the number of responses fixed in its file, so that intervals for one look hold."""
         return self.state == "closed" and self.responses == self.survey.stop
 
     def tally(self, question: str | None = None, *, by: Sequence[str] = ()) -> Tally:
         """Return the tally of a question by some of the group columns."""
-        asked = self.survey.question(question)
-        layout = Layout(asked.listed, asked.optional)
-        return layout.tally(*self._by_groups(asked, by))
+        found = self.survey.question(question)
+        return Layout(found.listed, found.optional).tally(*self._by_groups(found, by))
 
     def open_tally(self, question: str | None = None, *, by: Sequence[str] = ()) -> OpenTally:
         """Return the reports of a free-text question after the survey is closed.
 
-        They are searched in one look, which whoever watches would not leave it at. What is no report any more, in a
-        damaged database, is left out and counted.
+        The search for frequent answers is valid for one look, so it waits for the closing. Invalid reports in a damaged
+        database are counted and left out.
         """
-        asked = self.survey.question(question)
-        design, place = asked.open, self.survey.questions.index(asked)
+        found = self.survey.question(question)
+        design = found.open
         if design is None:
-            raise ValueError(f"question {asked.id!r} has a list of answers; estimate their shares")
+            raise ValueError(f"question {found.id!r} has a list of answers; estimate their shares")
         if self.state != "closed":
             raise ValueError(
-                f"the reports to question {asked.id!r} are searched in one look, when the survey is closed: close it "
+                f"the reports to question {found.id!r} are searched in one look, when the survey is closed: close it "
                 "first, with warner close or on its dashboard"
             )
-        cells, names, groups = self._by_groups(asked, by)
-        kept = self.reports.get(place, ())
+        cells, names, groups = self._by_groups(found, by)
+        kept = self.reports.get(self.survey.questions.index(found), ())
         number = np.array([row[2] for row in kept], dtype=np.int64)
         read = design.report_form.read([row[1] for row in kept])
         sizes = [len(group.values) for group in self.survey.groups]
@@ -180,14 +165,14 @@ class Collected:
         good = np.repeat(np.flatnonzero(read.status == 0), number[read.status == 0])
         strange = {row[1]: row[2] for row, status in zip(kept, read.status.tolist(), strict=True) if status}
         wrong = np.bincount(group[read.status != 0], number[read.status != 0], max(1, len(groups))).astype(np.int64)
-        missing = cells[..., -1] if asked.optional else np.zeros(cells.shape[:-1], dtype=np.int64)
+        missing = cells[..., -1] if found.optional else np.zeros(cells.shape[:-1], dtype=np.int64)
         left: Any = {"missing": missing if names else int(missing), "unknown": wrong if names else int(wrong[0])}
         grouping: Any = {"by": names, "groups": groups, "dropped": strange}
         return OpenTally.of_rows(design, read.reports[good], group[good], **left, **grouping)
 
-    def _by_groups(self, asked: Question, by: Sequence[str]) -> tuple[Integers, tuple[str, ...], tuple[Group, ...]]:
+    def _by_groups(self, question: Question, by: Sequence[str]) -> tuple[Integers, tuple[str, ...], tuple[Group, ...]]:
         """Return the counters of a question, one row for each group, and the groups."""
-        cells = self.cells[self.survey.questions.index(asked)]
+        cells = self.cells[self.survey.questions.index(question)]
         width = cells.shape[-1]
         names = [group.id for group in self.survey.groups]
         if strange := [name for name in by if name not in names]:
@@ -206,26 +191,26 @@ class Collected:
 
 
 def closing_words(collected: Collected) -> str:
-    """Return how a survey ended and which of its intervals are valid."""
+    """Return a sentence on how a survey ended and which of its intervals are valid."""
     number = in_words(collected.responses, "response", "responses")
     if collected.fixed:
         return f"closed with {number}, the number that the survey file fixes: intervals for one look are right at it"
     stop = collected.survey.stop
     why = "a number that the survey file does not fix" if stop is None else f"before the {stop:,} that its file fixes"
-    return f"closed with {number}, {why}: the intervals remain those that hold however often one looks"
+    return f"closed with {number}, {why}: the intervals remain those that hold however often you look"
 
 
 class Store(ABC):
-    """The database of one survey, open for writing. It is used by one thread at a time.
+    """Database of one survey, open for writing, used by one thread at a time.
 
     Attributes
     ----------
     survey : Survey
-        What is asked.
+        The survey.
     published : int
-        The number of people in all published steps that this store knows of.
+        Number of published responses, as far as this store knows.
     shared : bool
-        Whether other processes may write to the same database.
+        True if other processes may write to the same database.
     """
 
     survey: Survey
@@ -235,34 +220,33 @@ class Store(ABC):
     @classmethod
     @abstractmethod
     def opened(cls, place: str, survey: Survey) -> Self:
-        """Open or make the database; refuse one of another survey, or one that another process holds."""
+        """Open or create the database; raise an error if it is of another survey, or in use by another process."""
 
     @abstractmethod
     def keep(self, bundles: Sequence[Bundle], *, limit: int | None = None) -> list[Outcome]:
-        """Keep responses in one transaction, durably; publish a step if ``batch`` responses wait then.
+        """Keep responses in one durable transaction; publish a step if ``batch`` responses wait then.
 
-        The response that completes the number at which the survey stops closes it, in the same transaction. `limit` is
-        the most responses that the survey takes. An error means that none of them was kept, as far as is known: where
-        even that is unknown, a retry with the same nonces is safe.
+        The response that completes the number at which the survey stops closes it in the same transaction. `limit` is
+        the maximum number of responses. After an error, a retry with the same nonces is safe.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Close the survey for good: no response is taken any more, and what was pending is published in one step."""
+        """Close the survey permanently and publish all pending responses."""
 
     @abstractmethod
     def invite(self, tokens: Sequence[bytes]) -> None:
-        """Add invitations, of which only hashes are kept."""
+        """Store the hashes of new invitations."""
 
     @abstractmethod
     def revoke(self, tokens: Sequence[bytes]) -> int:
-        """Revoke invitations, all or none, and give the number of those that were used before, which stay counted."""
+        """Revoke all or none of the invitations; return the number of used ones, whose responses stay counted."""
 
     @abstractmethod
     def standing(self, token: bytes | None) -> Outcome | None:
         """Return the certain outcome of a response before it is made; None if it may be kept.
 
-        Nothing does, as far as is told here, under an invitation that does not exist: else guesses could be tried out.
+        None for an invitation that does not exist, so that guesses cannot be tested.
         """
 
     @abstractmethod
@@ -271,13 +255,13 @@ class Store(ABC):
 
     @abstractmethod
     def healthy(self) -> bool:
-        """Return whether a write transaction works, by committing one that changes nothing."""
+        """Return True if a write transaction that changes nothing succeeds."""
 
     @abstractmethod
     def tidy(self) -> bool:
-        """Remove what is no longer needed and could tell an order: called about once a second by the writer.
+        """Remove data that could show the order of responses; the writer calls this about once a second.
 
-        False means that somebody who reads the database stood in the way, and that it is to be tried again.
+        False if a reader of the database prevented it, so that it must be repeated.
         """
 
     @abstractmethod
@@ -286,10 +270,10 @@ class Store(ABC):
 
 
 class Sent:
-    """Hashes of the latest responses by receipt, so that another response with the same nonce is no retry.
+    """Hashes of the latest responses by receipt, to distinguish retries from other responses with the same nonce.
 
-    It is kept in memory alone, as hashes under a key of this process. In the database, such a hash would show what was
-    sent to everybody who knows the nonce.
+    They are in memory only, under a key of this process. In the database, such a hash would show the response to
+    everybody who knows the nonce.
     """
 
     def __init__(self) -> None:
@@ -297,12 +281,12 @@ class Sent:
         self._hashes: dict[tuple[bytes, bytes], bytes] = {}
 
     def differs(self, bundle: Bundle) -> bool:
-        """Return True if another response is known to have come under this receipt."""
+        """Return True if another response with this receipt is known."""
         known = self._hashes.get(_entry(bundle))
         return known is not None and known != self._hashed(bundle)
 
     def add(self, bundles: Iterable[Bundle]) -> None:
-        """Remember responses that were counted, the latest of them."""
+        """Add responses that were counted; the oldest ones are dropped."""
         for bundle in bundles:
             self._hashes[_entry(bundle)] = self._hashed(bundle)
             if len(self._hashes) > BODIES_REMEMBERED:
@@ -315,16 +299,16 @@ class Sent:
 
 @dataclass
 class Ledger:
-    """Who has responded, as far as it matters to some responses; which of them are to be counted, each once.
+    """Decision on which responses are counted, each once.
 
     Attributes
     ----------
     survey : Survey
-        What is asked, of whom.
+        The survey.
     bundles : sequence of Bundle
-        The responses, in the order in which they came.
+        Responses in the order of arrival.
     sent : Sent
-        What was sent under earlier receipts.
+        Hashes of earlier responses.
     """
 
     survey: Survey
@@ -337,10 +321,7 @@ class Ledger:
 
     @property
     def keys(self) -> list[bytes]:
-        """The distinct keys to look up, in one order for everybody: whoever locks rows in it waits, but never forever.
-
-        They are hashes of invitations, or in an open survey of nonces.
-        """
+        """Distinct hashes of the invitations or, in an open survey, of the nonces; sorted to avoid deadlocks."""
         return sorted({key for key, _ in self.entries})
 
     def settled(self, known: dict[bytes, bytes], door: Door) -> tuple[list[Outcome], dict[bytes, Bundle]]:
@@ -349,12 +330,12 @@ class Ledger:
         Parameters
         ----------
         known : dict of bytes to bytes
-            The receipts that the store has at these keys.
+            Receipts in the store, by key.
         door : Door
-            How many more responses are taken, and what the others are told.
+            Number of further responses that are accepted, and the outcome of the others.
         """
         receipts = dict(known)
-        absent = None if self.survey.invited else UNSPENT_RECEIPT  # an open survey has a place for everybody
+        absent = None if self.survey.invited else UNSPENT_RECEIPT  # an open survey accepts everybody
         other = Outcome.USED if self.survey.invited else Outcome.REFUSED
         outcomes: list[Outcome] = []
         counted: dict[bytes, Bundle] = {}
@@ -367,7 +348,7 @@ class Ledger:
                 differs = self.sent.differs(bundle) if first is None else first != bundle
                 outcomes.append(other if differs else Outcome.KEPT)
             elif before != UNSPENT_RECEIPT:
-                outcomes.append(SPOILT_RECEIPTS.get(before, Outcome.USED))
+                outcomes.append(_outcome_of_spent(before))
             elif len(counted) >= door.room:
                 outcomes.append(door.refusal)
             else:
@@ -389,39 +370,39 @@ def _entry(bundle: Bundle) -> tuple[bytes, bytes]:
 
 
 def hashed(label: str, secret: bytes) -> bytes:
-    """Hash a nonce or a token, under a label: hashes under two labels cannot be compared."""
+    """Hash a nonce or a token; hashes with different labels cannot be compared."""
     return hashlib.blake2b(secret, digest_size=16, person=label.encode()).digest()
 
 
 def added(survey: Survey, bundles: Collection[Bundle]) -> list[Integers]:
-    """Add up responses: for each question the amount for each of its counters."""
+    """Return the increments of the counters of each question by these responses."""
     sums = []
     for question, layout in enumerate(survey.layouts):
         width = survey.strata * layout.width
         cells = [cell for bundle in bundles for cell in bundle.cells[question]]
         sums.append(np.bincount(np.array(cells, dtype=np.int64), minlength=width))
         if len(sums[-1]) > width:
-            raise IndexError(f"question {question + 1} has {width} counters, and a response adds to another one")
+            raise IndexError(f"question {question + 1} has {width} counters, but a response increments another one")
     return sums
 
 
 def kept_reports(bundles: Iterable[Bundle]) -> list[tuple[KeptReport, int]]:
-    """Return the kept reports and their frequencies, in an order that is independent of arrival."""
+    """Return the distinct reports to free-text questions with their frequencies, sorted."""
     return sorted(Counter(report for bundle in bundles for report in bundle.reports).items())
 
 
 def by_question(rows: Iterable[tuple[int, int, str, int]]) -> Kept:
-    """Group rows of question, joint group, report and count by question."""
+    """Group rows of question, joint group, report and frequency by question."""
     found: Kept = {}
     for question, stratum, report, number in rows:
         found.setdefault(question, []).append((stratum, report, int(number)))
     return found
 
 
-def refuse_other_number(
+def check_kept_reports(
     survey: Survey, counters: Sequence[Sequence[Integers]], kept: Iterable[tuple[int, int, int]], where: str
 ) -> None:
-    """Check that as many reports are kept as were counted, pending or published, in each joint group.
+    """Raise an error unless as many reports are kept as were counted, pending or published, in each joint group.
 
     `kept` has rows of question, joint group and number.
     """
@@ -439,7 +420,7 @@ def refuse_other_number(
 
 
 def today() -> date:
-    """Return the current day in UTC; no finer time is ever stored."""
+    """Return the current day in UTC, the finest time that is stored."""
     return now().date()
 
 
@@ -453,20 +434,21 @@ def folded(survey: Survey, counters: Sequence[Integers]) -> tuple[Integers, ...]
     return tuple(np.asarray(cells).reshape(survey.strata, -1) for cells in counters)
 
 
-def refuse_imbalance(survey: Survey, counters: Sequence[Integers], days: int, where: str) -> int:
-    """Check the law of all counters: every question has the same number of people, in all and in each joint group.
-
-    Everybody answers or skips every question, so these numbers agree, also with that of all days. Give it.
-    """
+def check_balance(survey: Survey, counters: Sequence[Integers], days: int, where: str) -> int:
+    """Return the number of responses; raise an error unless all questions and the days have it, in each joint group."""
     pairs = zip(survey.layouts, folded(survey, counters), strict=True)
-    people = np.array([layout.responses(cells) for layout, cells in pairs])
-    if (people != people[0]).any() or int(people[0].sum()) != days or any((cells < 0).any() for cells in counters):
+    responses = np.array([layout.responses(cells) for layout, cells in pairs])
+    if (
+        (responses != responses[0]).any()
+        or int(responses[0].sum()) != days
+        or any((cells < 0).any() for cells in counters)
+    ):
         raise ValueError(f"{where} is damaged: its questions do not have the same number of responses; use a backup")
     return days
 
 
 def stored_survey(fingerprint: object, text: object, where: str) -> Survey:
-    """Read the survey of a database, and raise an error if its text was changed: results would follow its odds."""
+    """Read the survey of a database; raise an error if its text was changed."""
     if isinstance(text, str):
         try:
             survey = survey_from_json(text)
@@ -479,8 +461,8 @@ def stored_survey(fingerprint: object, text: object, where: str) -> Survey:
     )
 
 
-def refuse_other_survey(survey: Survey, stored: Survey, where: str) -> None:
-    """Refuse a database that was made for another survey, or for another version of it."""
+def check_same_survey(survey: Survey, stored: Survey, where: str) -> None:
+    """Raise an error if a database belongs to another survey, or to another version of it."""
     if stored.fingerprint != survey.fingerprint:
         raise ValueError(
             f"{where} belongs to another survey, or to another version of it: its fingerprint begins with "
@@ -496,12 +478,25 @@ def standing(survey: Survey, receipt: bytes | None, entrance: Door) -> Outcome |
     if not survey.invited or receipt in {None, UNSPENT_RECEIPT}:
         return None
     assert receipt is not None
-    return SPOILT_RECEIPTS.get(receipt, Outcome.USED)
+    return _outcome_of_spent(receipt)
 
 
-def refuse_unknown(tokens: Sequence[bytes], known: Collection[bytes]) -> None:
-    """Refuse to revoke invitations that there are not, naming their places: an invitation is a secret."""
-    strange = [place for place, token in enumerate(tokens) if hashed("token", token) not in known]
+def _outcome_of_spent(receipt: bytes) -> Outcome:
+    return Outcome.REVOKED if receipt == REVOKED_RECEIPT else Outcome.USED
+
+
+def check_receipts(survey: Survey, state: str, spent: int, responses: int, where: str) -> None:
+    """Raise an error unless each response has left a receipt; an open survey forgets them after its closing."""
+    forgotten = not survey.invited and state == "closed" and spent == 0
+    if spent != responses and not forgotten:
+        raise ValueError(
+            f"{where} is damaged: it counts {responses} responses but has receipts of {spent}; use a backup"
+        )
+
+
+def check_known(tokens: Sequence[bytes], known: Collection[bytes]) -> None:
+    """Raise an error if invitations to revoke do not exist; it names their positions, because they are secret."""
+    strange = [index for index, token in enumerate(tokens) if hashed("token", token) not in known]
     if strange:
         raise ValueError(
             f"only invitations to this survey can be revoked, but {len(strange):,} of these {len(tokens):,} are none, "
@@ -509,12 +504,12 @@ def refuse_unknown(tokens: Sequence[bytes], known: Collection[bytes]) -> None:
         )
 
 
-def refuse_invitations(survey: Survey, state: str, tokens: Sequence[bytes]) -> None:
-    """Refuse invitations that nobody could use."""
+def check_invitations(survey: Survey, state: str, tokens: Sequence[bytes]) -> None:
+    """Raise an error for invitations that cannot be used."""
     if not survey.invited:
         raise ValueError('invitations are for surveys whose access is "invited"; this one is open to everybody')
     if state != "open":
-        raise ValueError("this survey is closed: nobody could use an invitation to it")
+        raise ValueError("this survey is closed: invitations to it cannot be used")
     if any(len(token) != 16 for token in tokens) or len(set(tokens)) < len(tokens):
         raise ValueError("invitations must be distinct and of 16 bytes each")
 
@@ -524,7 +519,7 @@ def refuse_invitations(survey: Survey, state: str, tokens: Sequence[bytes]) -> N
 
 @contextlib.contextmanager
 def fresh(target: Path) -> Iterator[Path]:
-    """Yield an empty private file that is renamed to `target` on success, unless that file exists."""
+    """Yield an empty private file that is synced and renamed to `target` on success, unless that file exists."""
     if target.exists():
         raise FileExistsError(f"{target} already exists and is not overwritten; give another name")
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
@@ -533,14 +528,14 @@ def fresh(target: Path) -> Iterator[Path]:
         yield part
         _sync(part)
         try:
-            os.link(part, target)  # which never takes the place of a file
+            os.link(part, target)  # which never replaces a file
         except FileExistsError:
             raise FileExistsError(f"{target} already exists and is not overwritten") from None
         except OSError:  # a file system without links
             target.touch(mode=0o600, exist_ok=False)
             part.replace(target)
         if os.name != "nt":
-            _sync(target.parent)  # the name, too, must outlive a power cut
+            _sync(target.parent)  # the name must survive a power failure as well
     finally:
         part.unlink(missing_ok=True)
         part.with_name(f"{part.name}-journal").unlink(missing_ok=True)
@@ -557,7 +552,7 @@ def _sync(path: Path) -> None:
 # Contents
 
 
-APPLICATION_ID = int.from_bytes(b"wrnr")  # says in the header of the file whose database it is
+APPLICATION_ID = int.from_bytes(b"wrnr")  # in the header of the file
 VERSION = 1  # of the tables
 SQLITE_TABLES = """
 create table survey(fingerprint blob primary key, file text not null, state text not null, closed text not null)
@@ -568,7 +563,7 @@ create table invitations(token blob primary key, receipt blob not null) without 
 create table seen(nonce blob primary key) without rowid;
 create table days(day text primary key, pending not null, published not null) without rowid;
 """
-# Only where people answer in their own words
+# Only for free-text questions
 SQLITE_REPORTS = """
 create table reports(question integer, stratum integer, report text, number not null,
     primary key(question, stratum, report)) without rowid;
@@ -577,37 +572,21 @@ create table reports(question integer, stratum integer, report text, number not 
 
 @dataclass(frozen=True)
 class Contents:
-    """All that a database holds.
-
-    Attributes
-    ----------
-    survey : Survey
-        What is asked.
-    state, closed : str
-        "open" or "closed", and the day of closing, or nothing.
-    pending, published : sequence of ndarray
-        For each question its counters.
-    days : iterable of (str, int, int)
-        Each day with its pending and published responses.
-    invitations, seen : iterable of tuples of bytes
-        Invitations with their receipts, and nonces, in their order.
-    reports : iterable of (int, int, str, int)
-        Kept reports in their order: question, joint group, report, and how often it came.
-    """
+    """Complete contents of a database; rows are in the order of their keys."""
 
     survey: Survey
     state: str = "open"
-    closed: str = ""
-    pending: Sequence[Integers] = ()
+    closed: str = ""  # day of the closing
+    pending: Sequence[Integers] = ()  # counters of each question
     published: Sequence[Integers] = ()
-    days: Iterable[tuple[str, int, int]] = ()
-    invitations: Iterable[tuple[bytes, bytes]] = field(default=(), repr=False)
+    days: Iterable[tuple[str, int, int]] = ()  # with pending and published responses
+    invitations: Iterable[tuple[bytes, bytes]] = field(default=(), repr=False)  # with receipts
     seen: Iterable[tuple[bytes]] = field(default=(), repr=False)
-    reports: Iterable[tuple[int, int, str, int]] = field(default=(), repr=False)
+    reports: Iterable[tuple[int, int, str, int]] = field(default=(), repr=False)  # question, group, report, frequency
 
 
 def save(path: Path, contents: Contents) -> None:
-    """Make a database with these contents, whole or not at all, for its owner only."""
+    """Write a new database for its owner only, atomically."""
     survey = contents.survey
     widths = [survey.strata * layout.width for layout in survey.layouts]
     zeros = [np.zeros(width) for width in widths]
@@ -642,7 +621,7 @@ def save(path: Path, contents: Contents) -> None:
 
 @contextlib.contextmanager
 def worded(path: Path) -> Iterator[None]:
-    """Name the file in errors of SQLite; their texts carry no values."""
+    """Name the file in errors of SQLite, whose texts contain no values."""
     try:
         yield
     except sqlite3.Error as error:

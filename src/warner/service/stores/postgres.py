@@ -1,20 +1,17 @@
-"""PostgreSQL store: counts in a database which several processes may write to at once.
+"""PostgreSQL store: counts in a database to which several processes may write at once.
 
-Every survey has a schema of its own, ``warner_`` and its id, with the tables of the SQLite file. Each process adds to
-counters of its own, a *stripe*, so that no two processes wait for each other's rows; what is published is the sum of
-all stripes. A step is published by a process when ``batch`` responses wait in its stripe, and within about a second
-when they wait in all stripes together.
+Each survey has its own schema, ``warner_`` and its id, with the tables of the SQLite file. Each process increments its
+own set of counters, a *stripe*, so that processes do not wait for each other's rows. Published counts are sums over all
+stripes. A process publishes a step when ``batch`` responses wait in its stripe, and within about a second when they
+wait in all stripes together.
 
-PostgreSQL shows more of an order than an SQLite file does: each row tells the transaction that wrote it (xmin) and
-where it lies (ctid). So every transaction writes all counters of its stripe, which then share one xmin, and invitations
-are rewritten in the order of their keys shortly after some were spent: then they share one, too. Old versions of
-rows, which superusers can read until they are vacuumed, and archives of the server's log are out of reach.
+PostgreSQL shows more of the order of responses than SQLite: each row has the transaction that wrote it (xmin) and its
+position (ctid). So every transaction writes all counters of its stripe, which then share one xmin, and invitations are
+rewritten in the order of their keys shortly after some were spent. Old versions of rows, which superusers can read
+until they are vacuumed, and archives of the server's log cannot be changed from here.
 
-All transactions hold a lock on the table ``survey``: those that keep or read in a mode that they share, those that
-publish all stripes, rewrite or close in one that shuts out all others. It is always the first lock, and rows are
-locked in the order of their keys, so nobody waits in a circle.
-
-Connections to a PostgreSQL server: what is asked of it before anything is written, and the lock that comes first.
+All transactions first lock the table ``survey``: in a shared mode to keep or read responses, in an exclusive mode to
+publish all stripes, rewrite or close. Rows are locked in the order of their keys, so there are no deadlocks.
 """
 
 from __future__ import annotations
@@ -41,16 +38,17 @@ from warner.service.stores.contract import (
     Store,
     added,
     by_question,
+    check_balance,
+    check_invitations,
+    check_kept_reports,
+    check_known,
+    check_receipts,
+    check_same_survey,
     complete,
     door,
     folded,
     hashed,
     kept_reports,
-    refuse_imbalance,
-    refuse_invitations,
-    refuse_other_number,
-    refuse_other_survey,
-    refuse_unknown,
     save,
     standing,
     step_due,
@@ -75,15 +73,15 @@ if TYPE_CHECKING:
 # Sessions
 
 
-SCHEMA_COMMENT = "warner collect 1"  # the comment on a schema of ours; the version of the tables
-LONGEST_NAME_BYTES = 63  # bytes of a name in PostgreSQL
-STATEMENT_MILLISECONDS = 10_000  # after which a statement is given up: somebody holds a lock, or the disk is stuck
-CONNECT_SECONDS = 5  # seconds, if the URL says nothing else
+SCHEMA_COMMENT = "warner collect 1"  # on the schema of a survey, with the version of the tables
+LONGEST_NAME_BYTES = 63
+STATEMENT_MILLISECONDS = 10_000  # after which a statement is cancelled
+CONNECT_SECONDS = 5  # if the URL has no other value
 
 SHARED, ALONE = "access share", "access exclusive"  # modes of the lock on the survey
-IN_TURN = "share row exclusive"  # one process after the other, beside those who read
+IN_TURN = "share row exclusive"  # one writing process at a time, besides readers
 
-# Settings of the server under which it writes nothing of a response to its log, with the values that are fine.
+# Accepted values of the settings under which the server writes nothing of a response to its log.
 SILENT_SETTINGS = {
     "log_statement": ("none", "ddl"),
     "log_min_duration_statement": ("-1",),
@@ -115,18 +113,18 @@ def driver() -> ModuleType:
 
 
 def parts(place: str) -> tuple[str, str | None]:
-    """Split a URL into the part that PostgreSQL reads and the id of a survey, if any."""
+    """Split a URL into the part for PostgreSQL and the id of a survey, if any."""
     url, mark, name = place.rpartition("#")
     return (url, name) if mark and IDENTIFIER.fullmatch(name) else (place, None)
 
 
 def connected(url: str) -> psycopg.Connection:
-    """Connect to a server, in a few seconds or not at all."""
+    """Connect to a server, with a timeout of a few seconds."""
     library = driver()
     options = {} if "connect_timeout=" in url else {"connect_timeout": CONNECT_SECONDS}
     try:
         library.conninfo.conninfo_to_dict(url)
-    except library.Error:  # which would repeat the URL, with its password
+    except library.Error:  # which would repeat the URL with its password
         raise ValueError(
             "PostgreSQL cannot read this URL; it is written postgresql://user:password@host/name, with special "
             "characters of a password as % and two hexadecimal digits"
@@ -139,11 +137,11 @@ def connected(url: str) -> psycopg.Connection:
 
 
 def writing(url: str) -> psycopg.Connection:
-    """Connect for writing; refuse a server that would lose what it acknowledges, or write responses to its log."""
+    """Connect for writing; raise an error if the server would lose acknowledged responses or log them."""
     connection = connected(url)
     try:
-        _silence(connection)
-        _wait_for_the_disk(connection)
+        _turn_off_logging(connection)
+        _make_durable(connection)
         connection.execute(f"set statement_timeout = {STATEMENT_MILLISECONDS}")
     except BaseException:
         connection.close()
@@ -151,22 +149,21 @@ def writing(url: str) -> psycopg.Connection:
     return connection
 
 
-def _silence(connection: psycopg.Connection) -> None:
-    """Turn off what the server would log of responses, or refuse it."""
+def _turn_off_logging(connection: psycopg.Connection) -> None:
+    """Turn off settings under which the server would log responses, or raise an error."""
     library = driver()
-    for name, fine in SILENT_SETTINGS.items():
+    for name, accepted in SILENT_SETTINGS.items():
         with contextlib.suppress(library.errors.InsufficientPrivilege):
-            connection.execute(f"set {name} = '{fine[0]}'")
-        now = single(connection, "select current_setting(%s)", name)
-        if now not in fine:
+            connection.execute(f"set {name} = '{accepted[0]}'")
+        value = single(connection, "select current_setting(%s)", name)
+        if value not in accepted:
             raise ValueError(
-                f"the PostgreSQL server would write responses to its log, because {name} is {now!r}; as a superuser: "
-                f"alter role {connection.info.user} set {name} = '{fine[0]}'"
+                f"the PostgreSQL server would write responses to its log, because {name} is {value!r}; as a superuser: "
+                f"alter role {connection.info.user} set {name} = '{accepted[0]}'"
             )
 
 
-def _wait_for_the_disk(connection: psycopg.Connection) -> None:
-    """Have a transaction on disk before it is acknowledged, or refuse the server."""
+def _make_durable(connection: psycopg.Connection) -> None:
     if single(connection, "show fsync") != "on":
         raise ValueError("the PostgreSQL server has fsync off: it would lose responses that were acknowledged")
     if single(connection, "show synchronous_commit") == "off":
@@ -180,18 +177,18 @@ def reading(place: str) -> Iterator[tuple[psycopg.Connection, str]]:
     library = driver()
     try:
         with connected(url) as connection:
-            mine = _schema(connection, name)
-            connection.execute(f"set search_path = {mine}")
+            found = _schema(connection, name)
+            connection.execute(f"set search_path = {found}")
             with connection.transaction():
                 connection.execute("set transaction read only")
                 lock(connection, SHARED, snapshot=True)
-                yield connection, mine
+                yield connection, found
     except library.Error as error:
         raise OSError(f"PostgreSQL: {first_line(error)}") from None
 
 
 def _schema(connection: psycopg.Connection, name: str | None) -> str:
-    """Find the schema of a survey; the only one if no id is given."""
+    """Return the schema of a survey; the only one if the id is None."""
     rows = connection.execute(
         "select nspname from pg_namespace where obj_description(oid, 'pg_namespace') = %s order by 1", (SCHEMA_COMMENT,)
     )
@@ -205,7 +202,7 @@ def _schema(connection: psycopg.Connection, name: str | None) -> str:
 
 
 def lock(connection: psycopg.Connection, mode: str | None, *, wait: int = 0, snapshot: bool = False) -> None:
-    """Acquire the first lock in the lock order; with a snapshot, later reads see one state of the database."""
+    """Lock the survey; with a snapshot, later reads see one state of the database."""
     if snapshot:
         connection.execute("set transaction isolation level repeatable read")
     if wait:
@@ -229,9 +226,9 @@ def single(connection: psycopg.Connection, query: str, *values: object) -> Any:
 # Postgres
 
 
-CLOSING_MILLISECONDS = 10_000  # milliseconds that closing waits for those who read
-TIDYING_MILLISECONDS = 100  # milliseconds that tidying does
-REWRITING_PART_OF_TIME = 1 / 50  # what rewriting invitations may take
+CLOSING_MILLISECONDS = 10_000  # that closing waits for readers
+TIDYING_MILLISECONDS = 100  # that tidying waits for readers
+REWRITING_PART_OF_TIME = 1 / 50  # that rewriting invitations may take
 
 POSTGRES_TABLES = """
 create table survey(fingerprint bytea primary key, file text not null, state text not null, closed text not null);
@@ -244,7 +241,7 @@ create table days(writer integer, day text, pending bigint not null, published b
 """
 
 
-# Only where people answer in their own words
+# Only for free-text questions
 POSTGRES_REPORTS = """
 create table reports(question integer, stratum integer, report text collate "C", number bigint not null,
     primary key(question, stratum, report));
@@ -252,7 +249,7 @@ create table reports(question integer, stratum integer, report text collate "C",
 
 
 class PostgresStore(Store):
-    """The counts of a survey in a schema of a PostgreSQL database."""
+    """Counts of a survey in a schema of a PostgreSQL database."""
 
     shared = True
 
@@ -263,14 +260,14 @@ class PostgresStore(Store):
         self._schema = schema(survey.id)
         self._connection: psycopg.Connection | None = None
         self._stripe: int | None = None
-        self._spent = False  # whether anybody responded since invitations and nonces were rewritten
+        self._spent = False  # True if responses came since invitations and nonces were rewritten
         self._rewrite_after = -np.inf
         self._sent = Sent()
-        self._kept: Kept | None = None  # the reports of a closed survey, which do not change any more
+        self._kept: Kept | None = None  # reports of a closed survey, which are final
 
     @classmethod
     def opened(cls, place: str, survey: Survey) -> Self:
-        """Open or make the schema of the survey; refuse one of another survey."""
+        """Open or create the schema of the survey; raise an error if it is of another survey."""
         _, name = parts(place)
         if name not in {None, survey.id}:
             raise ValueError(f"the database's URL names the survey {name!r}, but this is {survey.id!r}")
@@ -278,7 +275,7 @@ class PostgresStore(Store):
         try:
             store._make()
             with store._transaction(snapshot=True) as connection:
-                refuse_other_survey(survey, _survey(connection, store._schema), store._schema)
+                check_same_survey(survey, _survey(connection, store._schema), store._schema)
                 store._check(connection)
                 store._forget(connection)
         except BaseException:
@@ -287,7 +284,7 @@ class PostgresStore(Store):
         return store
 
     def _make(self) -> None:
-        """Make the schema if there is none, whole or not at all."""
+        """Create the schema if there is none."""
         with self._transaction(mode=None) as connection:
             connection.execute("select pg_advisory_xact_lock(hashtext(%s))", (self._schema,))
             row = connection.execute(
@@ -311,31 +308,25 @@ class PostgresStore(Store):
                 )
 
     def _check(self, connection: psycopg.Connection) -> None:
-        """Check the laws of the counters, and that everybody who was counted left a receipt."""
+        """Raise an error if counters, kept reports and receipts are inconsistent."""
         pending, published = _sums(connection)
         both = _counters(connection, self.survey, self._schema)
-        for counters, people in zip(both, (pending, published), strict=True):
-            refuse_imbalance(self.survey, counters, people, self._schema)
+        for counters, responses in zip(both, (pending, published), strict=True):
+            check_balance(self.survey, counters, responses, self._schema)
         if self.survey.open_questions:
-            refuse_other_number(self.survey, both, _numbers_kept(connection), self._schema)
+            check_kept_reports(self.survey, both, _numbers_kept(connection), self._schema)
         if self.survey.invited:
             query = "select count(*) from invitations where receipt not in (%s, %s)"
             spent = single(connection, query, UNSPENT_RECEIPT, REVOKED_RECEIPT)
         else:
             spent = single(connection, "select count(*) from seen")
-        forgotten = not self.survey.invited and _state(connection) == "closed" and spent == 0
-        if spent != pending + published and not forgotten:
-            raise ValueError(
-                f"{self._schema} is damaged: it counts {pending + published} responses but has receipts of {spent}; "
-                "use a backup"
-            )
+        check_receipts(self.survey, _state(connection), spent, pending + published, self._schema)
         self.published = published
 
     def keep(self, bundles: Sequence[Bundle], *, limit: int | None = None) -> list[Outcome]:
-        """Keep responses in one transaction, durably; publish a step if ``batch`` responses wait then."""
         ledger = Ledger(self.survey, bundles, self._sent)
         self._take_stripe()
-        limited = limit is not None or self.survey.stop is not None  # then nobody else may count at the same time
+        limited = limit is not None or self.survey.stop is not None  # then processes count one after the other
         with self._transaction(mode=IN_TURN if limited else SHARED) as connection:
             state = _state(connection)
             waiting = single(connection, "select coalesce(sum(pending), 0) from days where writer = %s", self._stripe)
@@ -357,12 +348,12 @@ class PostgresStore(Store):
         return outcomes
 
     def _take_stripe(self) -> None:
-        """Lock the first free stripe and create its counters."""
+        """Lock the first unused stripe and create its counters."""
         if self._stripe is not None and self._connection is not None:
             return
         with self._transaction() as connection:
             oid = single(connection, "select oid::bigint from pg_namespace where nspname = %s", self._schema)
-            # Held by the session: it ends with the process, however that ends.
+            # A lock of the session, which ends with the process.
             free = (k for k in count() if single(connection, "select pg_try_advisory_lock(%s)", (oid << 16) + k))
             stripe = next(free)
             connection.execute(
@@ -382,7 +373,7 @@ class PostgresStore(Store):
     def _remembered(
         self, connection: psycopg.Connection, ledger: Ledger, counted: dict[bytes, Bundle]
     ) -> dict[bytes, Bundle]:
-        """Spend invitations or write down nonces; give those that no other process has kept in this moment."""
+        """Spend invitations or store nonces; return the responses that no other process has kept meanwhile."""
         keys = sorted(counted)
         if self.survey.invited:
             receipts = [ledger.receipt(counted[token]) for token in keys]
@@ -398,8 +389,8 @@ class PostgresStore(Store):
         return {nonce: counted[nonce] for (nonce,) in rows.fetchall()}
 
     def _count(self, connection: psycopg.Connection, bundles: list[Bundle], *, publish: bool) -> None:
-        """Add responses to the counters of this stripe, and publish all of them if asked to; every row is written."""
-        places = [
+        """Add responses to the counters of this stripe, and publish them if `publish`; every row is written."""
+        cells_added = [
             (question, cell, int(cells[cell]))
             for question, cells in enumerate(added(self.survey, bundles))
             for cell in np.flatnonzero(cells).tolist()
@@ -412,7 +403,7 @@ class PostgresStore(Store):
             "  unnest(%s::integer[], %s::integer[], %s::bigint[]) as new(question, cell, amount) using (question, cell)"
             "  where own.writer = %s"
             ") as sums where writer = %s and counts.question = sums.question and counts.cell = sums.cell",
-            (*([place[part] for place in places] for part in range(3)), self._stripe, self._stripe),
+            (*(list(column) for column in zip(*cells_added, strict=True)), self._stripe, self._stripe),
         )
         if kept := kept_reports(bundles):
             columns = [[report[part] for report, _ in kept] for part in range(3)]
@@ -439,7 +430,7 @@ class PostgresStore(Store):
 
     def invite(self, tokens: Sequence[bytes]) -> None:
         with self._transaction(mode=ALONE, wait=CLOSING_MILLISECONDS) as connection:
-            refuse_invitations(self.survey, _state(connection), tokens)
+            check_invitations(self.survey, _state(connection), tokens)
             hashes = [hashed("token", token) for token in tokens]
             connection.execute("insert into invitations select unnest(%s::bytea[]), %s", (hashes, UNSPENT_RECEIPT))
             _rewrite(connection, self.survey)
@@ -448,7 +439,7 @@ class PostgresStore(Store):
         with self._transaction(mode=ALONE, wait=CLOSING_MILLISECONDS) as connection:
             hashes = sorted(hashed("token", token) for token in tokens)
             known = self._known(connection, hashes)
-            refuse_unknown(tokens, known)
+            check_known(tokens, known)
             connection.execute(
                 "update invitations set receipt = %s where token = any(%s) and receipt = %s",
                 (REVOKED_RECEIPT, hashes, UNSPENT_RECEIPT),
@@ -457,7 +448,6 @@ class PostgresStore(Store):
         return sum(receipt not in {UNSPENT_RECEIPT, REVOKED_RECEIPT} for receipt in known.values())
 
     def standing(self, token: bytes | None) -> Outcome | None:
-        """Return the certain outcome of a response before it is made; None if it may be kept."""
         key = b"" if token is None else hashed("token", token)
         with self._transaction() as connection:
             entrance = door(self.survey, _state(connection), sum(_sums(connection)))
@@ -479,7 +469,7 @@ class PostgresStore(Store):
         return True
 
     def tidy(self) -> bool:
-        """Publish a step that waits in several stripes, rewrite rows that were spent or added, forget old nonces."""
+        """Publish a step that waits in several stripes, rewrite spent or added rows, delete old nonces."""
         with self._transaction() as connection:
             self._forget(connection)
             due = _state(connection) == "open" and self._due(connection)
@@ -514,11 +504,11 @@ class PostgresStore(Store):
             connection.execute("delete from seen")
 
     def release(self) -> None:
-        """Release the stripe; its pending responses are published by the next owner or at the closing."""
+        """Release the stripe; its pending responses are published by its next process or at the closing."""
         if self._spent:
             with contextlib.suppress(OSError), self._transaction(mode=ALONE, wait=TIDYING_MILLISECONDS) as connection:
                 _rewrite(connection, self.survey)
-        if self._connection is not None:  # the server frees the stripe of a closed connection only a moment later
+        if self._connection is not None:  # the server releases the stripe of a closed connection with a delay
             with contextlib.suppress(OSError), self._transaction(mode=None) as connection:
                 connection.execute("select pg_advisory_unlock_all()")
         self._disconnect()
@@ -532,7 +522,7 @@ class PostgresStore(Store):
     def _transaction(
         self, *, mode: str | None = SHARED, wait: int = 0, snapshot: bool = False
     ) -> Iterator[psycopg.Connection]:
-        """All or nothing, and on the server's disk at the end; a lost connection is made anew the next time."""
+        """Run a durable transaction; the next one replaces a lost connection."""
         library = driver()
         try:
             if self._connection is None:
@@ -553,13 +543,13 @@ class PostgresStore(Store):
 
 
 def read(place: str) -> Collected:
-    """Read what a survey has published; the URL may end with ``#`` and the id of the survey, if there are several."""
+    """Read the published state of a survey; the URL may end with ``#`` and the id of one of several surveys."""
     with reading(place) as (connection, name):
         return _collected(connection, _survey(connection, name), name)
 
 
 def backup(place: str, target: str) -> None:
-    """Write all that a survey has to a new SQLite file, with all stripes added up."""
+    """Copy a survey to a new SQLite file, with the sums of all stripes."""
     with reading(place) as (connection, name):
         survey = _survey(connection, name)
         pending, published = _counters(connection, survey, name)
@@ -572,7 +562,6 @@ def backup(place: str, target: str) -> None:
 
 
 def _survey(connection: psycopg.Connection, where: str) -> Survey:
-    """Read the survey of a schema."""
     rows = connection.execute("select fingerprint, file from survey").fetchall()
     if len(rows) != 1:
         raise ValueError(f"{where} is damaged: it has {len(rows)} surveys, and not one; use a backup")
@@ -612,18 +601,17 @@ def _counters(connection: psycopg.Connection, survey: Survey, where: str) -> tup
 def _collected(connection: psycopg.Connection, survey: Survey, where: str, kept: Kept | None = None) -> Collected:
     _, published = _counters(connection, survey, where)
     days = {day: shown for day, _, shown in _days(connection) if shown}
-    responses = refuse_imbalance(survey, published, sum(days.values()), where)
+    responses = check_balance(survey, published, sum(days.values()), where)
     invited = single(connection, "select count(*) from invitations where receipt <> %s", REVOKED_RECEIPT)
     revoked = single(connection, "select count(*) from invitations where receipt = %s", REVOKED_RECEIPT)
     state, reports = _state(connection), kept or {}
     if survey.open_questions and state == "closed" and kept is None:
-        refuse_other_number(survey, [published], _numbers_kept(connection), where)
+        check_kept_reports(survey, [published], _numbers_kept(connection), where)
         reports = by_question(_reports(connection, survey))
     return Collected(survey, state, responses, folded(survey, published), days, invited, revoked, reports)
 
 
 def _numbers_kept(connection: psycopg.Connection) -> list[tuple[int, int, int]]:
-    """Return the number of kept reports of each question and joint group."""
     return connection.execute("select question, stratum, sum(number)::bigint from reports group by 1, 2").fetchall()
 
 
@@ -635,13 +623,13 @@ def _reports(connection: psycopg.Connection, survey: Survey) -> list[tuple[int, 
 
 
 def _publish(connection: psycopg.Connection) -> None:
-    """Publish all that is pending; whoever calls this has shut out all others."""
+    """Publish all pending responses, under an exclusive lock."""
     for table in ("counts", "days"):
         connection.execute(f"update {table} set published = published + pending, pending = 0")
 
 
 def _shut(connection: psycopg.Connection) -> int:
-    """Publish all that is pending and close the survey; give the number of responses."""
+    """Publish all pending responses and close the survey; return the number of responses."""
     _publish(connection)
     closing = (today().isoformat(),)
     connection.execute("update survey set state = 'closed', closed = %s where state = 'open'", closing)
@@ -649,7 +637,7 @@ def _shut(connection: psycopg.Connection) -> int:
 
 
 def _rewrite(connection: psycopg.Connection, survey: Survey) -> None:
-    """Write all rows that are spent or added anew, in the order of their keys: none then tells when that was."""
+    """Rewrite all spent or added rows in the order of their keys, so that they share one transaction."""
     tables = {"invitations": "1", "seen": "1", **({"reports": "1, 2, 3"} if survey.open_questions else {})}
     for table, keys in tables.items():
         connection.execute(f"create temporary table sorted on commit drop as select * from {table}")

@@ -1,15 +1,15 @@
-"""SQLite store: one file, what `warner collect` keeps by default.
+"""SQLite store: one file.
 
-The file shows counts, and no order. All counters are made at the start; a counter is always a float of eight bytes,
-and the receipt of an invitation always 16 bytes, so that a row never moves to another place in the file when it
-changes. (An integer takes one byte more from 128 on, and its row would move to the end of the page: the last to grow
-would be the last in the page.) SQLite's write-ahead log does show the order, until `tidy` empties it.
+The file shows counts, but not the order of responses. All counters are created at the start. A counter is always a
+float of eight bytes and a receipt always 16 bytes, so that rows never move when they change. (An integer takes a byte
+more from 128 on, which would move its row to the end of the page.) The write-ahead log shows the order until `tidy`
+empties it.
 
-Reports that are kept themselves are rows that are added, and so are nonces: within a page of the file they lie in the
-order in which they came. Therefore the file is written anew, in the order of the keys, when it is opened, stopped or
-closed, and where reports are kept about once a second, as far as that takes a fiftieth of the time.
+Reports to free-text questions and nonces are added as rows, which lie in a page in the order of arrival. Therefore the
+file is rewritten in the order of the keys when it is opened, stopped or closed; with free-text questions about once a
+second, using at most a fiftieth of the time.
 
-Tables: see "The database" in the documentation of the formats.
+See "The database" in the documentation of the formats.
 """
 
 from __future__ import annotations
@@ -40,17 +40,18 @@ from warner.service.stores.contract import (
     Store,
     added,
     by_question,
+    check_balance,
+    check_invitations,
+    check_kept_reports,
+    check_known,
+    check_receipts,
+    check_same_survey,
     complete,
     door,
     folded,
     fresh,
     hashed,
     kept_reports,
-    refuse_imbalance,
-    refuse_invitations,
-    refuse_other_number,
-    refuse_other_survey,
-    refuse_unknown,
     save,
     standing,
     step_due,
@@ -67,22 +68,22 @@ if TYPE_CHECKING:
     from warner.service.survey import Survey
 
 SQLITE_MAGIC = b"SQLite format 3\0"
-OPENING_SECONDS = 5.0  # seconds that opening and reading wait for another connection
-BUSY_SECONDS = 0.1  # seconds that the writer waits for one that reads
-SORTING_PART_OF_TIME = 1 / 50  # what writing the file anew may take, while a survey runs
+OPENING_SECONDS = 5.0  # that opening and reading wait for another connection
+BUSY_SECONDS = 0.1  # that the writer waits for a reader
+SORTING_PART_OF_TIME = 1 / 50  # that rewriting the file may take while a survey runs
 SQLITE_SETTINGS = (
     "journal_mode = wal",
     "synchronous = full",
-    "fullfsync = on",  # macOS: the disk's own cache, too
+    "fullfsync = on",  # macOS: through the cache of the disk
     "secure_delete = on",
     "temp_store = memory",
-    "wal_autocheckpoint = 0",  # `tidy` does it, apart from the transactions that somebody waits for
+    "wal_autocheckpoint = 0",  # done by `tidy`, outside of the transactions of responses
     f"busy_timeout = {1000 * BUSY_SECONDS:.0f}",
 )
 
 
 class SqliteStore(Store):
-    """The counts of a survey in a file that this process holds alone."""
+    """Counts of a survey in a file that only this process writes."""
 
     shared = False
 
@@ -92,7 +93,7 @@ class SqliteStore(Store):
         self._connection = connection
         self._lock = lock
         self._file = path.stat()
-        self._unsorted = bool(survey.open_questions)  # whether nonces or reports were added, or may have been
+        self._unsorted = bool(survey.open_questions)  # True if nonces or reports may have been added
         self._sort_after = 0.0
         self._sent = Sent()
         self.published = 0
@@ -101,7 +102,7 @@ class SqliteStore(Store):
     def opened(cls, place: str, survey: Survey) -> Self:
         path = resolved(place)
         if path.exists():
-            _refuse_foreign(path)
+            _check_is_database(path)
         try:
             lock = FileLock(path)
         except BlockingIOError:
@@ -124,7 +125,7 @@ class SqliteStore(Store):
 
     def _start(self) -> None:
         with worded(self.path):
-            refuse_other_survey(self.survey, _survey(self._connection, str(self.path)), str(self.path))
+            check_same_survey(self.survey, _survey(self._connection, str(self.path)), str(self.path))
             for setting in SQLITE_SETTINGS:
                 self._connection.execute(f"pragma {setting}").fetchall()
             self._check()
@@ -134,29 +135,23 @@ class SqliteStore(Store):
             self._sort_after = 0.0
 
     def _check(self) -> None:
-        """Check the laws of the counters, and that everybody who was counted left a receipt."""
+        """Raise an error if counters, kept reports and receipts are inconsistent."""
         where = str(self.path)
         pending, published = self._days()
         both = [_counters(self._connection, self.survey, column, where) for column in ("pending", "published")]
         for counters, people in zip(both, (pending, published), strict=True):
-            refuse_imbalance(self.survey, counters, people, where)
+            check_balance(self.survey, counters, people, where)
         if self.survey.open_questions:
-            refuse_other_number(self.survey, both, _numbers_kept(self._connection), where)
+            check_kept_reports(self.survey, both, _numbers_kept(self._connection), where)
         if self.survey.invited:
             spent = self._value(
                 "select count(*) from invitations where receipt not in (?, ?)", UNSPENT_RECEIPT, REVOKED_RECEIPT
             )
         else:
             spent = self._value("select count(*) from seen")
-        forgotten = not self.survey.invited and self._state() == "closed" and spent == 0
-        if spent != pending + published and not forgotten:
-            raise ValueError(
-                f"{where} is damaged: it counts {pending + published} responses but has receipts of {spent}; "
-                "use a backup"
-            )
+        check_receipts(self.survey, self._state(), spent, pending + published, where)
 
     def keep(self, bundles: Sequence[Bundle], *, limit: int | None = None) -> list[Outcome]:
-        """Keep responses in one transaction, durably; publish a step if ``batch`` responses wait then."""
         ledger = Ledger(self.survey, bundles, self._sent)
         with self._transaction():
             pending, published = self._days()
@@ -175,12 +170,9 @@ class SqliteStore(Store):
         return outcomes
 
     def _known(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        where = (
-            "select receipt from invitations where token"
-            if self.survey.invited
-            else "select nonce from seen where nonce"
-        )
-        rows = ((key, self._connection.execute(f"{where} = ?", (key,)).fetchone()) for key in keys)
+        invited = "select receipt from invitations where token = ?"
+        query = invited if self.survey.invited else "select nonce from seen where nonce = ?"
+        rows = ((key, self._connection.execute(query, (key,)).fetchone()) for key in keys)
         return {key: row[0] for key, row in rows if row is not None}
 
     def _count(self, ledger: Ledger, counted: dict[bytes, Bundle]) -> None:
@@ -221,14 +213,14 @@ class SqliteStore(Store):
             self._sort()
 
     def _shut(self) -> int:
-        """Publish all that waits and close the survey, within a transaction; give the number of responses."""
+        """Publish all pending responses and close the survey within a transaction; return the number of responses."""
         self._publish()
         closing = (today().isoformat(),)
         self._connection.execute("update survey set state = 'closed', closed = ? where state = 'open'", closing)
         return self._days()[1]
 
     def invite(self, tokens: Sequence[bytes]) -> None:
-        refuse_invitations(self.survey, self._state(), tokens)
+        check_invitations(self.survey, self._state(), tokens)
         with self._transaction():
             rows = ((token, UNSPENT_RECEIPT) for token in sorted(hashed("token", token) for token in tokens))
             self._connection.executemany("insert into invitations values(?, ?)", rows)
@@ -237,13 +229,12 @@ class SqliteStore(Store):
         with self._transaction():
             hashes = sorted(hashed("token", token) for token in tokens)
             known = self._known(hashes)
-            refuse_unknown(tokens, known)
+            check_known(tokens, known)
             rows = ((REVOKED_RECEIPT, token, UNSPENT_RECEIPT) for token in hashes)
             self._connection.executemany("update invitations set receipt = ? where token = ? and receipt = ?", rows)
         return sum(receipt not in {UNSPENT_RECEIPT, REVOKED_RECEIPT} for receipt in known.values())
 
     def standing(self, token: bytes | None) -> Outcome | None:
-        """Return the certain outcome of a response before it is made; None if it may be kept."""
         with worded(self.path):
             entrance = door(self.survey, self._state(), sum(self._days()))
             key = None if token is None else hashed("token", token)
@@ -263,13 +254,17 @@ class SqliteStore(Store):
         return True
 
     def tidy(self) -> bool:
-        """Empty the write-ahead log, which shows the order of responses; forget nonces a day after the closing."""
+        """Empty the write-ahead log, sort added rows, and delete nonces some days after the closing."""
         with worded(self.path):
             self._forget()
-            closed = self._state() == "closed"  # by itself, with its last response
-            kept = self.survey.open_questions and time.monotonic() >= self._sort_after
-            if self._unsorted and (closed or kept):
-                self._try_to_sort()
+            closed = self._state() == "closed"
+            due = self.survey.open_questions and time.monotonic() >= self._sort_after
+            if self._unsorted and (closed or due):
+                try:
+                    self._sort()
+                except sqlite3.OperationalError as error:  # a reader prevents it
+                    if error.sqlite_errorcode not in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+                        raise
             busy, _, _ = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()
         return not busy and not (self._unsorted and (closed or self.survey.open_questions))
 
@@ -280,9 +275,9 @@ class SqliteStore(Store):
 
     def release(self) -> None:
         """Close the database as a single file without a log."""
-        # Where somebody reads, the log stays, empty, until the next start; where the file is another's, so is its log.
+        # During a read, the empty log stays until the next start; the log of a replaced file belongs to that file.
         with contextlib.suppress(sqlite3.Error, OSError):
-            self._refuse_other_file()
+            self._check_file()
             self._sort()
             self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
             self._connection.execute("pragma journal_mode = delete").fetchall()
@@ -290,21 +285,13 @@ class SqliteStore(Store):
         self._lock.release()
 
     def _sort(self) -> None:
-        """Write the file anew, in the order of the keys: what was added one by one lies in that of arrival."""
+        """Rewrite the file in the order of the keys."""
         if self._unsorted:
             start = time.monotonic()
             self._connection.execute("vacuum")
             self._unsorted = False
             end = time.monotonic()
             self._sort_after = end + (end - start) / SORTING_PART_OF_TIME
-
-    def _try_to_sort(self) -> None:
-        """Sort, unless somebody who reads stands in the way."""
-        try:
-            self._sort()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode not in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-                raise
 
     def _days(self) -> tuple[int, int]:
         """Return the number of pending and of published responses."""
@@ -319,52 +306,49 @@ class SqliteStore(Store):
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All or nothing, and on the disk at the end."""
-        self._refuse_other_file()
+        """Run a durable transaction."""
+        self._check_file()
         with worded(self.path):
             self._connection.execute("begin immediate")
             try:
                 yield
                 self._connection.execute("commit")
             except BaseException:
-                if self._connection.in_transaction:  # a full disk may have rolled it back already
+                if self._connection.in_transaction:  # a full disk may have rolled it back
                     self._connection.execute("rollback")
                 raise
 
-    def _refuse_other_file(self) -> None:
-        """Refuse to write to a file that was removed or replaced: SQLite would, and all of it would be lost."""
+    def _check_file(self) -> None:
+        """Raise an error if the file was removed or replaced, because SQLite would write to the old one."""
         try:
-            there = os.path.samestat(self.path.stat(), self._file)
+            same = os.path.samestat(self.path.stat(), self._file)
         except FileNotFoundError:
-            there = False
-        if not there:
+            same = False
+        if not same:
             raise OSError(f"{self.path}: this file was removed or replaced while its survey was running; start again")
 
 
 def is_database(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a database of `warner collect`, by its first bytes."""
+    """Return True if a file is a database of a survey, by its first bytes."""
     with Path(path).open("rb") as file:
         head = file.read(100)
     return head.startswith(SQLITE_MAGIC) and int.from_bytes(head[68:72]) == APPLICATION_ID
 
 
 def read(place: str) -> Collected:
-    """Read what a database has published, beside a running survey or not; nothing is changed."""
+    """Read the published state of a database without changing it."""
     with _reading(place) as connection:
         return _collected(connection, _survey(connection, place), Path(place))
 
 
 def backup(place: str, target: str) -> None:
-    """Copy a database to a new file, beside a running survey or not: all of it, row by row in the order of the keys.
-
-    Its pages are made anew, so they show no order and nothing that was removed.
-    """
+    """Copy a database to a new file, row by row in the order of the keys, without any removed data."""
     with _reading(place) as connection, fresh(Path(target)) as part:
         _survey(connection, place)
         connection.execute("vacuum into ?", (str(part),))
 
 
-def _refuse_foreign(path: Path) -> None:
+def _check_is_database(path: Path) -> None:
     if path.is_dir() or not is_database(path):
         raise ValueError(f"{path} is not a database of warner collect, and is left as it is; give another name")
 
@@ -382,28 +366,23 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def _reading(place: str) -> Iterator[sqlite3.Connection]:
-    """Yield a read-only connection."""
     path = resolved(place)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {place}")
-    _refuse_foreign(path)
+    _check_is_database(path)
     mode = "ro&immutable=1" if _without_log(path) else "ro"
     with contextlib.closing(_connected(path, mode)) as connection, worded(path):
         yield connection
 
 
 def _without_log(path: Path) -> bool:
-    """Return whether a file was copied from a running survey without its log, so that no process writes to it.
-
-    SQLite would make such a log in order to read it, or fail where it may not write.
-    """
+    """Return True if a file was copied from a running survey without its log, which SQLite would create to read it."""
     with path.open("rb") as file:
         logged = file.read(20)[18:] == b"\2\2"
     return logged and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _survey(connection: sqlite3.Connection, where: str) -> Survey:
-    """Read the survey of a database."""
     version = connection.execute("pragma user_version").fetchone()[0]
     if version != VERSION:
         raise ValueError(f"this database is of version {version}, but this warner reads version {VERSION}")
@@ -423,7 +402,6 @@ def _counters(connection: sqlite3.Connection, survey: Survey, column: str, where
 
 
 def _numbers_kept(connection: sqlite3.Connection) -> list[tuple[int, int, int]]:
-    """Return the number of kept reports of each question and joint group."""
     return connection.execute("select question, stratum, total(number) from reports group by 1, 2").fetchall()
 
 
@@ -433,7 +411,7 @@ def _whole(count: object) -> bool:
 
 def _collected(connection: sqlite3.Connection, survey: Survey, path: Path) -> Collected:
     with worded(path):
-        connection.execute("begin")  # one moment for all that is read
+        connection.execute("begin")  # one snapshot for all queries
         try:
             state = connection.execute("select state from survey").fetchone()[0]
             invited, revoked = connection.execute(
@@ -443,12 +421,12 @@ def _collected(connection: sqlite3.Connection, survey: Survey, path: Path) -> Co
             counters = _counters(connection, survey, "published", str(path))
             reports = {}
             if survey.open_questions and state == "closed":
-                refuse_other_number(survey, [counters], _numbers_kept(connection), str(path))
+                check_kept_reports(survey, [counters], _numbers_kept(connection), str(path))
                 rows = connection.execute("select question, stratum, report, number from reports order by 1, 2, 3")
                 reports = by_question(rows)
         finally:
             connection.execute("commit")
     days = {day: int(number) for day, number in days.items()}
-    responses = refuse_imbalance(survey, counters, sum(days.values()), str(path))
+    responses = check_balance(survey, counters, sum(days.values()), str(path))
     cells = folded(survey, counters)
     return Collected(survey, state, responses, cells, days, invited - revoked, revoked, reports)
