@@ -20,7 +20,7 @@ FOLDERS = ("src", "tests", "benchmarks", "experiments", "examples")
 PENDING = {
     f"{folder}/{package}"
     for folder in ("src/warner", "tests")
-    for package in (*("designs", "reports", "discovery", "estimators", "inference", "groups", "service"),)
+    for package in (*("designs", "inference", "groups", "service"),)
 } | {"src/warner"}
 
 OPENINGS = {"Give", "Say", "Tell", "Let", "Put", "Take", "What", "How", "Whether", "Which", "Those", "Never"}

@@ -238,7 +238,7 @@ class Estimate(TableResult):
         freedom = np.unique(sample_freedom(self.tally.parts[0]).round(1))
         degrees = f"{freedom[0]:g}" if freedom.size == 1 else f"{freedom[0]:g} to {freedom[-1]:g}"
         kinds_of_coverage = " simultaneous" * confidence.simultaneous + " any-time" * confidence.anytime
-        of_freedom = f"{degrees} degree{'' if degrees == '1' else 's'} of freedom"
+        of_freedom = f"{degrees} {'degree of freedom' if degrees == '1' else 'degrees of freedom'}"
         kind = f"design-based {level_text(confidence.level)}{kinds_of_coverage} interval"
         return f"{kind}, {sample.described()} ({of_freedom})"
 
@@ -546,7 +546,7 @@ class Estimate(TableResult):
         return self._with_library(compare(self.tally, first, second, confidence, self.shares))
 
     def totals(self, population: Any = None, values: Any = None, *, level: float = 0.95) -> Totals:
-        """Estimate the number of people with each answer, or the total of a number, with intervals.
+        """Estimate the population total of each answer, or the total of a number, with intervals.
 
         Parameters
         ----------

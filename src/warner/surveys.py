@@ -1,8 +1,8 @@
-r"""Survey designs that have names, such as Warner's, crosswise and forced response: what the respondent does.
+r"""Survey designs of the literature, such as Warner's, crosswise and forced response.
 
-Each function gives a `Channel`: an exact table of the probabilities of the reports, with and without the trait, which
-everything else takes, and which says in its ``procedure`` what a respondent does. Numbers are taken as written:
-``"1/6"`` is one sixth, and so is ``Fraction(1, 6)``; ``0.7`` is 7/10.
+Each function returns a `Channel`: an exact table of the probabilities of the reports, with and without the trait, with
+the instructions for the respondent in its ``procedure``. Numbers are taken as written: ``"1/6"`` is one sixth, and so
+is ``Fraction(1, 6)``; ``0.7`` is 7/10.
 
 ====================  ==========================================  ==============================
 design                P(first report \| trait)                     P(first report \| not)
@@ -20,19 +20,19 @@ design                P(first report \| trait)                     P(first repor
 `direct`              1                                           0
 ====================  ==========================================  ==============================
 
-**Which one?** Whatever people will understand and believe. Of two with the same epsilon, the one in which the two
-probabilities differ more needs fewer people: with y and z for them and f for the share of the first report, the
-standard error of the prevalence is :math:`\sqrt{f(1-f)/n} / |y - z|` (dividing by n, not by n - 1). `crosswise` and
-`triangular` need no device, only a second question. With `mangat` and `triangular` one of the two reports proves that
-the trait is absent, so epsilon is infinite: those who have nothing to hide are not protected, those who have are.
+**Choice of the design.** Respondents must understand and believe it. Of two designs with the same epsilon, the one with
+the larger difference of the two probabilities needs fewer respondents: with y and z for them and f for the share of the
+first report, the standard error of the prevalence is :math:`\sqrt{f(1-f)/n} / |y - z|` (dividing by n, not by n - 1).
+`crosswise` and `triangular` need no device, only a second question. With `mangat` and `triangular` one of the two
+reports proves that the trait is absent, so epsilon is infinite: only respondents with the trait are protected.
 
-For quantities, `cards` gives the design of a deck: the truth, a number to say, to add, or to multiply by.
+For quantities, `cards` is the design of a deck: the truth, a number to say, to add, or to multiply by.
 
-Two things that are no design, but nearly: an unrelated question whose prevalence nobody knows
-(`warner.noncompliance.two_sample_unrelated_question`), and people who do not follow the instructions
+Two extensions are no designs: an unrelated question of unknown prevalence
+(`warner.noncompliance.two_sample_unrelated_question`), and noncompliance with the instructions
 (`warner.noncompliance`).
 
-The table and the formulas follow from the total probability of each report; sources stand with each design.
+The table and the formulas follow from the total probability of each report; sources are cited with each design.
 """
 
 from __future__ import annotations

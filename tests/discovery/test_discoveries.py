@@ -114,7 +114,7 @@ def test_candidates_were_not_found_and_are_no_result() -> None:
 
 
 def test_fakes_move_no_share_by_more_than_is_said() -> None:
-    # Whoever crafts reports takes the last level, and replaces reports by some that do the opposite.
+    # An attacker takes the last level, and replaces reports by some that do the opposite.
     (part,) = found().findings
     rows, _ = survey().rows
     n, fakes = int(survey().level_sizes[-1]), len(rows) // 100
@@ -200,7 +200,7 @@ def test_the_numbers_of_fakes_are_at_every_door() -> None:
 def test_tables_for_papers_have_every_value() -> None:
     for printed in (found().to_markdown(), found().to_latex(), found().to_html()):
         assert printed.count("(other)") == 2
-        assert len(re.findall(r"(?:'|&#x27;)\(other\)(?:'|&#x27;)", printed)) == 1  # the text that somebody holds
+        assert len(re.findall(r"(?:'|&#x27;)\(other\)(?:'|&#x27;)", printed)) == 1  # the text that is an answer
     assert "95 % interval" in found().to_markdown()
 
 
@@ -297,7 +297,7 @@ def test_order_and_merging_change_nothing() -> None:
 
 
 def test_renaming_letters_renames_what_is_found() -> None:
-    # With the alphabet in another order, codes differ, and the same people hold other blocks: the same is found.
+    # With the alphabet in another order, codes differ, and the same answers have other blocks: the same is found.
     other = OpenDomain(epsilon=4, letters="zyxwvutsrqponmlkjihgfedcba()", length=8, step=3)
     rng = np.random.default_rng(5)
     words = np.where(rng.random(20_000) < 0.3, "the", "of").astype(object)

@@ -19,9 +19,9 @@ from warner.inference.binomial import at_least
 
 
 def false_names(design: OpenDomain, people: int, alpha: float, above: float = 0.0) -> float:
-    """Return the probability that any value is found that nobody holds, if all hold 0: summed over all reports.
+    """Return the probability that a value without respondents is found, if all answers are 0, over all reports.
 
-    People who hold the same value are alike, so that only how many make each report counts.
+    Respondents with the same value are exchangeable, so that only the number of each report counts.
     """
     g, points = design.field, design.report_form.points[0]
     reports = np.array(list(itertools.product(range(points), range(g))))
@@ -39,7 +39,7 @@ def false_names(design: OpenDomain, people: int, alpha: float, above: float = 0.
     return total
 
 
-# Three values that nobody holds, 12 reports each: p = 3/4 and q = 1/2.
+# Three values without respondents, 12 reports each: p = 3/4 and q = 1/2.
 SMALL = Design._make(WholeNumbers((2,)), (3, 1), 2, (1,))
 
 
@@ -60,7 +60,7 @@ def drawn(design: OpenDomain, people: np.ndarray[Any, Any], rng: np.random.Gener
 
 
 def populations(kind: str, n: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Draw what people hold of 2^16 values: uniform ones, two crowded prefixes, or 200 values by Zipf's law."""
+    """Draw true answers among 2^16 values: uniform ones, two crowded prefixes, or 200 values by Zipf's law."""
     if kind == "uniform":
         return rng.integers(2**16, size=n)
     if kind == "crowded":

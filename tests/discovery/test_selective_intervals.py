@@ -63,7 +63,7 @@ def test_coverage_is_that_of_the_prototype() -> None:
 
 
 def test_a_critical_count_that_is_off_would_be_seen() -> None:
-    # Values selected from 125 on, and treated as if from 105 on: of those that nobody holds, most intervals miss.
+    # Values selected from 125 on, and treated as if from 105 on: of values without respondents, most intervals miss.
     assert coverage(125, 0.0, late=20) < 0.9
 
 

@@ -59,7 +59,7 @@ def test_an_error_of_rounding_is_none() -> None:
     assert len(set(errors.values())) == 1
     certain = predicted_errors([1, 0], [(RandomizedResponse(2, odds=(1, 0)), 10)], rng=np.random.default_rng(3))
     assert certain == {"mle": 0.0, "inv_p": 0.0, "inv_n": 0.0}
-    assert choice([10, 0], RandomizedResponse(2, odds=(1, 0))).method == "mle"  # if in doubt
+    assert choice([10, 0], RandomizedResponse(2, odds=(1, 0))).method == "mle"  # without noise
 
 
 def test_auto_plugs_in_the_nearest_distribution_and_the_effective_number() -> None:

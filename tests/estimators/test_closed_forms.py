@@ -200,7 +200,7 @@ def test_estimates_with_the_same_zeros_lie_on_a_line_with_mle_in_the_middle(
         assert len(ratios) <= 1
         factors.append(ratios.pop() if ratios else Fraction(1))
     assert 1 == factors[0] >= factors[1] >= factors[2] > 0
-    for name, shares in zip(("inv_p", "mle", "inv_n"), exact, strict=True):  # and the library gives these very points
+    for name, shares in zip(("inv_p", "mle", "inv_n"), exact, strict=True):  # and the library gives the same points
         assert_array_equal(VALID[name](*survey), [float(share) for share in shares])
 
 

@@ -1,4 +1,4 @@
-"""Estimators of one's own: any function of counts and a design in the place of a method."""
+"""Custom estimators: any function of counts and a design."""
 
 import functools
 import json

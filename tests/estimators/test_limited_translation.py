@@ -147,7 +147,7 @@ def test_limits_are_widened_by_the_deviance_of_the_best_distribution() -> None:
 
 def test_wider_limits_are_said_at_every_door(tmp_path: Path) -> None:
     design = UnaryEncoding.optimal(20, epsilon=4)
-    bad, good = np.zeros(20, dtype=int), np.full(20, 60)  # nobody has any answer: no distribution gives that
+    bad, good = np.zeros(20, dtype=int), np.full(20, 60)  # no reports of any answer: no distribution gives that
     with pytest.warns(UserWarning, match="do not seem to fit"):
         found = estimate(Tally(design, bad, n=1000), method="shrink")
     said = "allow no shares that all are within 2.96 standard errors of what each count says, so that up to"

@@ -1,4 +1,4 @@
-"""The registry of estimators (`methods`): what they all refuse, where they apply, and what is known of each."""
+"""The registry of estimators (`methods`): errors, applicability and properties."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_few_steps_whatever_the_privacy(n: int, epsilon: float, s: float) -> Non
 
 
 def by_a_conic_solver(matrix: Any, counts: Any) -> Any:
-    """Maximise the log-likelihood with an independent library: exponential cones t <= ln(theta C)."""
+    """Maximize the log-likelihood with an independent library: exponential cones t <= ln(theta C)."""
     clarabel = pytest.importorskip("clarabel", reason="the independent solver is not installed")
     from scipy import sparse
 

@@ -65,7 +65,7 @@ def test_norm_cut_of_support_that_does_not_reach_one() -> None:
 
 
 def brute_power(counts: Any, design: Any, n: int) -> Any:
-    """The posterior mean over each number of people from 1 to N, with the exponent by bisection."""
+    """The posterior mean over each number of respondents from 1 to N, with the exponent by bisection."""
     q, gain = design.symmetry.base, design.symmetry.gain
     people = np.arange(1.0, n + 1)
     estimates = n * (np.asarray(counts) / n - q) / gain
@@ -246,7 +246,7 @@ def test_an_estimate_by_name(name: str) -> None:
 
 @every_repair
 def test_weights_count_as_their_effective_number(name: str) -> None:
-    """So that it does not matter whether weights sum to the number of people, or to one."""
+    """Weights may sum to the sample size, or to one."""
     repair, counts = REPAIRS[name].estimator, np.arange(10, 30)
     n = int(counts.sum())
     for design, people in ((RandomizedResponse(20, epsilon=1), None), (UnaryEncoding.optimal(20, epsilon=1), 60)):

@@ -84,7 +84,7 @@ def test_large_channels_are_undone_without_singular_values(k: int, extra: int) -
     truth = simulate.zipf(k, 1)
     assert design.law.linear.identifiable().all()
     assert_allclose(inv(1e6 * truth @ design.channel(), design), truth, atol=1e-8)
-    # Two rows alike: these two answers cannot be told apart, all others can.
+    # Two rows alike: these two answers are not distinguishable, all others are.
     matrix[1] = matrix[0]
     twins = Channel(matrix, k, k + extra)
     assert_allclose(np.flatnonzero(~twins.law.linear.identifiable()), [0, 1])

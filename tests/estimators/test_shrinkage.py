@@ -272,7 +272,9 @@ def test_where_nothing_is_randomized_the_shares_are_the_counts() -> None:
     design = RandomizedResponse(4, odds=(1, 0))
     assert_array_equal(shrink([5, 0, 3, 2], design), np.array([5, 0, 3, 2]) / 10)
     assert_array_equal(shrink([2.5, 0, 1.5, 1], design), np.array([5, 0, 3, 2]) / 10)
-    assert shrink([5, 0, 3, 2], design, target="population").min() > 0  # nobody here, but perhaps elsewhere
+    assert (
+        shrink([5, 0, 3, 2], design, target="population").min() > 0
+    )  # zero in the sample, but perhaps not in the population
 
 
 @every_target
@@ -491,7 +493,7 @@ def test_it_comes_closer_than_the_best_of_the_others_in_hindsight(k: int, epsilo
 
 
 def test_a_population_that_no_law_of_the_dictionary_fits() -> None:
-    """Three heads, half of the others alike, nobody with the rest: the largest head must not make up for the sum."""
+    """Three heads, half of the others alike, none with the rest: the largest head must not make up for the sum."""
     k, n, rng = 1000, 10**6, np.random.default_rng(1)
     population = np.concatenate([[0.3, 0.15, 0.05], np.full(500, 0.001), np.zeros(497)])
     design = RandomizedResponse(k, epsilon=7)
@@ -507,7 +509,7 @@ def test_a_population_that_no_law_of_the_dictionary_fits() -> None:
 def test_a_level_that_is_rare_does_not_pass_for_empty(part: float, k: int, epsilon: float) -> None:
     """Part of the answers is a hundred times as common as the rest, which is as rare as one standard error.
 
-    As if nobody held the rest, what it holds was given to the common ones: 1.7 and 1.6 times the error of inv_p. Now it
+    With a rest of zero, its shares were given to the common ones: 1.7 and 1.6 times the error of inv_p. Now it
     is 0.6 and 0.8 times, with a standard error of about 0.05 for twelve draws.
     """
     n, rng, design = 10**7, np.random.default_rng(12), RandomizedResponse(k, epsilon=epsilon)

@@ -1,4 +1,4 @@
-"""Files of other programs: encodings, decimal commas, codes for missing values; at every door the same numbers."""
+"""Files of other programs: encodings, decimal commas, codes for missing values; the same numbers from every entry point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of SPSS, Stata and SAS, written by pyreadstat and read at every door. It cannot write .sas7bdat.
+"""Files of SPSS, Stata and SAS, written by pyreadstat and read by every entry point. It cannot write .sas7bdat.
 
 It tests reports/files.py as well.
 """
@@ -256,7 +256,7 @@ def test_sets_of_answers_are_kept(tmp_path: Path) -> None:
     assert_allclose(estimate(read).shares, estimate(expected).shares, atol=1e-9)
 
 
-# Other doors
+# Other entry points
 
 
 def many() -> Any:

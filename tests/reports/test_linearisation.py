@@ -1,4 +1,4 @@
-"""Linearised variances and complex samples, at the public door: the numbers of R's RRTCS and survey packages, the
+"""Linearized variances and complex samples, by public functions: the numbers of R's RRTCS and survey packages, the
 formula added up person by person, the leverage of unequal clusters against matrices, and coverage.
 
 Also tests `reports/linearization.py`, `reports/design_based.py`,
@@ -111,7 +111,7 @@ def test_strata_and_clusters_are_those_of_rs_survey_package() -> None:
     expected = SIX["survey_package"]
     table = warner.estimate(schools(), method="inv").table()
     assert_allclose([table["share"][0], table["se"][0]], [expected["mean"], expected["se_linearised"]], rtol=1e-9)
-    # The package centres at the mean of the replicates unless told otherwise: that is smaller by 2e-8.
+    # The package centers at the mean of the replicates unless told otherwise: that is smaller by 2e-8.
     jackknife = warner.estimate(schools(replicates="jackknife")).table()["se"][0]
     assert_allclose(jackknife, expected["se_JKn_about_the_mean_of_replicates"], rtol=1e-6)
 
@@ -242,7 +242,7 @@ def test_an_answer_that_reports_support_among_others_has_the_same_formula() -> N
 
 
 def test_a_design_that_asks_some_people_about_an_answer_has_the_formula_of_a_ratio() -> None:
-    """Under bit flips those who were asked about an answer are a domain of their own, with its own ratio."""
+    """Under bit flips respondents asked about an answer are a domain, with its own ratio."""
     design = BitFlips(4, size=2, epsilon=2)
     rng = np.random.default_rng(8)
     people = drawn(rng, 4, 4)
@@ -390,7 +390,7 @@ def covered(design: Any, sizes: Any, strata: int, correlation: float, runs: int,
 
 
 def test_intervals_of_schools_cover_where_those_of_people_do_not() -> None:
-    """32 schools of 20 pupils, correlation 0.2, epsilon 3: the latter covered 0.71 where this was first measured."""
+    """32 schools of 20 pupils, correlation 0.2, epsilon 3: coverage was 0.71 where this was first measured."""
     design = RandomizedResponse(["yes", "no"], epsilon=3)
     by_design, alone = covered(design, [20] * 32, 4, 0.2, 200, 6)
     assert by_design >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 200)  # four standard errors: a false alarm in 30,000
@@ -484,7 +484,7 @@ def test_everybody_asked_leaves_the_noise_of_the_device() -> None:
         yes, no = design.law.simulate_people(np.array([30, 70]), rng=rng).tolist()
         counted = warner.tally(["yes", "no"], design, counts=[yes, no], sampled=1.0)
         variances.append(warner.estimate(counted).table()["se"][0] ** 2)
-    exact = 0.75 * 0.25 / 0.25 / 100  # of a person whoever she is, over 100 people
+    exact = 0.75 * 0.25 / 0.25 / 100  # of any respondent, over 100 people
     # z^2 - z of 100 people, 200 times: each estimate has a standard deviation of about 0.2 times its mean.
     assert_allclose(np.mean(variances), exact, rtol=4 * 0.2 / np.sqrt(200))
 

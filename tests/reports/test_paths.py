@@ -1,4 +1,4 @@
-"""Several files at once: lists, folders, patterns, and the columns that folders stand for."""
+"""Several files at once: lists, folders, patterns, and the columns that folders name."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ time.sleep(600)
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc to look at")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_reader_outlives_us(number: int, stand_in: StandIn) -> None:
-    # It answers without end, and so waits until somebody reads on.
+    # It answers without end, and so waits until the parent reads on.
     path = stand_in("return {'answer': [1.0] * 3}, told")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", SCRIPT, str(path)]
@@ -194,7 +194,7 @@ def await_end(group: int) -> None:
 
 
 def running(group: int) -> list[str]:
-    """Name the processes of a group that have not ended; what nobody waited for has."""
+    """Name the processes of a group that have not ended; zombies have."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

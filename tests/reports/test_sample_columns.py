@@ -1,4 +1,4 @@
-"""Complex samples from any data: engines, arrays, replicate weights, adding, files, and what is refused.
+"""Complex samples from any data: engines, arrays, replicate weights, adding, files, and errors.
 
 Also tests `reports/linearization.py`, `reports/replicates.py` and
 `reports/design_based.py`.
@@ -188,7 +188,7 @@ def test_what_is_no_number_of_clusters_is_rejected(clusters: Any) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_respondents_without_weight_do_not_count(engine: str, tmp_path: Path) -> None:
-    """Nobody of ten says yes, beside 90 whose weight is zero: that is no more than ten tell."""
+    """Zero of ten reports are "yes", beside 90 with a weight of zero: as much information as ten."""
     direct = RandomizedResponse(["yes", "no"], odds=(1, 0))
     data: dict[str, list[Any]] = {
         "y": ["no"] * 100 + ["yes", "no"] * 50,
@@ -272,7 +272,7 @@ def test_weights_alone_stay_as_they_are_and_say_what_they_do_not_know() -> None:
     assert "design-based" not in notes.lower()
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,4 @@
-"""Tallies and pools: what they hold, what they refuse, how they are added up, saved and loaded.
-
-It tests reports/tallies.py as well.
-"""
+"""Tallies and pools: contents, errors, sums, files."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_they_are_estimated_together_as_a_regression_does() -> None:
     counted = tally(ROWS, DESIGNS, column="answer", by="version")
     fit = regress("answer", ROWS, DESIGNS, by="version", on=[])
     together = 1 / (1 + np.exp(-fit.coefficients[0]))
-    np.testing.assert_allclose(estimate(counted).shares[0], together, atol=1e-6)  # both maximise one likelihood
+    np.testing.assert_allclose(estimate(counted).shares[0], together, atol=1e-6)  # both maximize one likelihood
 
 
 def test_groups_are_the_other_columns(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def smallest_share(design: OpenDomain, people: Sequence[int], critical: Sequence
 def fewest_crafted(
     q: float, reports: Sequence[int], critical: Sequence[int], *, power: float = 0.8
 ) -> tuple[int, ...] | None:
-    """Return the fewest crafted reports at each level, among all, with which a value that nobody holds is found.
+    """Return the fewest crafted reports at each level, among all, that make a value without respondents appear.
 
     Each other report supports the value with the probability `q`.
 

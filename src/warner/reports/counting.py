@@ -118,7 +118,7 @@ def tally(
         A list or NumPy array of reports; a mapping of names to columns, as `regress` takes it; a pandas, Polars (eager
         or lazy), PyArrow or DuckDB frame or series; an Ibis table; a Dask or Spark data frame; the path, folder or glob
         of CSV, Parquet or JSON files, gzipped or not, or of Excel, SPSS, Stata or SAS files; or a list of
-        ``pathlib.Path`` objects. Folders such as ``day=1`` stand for a column.
+        ``pathlib.Path`` objects. Folders such as ``day=1`` are values of a column.
         Reports that are sets of answers are hexadecimal strings or bytes, as `randomize` writes them. Or the database
         of a survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are
         read, beside a running survey or not, and nothing is changed.

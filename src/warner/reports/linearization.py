@@ -708,7 +708,7 @@ class ClusterSample(ComplexSample):
             if fields[name] is not None and not isinstance(fields[name], str):
                 raise ValueError(f"{name} must be a name, or null, but is {fields[name]!r}")
         if method not in METHODS_OF_VARIANCE or not isinstance(fields["whole"], bool):
-            raise ValueError("variance must be linearised or jackknife, and whole true or false")
+            raise ValueError(f"variance must be {' or '.join(METHODS_OF_VARIANCE)}, and whole true or false")
         names = fields["strata"], fields["clusters"]
         sample = cls(cells, people, kinds, *names, None, fields["whole"], method, _without_weight(fields, cells))
         if sampled is None:

@@ -38,7 +38,7 @@ class Columns:
 
     def __post_init__(self) -> None:
         if self.weights is not None and self.counts is not None:
-            raise TypeError("give weights (how much a row stands for) or counts (how often it occurs), not both")
+            raise TypeError("give weights (sampling weights of rows) or counts (frequencies of rows), not both")
 
     @property
     def groups(self) -> tuple[str, ...]:
