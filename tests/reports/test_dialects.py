@@ -1,4 +1,4 @@
-"""Files of other programs: encodings, decimal commas, codes for missing values; the same numbers from every entry point."""
+"""Files of other programs: encodings, decimal commas, codes for missing values; equal results of all entry points."""
 
 from __future__ import annotations
 
