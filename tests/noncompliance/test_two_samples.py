@@ -306,7 +306,7 @@ def test_parts_say_what_they_are() -> None:
     # Wilson's limits are 0.23377 to 0.28807 of 0.26 and 0.31131 to 0.36991 of 0.34; slopes 4/3 and -1/3:
     # 0.233333 - sqrt((4/3 * 0.02623)^2 + (1/3 * 0.02991)^2) = 0.19696
     assert found.prevalence.low == pytest.approx(0.19696, abs=2e-5)
-    assert repr(found.prevalence) == "<23.33 %, se 1.92, approximate 95 % interval 19.70 to 27.20 %>"
+    assert repr(found.prevalence) == "23.33 %, se 1.92 %, 19.70 to 27.20 %, approximate 95 % interval"
     outside = two_sample_unrelated_question((30, 500), (1000, 1000), ("0.8", "0.2")).prevalence
     assert outside.value < 0
     assert outside.low == 0

@@ -86,11 +86,14 @@ class Share:
     most_likely: float
 
     def __repr__(self) -> str:
-        about = f"approximate {level_text(self.level)} interval {100 * self.low:.2f} to {100 * self.high:.2f} %"
-        if np.isnan(self.value):
-            return f"<undefined, {about}>"
-        likely = "" if self.most_likely == self.value else f", most likely {100 * self.most_likely:.2f} %"
-        return f"<{100 * self.value:.2f} %, se {100 * self.se:.2f}, {about}{likely}>"
+        (value,), (error,), (ends,), _ = self._estimates(self.value).texts("undefined", sign=True)
+        (most_likely,), *_ = self._estimates(self.most_likely).texts("undefined", sign=True)
+        spread = f", se {error}" if error else ""
+        likely = "" if most_likely == value else f", most likely {most_likely}"
+        return f"{value}{spread}, {ends}, approximate {level_text(self.level)} interval{likely}"
+
+    def _estimates(self, value: float) -> Estimates:
+        return Estimates(value, self.low, self.high, self.se, unit="share")
 
 
 @dataclass(frozen=True, repr=False)
