@@ -257,7 +257,7 @@ def test_what_to_expect_is_said_before_anybody_has_answered() -> None:
         (replace(invited, stop=1000), 500, "500 reports give 95 % any-time intervals"),
         (invited, 0, "nobody is invited yet"),
         (coin, 0, "95 % any-time intervals of at most ±5 percentage points take 6,053 reports"),
-        (asking(RandomizedResponse(["y", "n"], odds=(1, 1))), 0, "no number of people is enough"),
+        (asking(RandomizedResponse(["y", "n"], odds=(1, 1))), 0, "no number of respondents is enough"),
     ):
         shown = reading(replace(nothing(survey), invited=people))
         assert shown["questions"][0]["prospect"].startswith(said)

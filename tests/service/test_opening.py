@@ -17,8 +17,8 @@ from warner.service.survey import Survey, survey_from_json
 
 TWICE = Memoized.response(["never", "once", "often"], eps_infinity=2, eps_first="0.9")
 UNKEPT = (
-    "the page keeps no permanent responses: somebody who responds again spends epsilon 0.9 again, and nothing bounds "
-    "what all responses reveal together"
+    "the page keeps no permanent responses: a respondent who responds again spends epsilon 0.9 again, and the total "
+    "privacy loss is not bounded"
 )
 
 
@@ -59,7 +59,7 @@ def test_a_survey_that_is_over_promises_nothing_more() -> None:
     (closed,) = told(survey_of(stop=1000), state="closed")
     assert closed == (
         "state      closed with 0 responses, before the 1,000 that its file fixes: the intervals remain those that "
-        "hold however often one looks"
+        "hold however often you look"
     )
     late = told(survey_of(closes="2025-12-01T08:00Z"))
-    assert late == ["state      closed: 2025-12-01T08:00Z is over, and no responses are taken any more"]
+    assert late == ["state      closed: 2025-12-01T08:00Z is over, and no more responses are accepted"]

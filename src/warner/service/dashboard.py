@@ -1,15 +1,12 @@
-"""The dashboard: what can be said so far, for whoever runs the survey, on a listener of its own.
+"""The operator's web application, on a separate listener.
 
-Only published steps are ever read here, so that nothing on these pages moves by one person. Strangers are told nothing
-of the survey: without the session that the printed link bought, every address but the script and the style sheet is
-closed. A request must name a host that is ours, or the page of another site could reach a server on this machine under
-a name of its own (DNS rebinding); and requests that pages of other sites make are refused, whatever they carry.
+It reads only published steps, so that no number changes by one response. Without a session, only the script and the
+style sheet are accessible. A request must name a known host, or the page of another site could reach a server on this
+machine under its own name (DNS rebinding). Requests from pages of other sites are rejected.
 
-Access to the dashboard: a link that is printed at the start and works once, within ten minutes; sessions, which end.
-
-The link's key buys a session, which the browser keeps as a cookie. Neither key nor session is kept here, only hashes of
-both, and they are compared in constant time. For a service that starts without anybody looking, the key comes from a
-file that only its owner can read; such a key may be used again.
+**Access.** The key in a printed link starts a session, once and within ten minutes; the browser keeps the session as a
+cookie. The server stores only hashes of keys and sessions, and compares them in constant time. A service that starts
+unattended reads a reusable key from a file that only its owner can read.
 """
 
 from __future__ import annotations
@@ -53,12 +50,12 @@ if TYPE_CHECKING:
 # Dashboard
 
 
-MOST_STREAMS = 64  # pages that are kept up to date at once
-STREAM_PAUSE_SECONDS = 2.0  # seconds after which a stream looks round, if nothing was published
-HEARTBEAT_SECONDS = 15.0  # seconds of silence after which a stream says that it is alive
-RECONNECT_MILLISECONDS = 2_000  # milliseconds after which a browser tries again
-RETRY_MILLISECONDS = 30_000  # milliseconds after which it looks again, where there are too many
-LARGEST_REQUEST_BYTES = 1024  # bytes of the body of a request
+MOST_STREAMS = 64
+STREAM_PAUSE_SECONDS = 2.0  # between two checks of session and server
+HEARTBEAT_SECONDS = 15.0  # after which a stream sends a comment
+RECONNECT_MILLISECONDS = 2_000  # until a browser reconnects
+RETRY_MILLISECONDS = 30_000  # until a browser reconnects if there are too many streams
+LARGEST_REQUEST_BYTES = 1024
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 HOST_HEADER = re.compile(r"(?P<name>[a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.IGNORECASE)
 DASHBOARD_FILES = ("dashboard.js", "dashboard.css")
@@ -96,18 +93,18 @@ DASHBOARD_SHELL = """<!doctype html>
 
 
 class StepSource(Protocol):
-    """Where published steps come from: the writer, or a stand-in."""
+    """Interface of a source of published steps: the writer, or a substitute in tests."""
 
     trouble: str
 
     async def collected(self) -> Collected:
-        """Return the published responses."""
+        """Return the published state."""
 
     async def news(self, after: Collected | None = None) -> Collected:
-        """Wait until something else is published than `after`, and give it."""
+        """Return the published state as soon as it differs from `after`."""
 
     async def close(self) -> Collected:
-        """Close the survey for good."""
+        """Close the survey permanently."""
 
 
 def dashboard_app(
@@ -125,20 +122,19 @@ def dashboard_app(
     Parameters
     ----------
     survey : Survey
-        What is asked.
+        The survey.
     source : StepSource
-        Tells what is published, and closes the survey.
+        Source of published steps.
     admission : Admission
-        Who may see it.
+        Keys and sessions.
     public : str
-        The address of the survey, for respondents.
+        Address of the survey for respondents.
     stopping : asyncio.Event
-        Set when the server stops: then all streams end at once.
+        Set when the server stops, so that all streams end.
     hosts : collection of str
-        Names under which the dashboard may be reached, beside those of this machine itself. That must be by https, or
-        no browser keeps the session.
+        Names of the dashboard besides those of this machine. They need https, or browsers do not keep the session.
     complain : callable, optional
-        Is told a line for every mistake of ours.
+        Called with a line for each internal error.
     """
     pages = Pages(survey, Board(source, stopping), admission, public)
     routes = [
@@ -150,21 +146,19 @@ def dashboard_app(
         Route("/dashboard/{name}", _asset, methods=["GET"]),
         Route("/favicon.ico", _icon, methods=["GET"]),
     ]
-    names = {f"[{host}]" if ":" in host else host.lower() for host in hosts}
-    return Guard(
-        Doorkeeper(Router(routes, redirect_slashes=False), LOOPBACK_NAMES | names), complain or sys.stderr.write
-    )
+    names = LOOPBACK_NAMES | {f"[{host}]" if ":" in host else host.lower() for host in hosts}
+    return Guard(Doorkeeper(Router(routes, redirect_slashes=False), names), complain or sys.stderr.write)
 
 
 class Update(NamedTuple):
-    """A published step: its version, and all that is shown of it."""
+    """Version of a published step, and its content as JSON."""
 
     version: str
     text: str
 
 
 class Board:
-    """Content of the dashboard, computed once for each step in a separate thread, for any number of viewers."""
+    """Content of the dashboard, computed once for each step in a separate thread."""
 
     def __init__(self, source: StepSource, stopping: asyncio.Event) -> None:
         self.source, self.stopping = source, stopping
@@ -176,33 +170,33 @@ class Board:
         """Return the content of a step."""
         async with self._working:
             if self._update is None or self._update.version != version(collected):
-                self._update = await _apart(lambda: _shown(collected))
+                self._update = await _in_thread(lambda: _computed(collected))
             return self._update
 
     async def events(self, last: str | None, admitted: Callable[[], bool]) -> AsyncIterator[str]:
-        """Go through the steps as server-sent events, from the one after `last`, until server or session end."""
-        if self.streams >= MOST_STREAMS:  # one look, and come back later
+        """Yield the steps after `last` as server-sent events, until server or session end."""
+        if self.streams >= MOST_STREAMS:  # one step, and reconnect later
             update = await self.update(await self.source.collected())
             yield f"retry: {RETRY_MILLISECONDS}\n{_event(update)}"
             return
         self.streams += 1
         try:
             yield f"retry: {RECONNECT_MILLISECONDS}\n\n"
-            seen, trouble, spoken = None, "", time.monotonic()
+            seen, trouble, sent = None, "", time.monotonic()
             while not self.stopping.is_set() and admitted():
-                news, said = await self._unless_stopping(self.source.news(seen), STREAM_PAUSE_SECONDS), ""
+                news, event = await self._unless_stopping(self.source.news(seen), STREAM_PAUSE_SECONDS), ""
                 if news is not None:
                     seen = news
                     update = await self._unless_stopping(self.update(news))
                     if update is not None and update.version != last:
-                        last, said = update.version, _event(update)
+                        last, event = update.version, _event(update)
                 if self.source.trouble != trouble:
                     trouble = self.source.trouble
-                    said += f"event: trouble\ndata: {json.dumps(trouble)}\n\n"
-                if said or time.monotonic() - spoken >= HEARTBEAT_SECONDS:
-                    spoken = time.monotonic()
-                    yield said or ": still here\n\n"
-        except StoppedError:  # there will be no news any more
+                    event += f"event: trouble\ndata: {json.dumps(trouble)}\n\n"
+                if event or time.monotonic() - sent >= HEARTBEAT_SECONDS:
+                    sent = time.monotonic()
+                    yield event or ": still here\n\n"
+        except StoppedError:
             return
         finally:
             self.streams -= 1
@@ -218,7 +212,7 @@ class Board:
             stop.cancel()
 
 
-def _shown(collected: Collected) -> Update:
+def _computed(collected: Collected) -> Update:
     text = json.dumps(reading(collected), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Update(version(collected), text)
 
@@ -227,8 +221,8 @@ def _event(update: Update) -> str:
     return f"id: {update.version}\ndata: {update.text}\n\n"
 
 
-async def _apart(work: Callable[[], Any]) -> Any:
-    """Do work in a thread that does not hold up the end of the program."""
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    """Return the result of a task in a daemon thread, which does not delay the end of the program."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -240,9 +234,9 @@ async def _apart(work: Callable[[], Any]) -> Any:
         value, failure = None, None
         try:
             value = work()
-        except Exception as error:  # noqa: BLE001 (raised where it is waited for)
+        except Exception as error:  # noqa: BLE001 (raised by the awaiting coroutine)
             failure = error
-        with contextlib.suppress(RuntimeError):  # the loop is gone
+        with contextlib.suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(settle, value, failure)
 
     threading.Thread(target=run, daemon=True).start()
@@ -250,25 +244,25 @@ async def _apart(work: Callable[[], Any]) -> Any:
 
 
 class Pages:
-    """The addresses of the dashboard."""
+    """Endpoints of the dashboard."""
 
     def __init__(self, survey: Survey, board: Board, admission: Admission, public: str) -> None:
         self.survey, self.board, self.admission = survey, board, admission
-        # Cookies do not tell ports apart: the dashboards of two surveys on one machine must not undo each other.
+        # Cookies are shared by all ports, so the dashboards of two surveys on one machine need two names.
         self.cookie = f"__Host-warner-{survey.fingerprint[:8]}"
         fields = {"title": survey.title, "language": survey.language, "link": public}
         self.html = DASHBOARD_SHELL.format(**{name: escape(legible(value)) for name, value in fields.items()})
         self.exporting = asyncio.Lock()
 
     def admitted(self, request: Request) -> bool:
-        """Return whether a request belongs to a session."""
+        """Return True if a request belongs to a session."""
         return self.admission.admits(request.cookies.get(self.cookie, ""))
 
     async def shell(self, request: Request) -> Response:
         """Return the page; a request with the key starts a session.
 
-        The page comes at once and not by a redirection: after a click on the link in another site's page, browsers
-        would not send a strict cookie to the place that they are redirected to.
+        There is no redirection: after a click on a link in the page of another site, browsers would not send a strict
+        cookie to the target.
         """
         if self.admitted(request):
             return HTMLResponse(self.html)
@@ -295,7 +289,7 @@ class Pages:
         async with self.exporting:
             collected = await self.board.source.collected()
             try:
-                export = await _apart(lambda: exported(collected, ending, question))
+                export = await _in_thread(lambda: exported(collected, ending, question))
             except ValueError as error:
                 return PlainTextResponse(f"{error}\n", 400)
             except ImportError as error:
@@ -304,7 +298,7 @@ class Pages:
         return Response(export.content, media_type=export.kind, headers={"content-disposition": disposition})
 
     async def close(self, request: Request) -> Response:
-        """Close the survey for good: this very survey, if asked by our own page."""
+        """Close the survey permanently; the request must name its fingerprint."""
         if not self.admitted(request):
             return _stranger()
         body = b""
@@ -334,60 +328,55 @@ async def _icon(request: Request) -> Response:
 
 
 class Doorkeeper:
-    """Refuses requests under names that are not ours, and from the pages of others."""
+    """Middleware that rejects requests under other host names, and from pages of other sites."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
         self.app, self.hosts = app, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        given: dict[str, str] = {}
+        """Forward or reject a request."""
+        headers: dict[str, str] = {}
         for name, value in ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]):
-            given[name] = f"{given[name]}, {value}" if name in given else value
-        refused = self._refused(scope["method"], given)
-        await (PlainTextResponse(refused, 403) if refused else self.app)(scope, receive, send)
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        error = self._error(scope["method"], headers)
+        await (PlainTextResponse(error, 403) if error else self.app)(scope, receive, send)
 
-    def _refused(self, method: str, given: dict[str, str]) -> str:
+    def _error(self, method: str, headers: dict[str, str]) -> str:
         """Return the error of a request with a wrong host or origin."""
-        if _host(given.get("host", "")) not in self.hosts:
+        host = HOST_HEADER.fullmatch(headers.get("host", ""))  # a tunnel may change the port
+        if host is None or host["name"].lower() not in self.hosts:
             return WRONG_ADDRESS_TEXT
-        # Browsers say where a request comes from. The page of another site, or of another port, may only lead here.
-        site = given.get("sec-fetch-site")
+        # Browsers state where a request comes from. Pages of other sites or ports may only link to the dashboard.
+        site = headers.get("sec-fetch-site")
         if method in {"GET", "HEAD"}:
-            ours = site in {None, "same-origin", "none"} or given.get("sec-fetch-mode") == "navigate"
+            allowed = site in {None, "same-origin", "none"} or headers.get("sec-fetch-mode") == "navigate"
         elif site is None:
-            ours = given.get("origin") in {f"{scheme}://{given['host']}" for scheme in ("http", "https")}
+            allowed = headers.get("origin") in {f"{scheme}://{headers['host']}" for scheme in ("http", "https")}
         else:
-            ours = site == "same-origin"
-        return "" if ours else STRANGER_TEXT
-
-
-def _host(given: str) -> str:
-    """Return the name in a Host header without its port, which a tunnel may change."""
-    match = HOST_HEADER.fullmatch(given)
-    return match["name"].lower() if match else ""
+            allowed = site == "same-origin"
+        return "" if allowed else STRANGER_TEXT
 
 
 # Dashboard access
 
 
-LINK_SECONDS = 600.0  # seconds after which an unused link is dead
-UNUSED_SESSION_SECONDS = 86_400.0  # seconds after which an unused session ends; an open page uses it
-SESSION_SECONDS = 7 * 86_400.0  # seconds after which any session ends
-MOST_SESSIONS = 64  # with a key that may be used again; then the oldest one ends
-ACCESS_KEY = re.compile(r"[A-Za-z0-9_-]{22,256}")  # at least 128 bits, in characters that an address takes as they are
-RIGHTS_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO  # the rights of a file that nobody but its owner must have
+LINK_SECONDS = 600.0  # until an unused link expires
+UNUSED_SESSION_SECONDS = 86_400.0  # until an unused session ends; an open page uses it
+SESSION_SECONDS = 7 * 86_400.0  # until any session ends
+MOST_SESSIONS = 64  # the oldest ones end
+ACCESS_KEY = re.compile(r"[A-Za-z0-9_-]{22,256}")  # at least 128 bits, in characters that are not escaped in a URL
+RIGHTS_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def new_key() -> str:
-    """Draw a key of 256 bits."""
+    """Return a random key of 256 bits."""
     return secrets.token_urlsafe(32)
 
 
 def admission(key_file: str | os.PathLike[str] | None = None) -> tuple[Admission, str]:
-    """Open a door with a new key, or with that of a file; and give what stands for the key in the link that is printed.
+    """Return the access with a new key or the key of a file, and the text of the key in the printed link.
 
-    A key that may be used again is not printed, where a log would keep it: there the link is for a shell.
+    A reusable key is not printed, because logs would keep it; there the link has a substitution for a shell.
     """
     if key_file is not None:
         return Admission.from_file(key_file), f"$(cat {shlex.quote(os.fspath(key_file))})"
@@ -396,16 +385,16 @@ def admission(key_file: str | os.PathLike[str] | None = None) -> tuple[Admission
 
 
 class Admission:
-    """The door of the dashboard.
+    """Keys and sessions of the dashboard.
 
     Parameters
     ----------
     key : str
-        What the link holds.
+        Key of the link.
     reusable : bool
-        Whether the key may be used again, and never expires.
+        If True, the key can be used again and does not expire.
     clock : callable
-        Tells the time in seconds.
+        Monotonic time in seconds.
 
     Examples
     --------
@@ -428,16 +417,16 @@ class Admission:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Admission:
-        """Read a key that may be used again from a file that only its owner can read."""
+        """Read a reusable key from a file that only its owner can read."""
         file = Path(path)
         mode = file.stat().st_mode
-        if not stat.S_ISREG(mode):  # reading a pipe would wait for somebody who writes to it
+        if not stat.S_ISREG(mode):  # reading a pipe would block
             raise ValueError(f"the key file must be a regular file, but {file} is not; write the key to a file")
         if os.name == "posix" and mode & RIGHTS_OF_OTHERS:
             raise ValueError(f"the key file must be readable by its owner alone, but {file} is not; chmod 600 {file}")
         try:
             return cls(file.read_text(encoding="ascii").strip(), reusable=True)
-        except ValueError:  # which would name the key, if it cannot be decoded
+        except ValueError:  # which could contain the key
             raise ValueError(
                 f"the key file must hold 22 to 256 letters, digits, hyphens and underscores, but {file} does not; make "
                 f"one with: (umask 077; openssl rand -hex 32 > {file})"
@@ -459,23 +448,21 @@ class Admission:
         return session
 
     def admits(self, session: str) -> bool:
-        """Return True if a session was bought with the key and has not ended; this counts as a use of it."""
-        now, given = self._clock(), _hashed(session)
+        """Return True if a session was started and has not ended; this counts as a use of it."""
+        now, digest = self._clock(), _hashed(session)
         self._sessions = {key: one for key, one in self._sessions.items() if not one.ended(now)}
-        found = [key for key in self._sessions if hmac.compare_digest(given, key)]
+        found = [key for key in self._sessions if hmac.compare_digest(digest, key)]
         for key in found:
             self._sessions[key] = self._sessions[key]._replace(used=now)
         return bool(found)
 
 
 class _Session(NamedTuple):
-    """When a session began, and when it was last used."""
-
-    began: float
+    started: float
     used: float
 
     def ended(self, now: float) -> bool:
-        return now - self.began >= SESSION_SECONDS or now - self.used >= UNUSED_SESSION_SECONDS
+        return now - self.started >= SESSION_SECONDS or now - self.used >= UNUSED_SESSION_SECONDS
 
 
 def _hashed(secret: str) -> bytes:

@@ -1,19 +1,15 @@
-"""Dashboard data: published counts to numbers and words, by the library's own functions.
+"""Numbers and sentences of the dashboard, and the expected precision of a survey.
 
-While a survey is open, everybody who watches it looks again and again. So its intervals are those that hold however
-often one looks, and its reports are not tested at all: a test that is repeated raises a false alarm sooner or later.
-Whoever closes it has watched it, and may close it because of what was seen; so these intervals stay. Only if the survey
-file fixes the number of responses (``stop``), and it is reached, do the exact intervals for one look take their place:
-nobody has then chosen the moment. The check is made once, when the survey is closed.
+**Intervals.** An open survey is watched, so its intervals hold however often you look. They stay when it is closed by
+hand, because that decision may depend on the results. If the survey reaches the number of responses fixed in its file
+(``stop``), intervals for one look take their place. The goodness-of-fit check is made once, when the survey is closed,
+because a repeated test raises a false alarm sooner or later.
 
-Groups are compared only then, too. A step has at least ``batch`` responses, but those of a small group within it may be
-one person's: the difference of two steps would show this person's report.
+**Groups** are shown only after the closing. A step has at least ``batch`` responses, but a small group may have only
+one of them, whose report would be the difference of two steps.
 
-Expected precision before anybody has answered: the plan of each question of a survey.
-
-A survey whose file fixes the number of responses is read once, at that number, by intervals for one look. Every other
-survey is watched until somebody closes it, and has wider intervals, which hold however often one looks. Of numbers, the
-interval of the mean is told, in their own unit, for people whose numbers are spread evenly.
+**Expected precision** of each question refers to intervals for one look if the file fixes the number of responses,
+otherwise to any-time intervals. For numbers it is that of the mean of evenly distributed numbers.
 """
 
 from __future__ import annotations
@@ -63,9 +59,9 @@ if TYPE_CHECKING:
 
 
 PROSPECT_LEVEL = 0.95
-WORTHLESS_HALF_WIDTH = 0.5  # a half-width from here on leaves nearly every share possible
-USUAL_PEOPLE = 1000  # the people whose mean is told, where nobody knows how many will come
-USUAL_HALF_WIDTH = 0.05  # the half-width that people are counted for, where nobody knows how many will come
+WORTHLESS_HALF_WIDTH = 0.5  # which leaves nearly every share possible
+USUAL_PEOPLE = 1000  # respondents, if their number is unknown
+USUAL_HALF_WIDTH = 0.05  # for which respondents are counted, if their number is unknown
 
 
 def expected(survey: Survey, invited: int) -> int | None:
@@ -75,18 +71,18 @@ def expected(survey: Survey, invited: int) -> int | None:
 
 
 def anytime(survey: Survey, invited: int) -> bool:
-    """Return whether a survey is closed by hand, so that its intervals must be valid at any stopping time."""
+    """Return True if a survey is closed by hand, so that its intervals must be valid at any stopping time."""
     return survey.stop is None or survey.stop != expected(survey, invited)
 
 
 @lru_cache(maxsize=1024)
 def half_width(design: Design, people: int, *, anytime: bool) -> float | None:
     """Return the largest half-width of the interval of an answer after `n` reports; None if it has no interval."""
-    if design.epsilon == 0:  # p = q: reports tell nothing, however many
+    if design.epsilon == 0:  # shares are not identified
         return None
     try:
         return Precision(design, _measure(anytime=anytime)).half_width(float(people))
-    except ValueError:  # other answers lead to the same reports
+    except ValueError:  # not identified either
         return None
 
 
@@ -97,12 +93,12 @@ def needed(design: Design, goal: float, *, anytime: bool) -> int | None:
         return None
     try:
         return fewest_people(design, _measure(anytime=anytime), goal)
-    except ValueError:  # no number of people is enough
+    except ValueError:  # no number is enough
         return None
 
 
 def of_numbers(design: Design) -> bool:
-    """Return whether answers are ordered numbers, for which the mean is shown."""
+    """Return True if answers are ordered numbers, for which the mean is shown."""
     return design.ordered and is_numeric(design.domain)
 
 
@@ -120,22 +116,21 @@ def _measure(*, anytime: bool) -> Measure:
 
 def prospects(survey: Survey, invited: int) -> dict[str, str]:
     """Return the expected precision of each question; for an open survey, the sample size that it needs."""
-    people, ever = expected(survey, invited), anytime(survey, invited)
+    people, any_look = expected(survey, invited), anytime(survey, invited)
     return {
         question.id: _open_prospect(question.open, people)
         if question.open
-        else _prospect(question.listed, people, anytime=ever)
+        else _prospect(question.listed, people, anytime=any_look)
         for question in survey.questions
     }
 
 
 @lru_cache(maxsize=1024)
 def _open_prospect(design: OpenDomain, people: int | None) -> str:
-    """Return which free-text answers will be found."""
     if people == 0:
         return "nobody is invited yet"
-    some = people or USUAL_PEOPLE
-    share, reports = plan(design, people=some).smallest_share, counted(some, "report", "reports")
+    n = people or USUAL_PEOPLE
+    share, reports = plan(design, people=n).smallest_share, counted(n, "report", "reports")
     if share is None or share > 1:
         return f"{reports} find no answer, not even one that everybody gives"
     return f"{reports} find an answer that {percent(share)} of people give, with a probability of 80 %"
@@ -144,23 +139,23 @@ def _open_prospect(design: OpenDomain, people: int | None) -> str:
 def _prospect(design: Design, people: int | None, *, anytime: bool) -> str:
     kind = "any-time intervals" if anytime else "intervals"
     if people != 0 and of_numbers(design):
-        some = people or USUAL_PEOPLE
-        half = half_width_of_mean(design, some, anytime=anytime)
-        reports = counted(some, "report", "reports")
+        n = people or USUAL_PEOPLE
+        half = half_width_of_mean(design, n, anytime=anytime)
+        reports = counted(n, "report", "reports")
         return (
             f"{reports} give 95 % {kind} of the mean of about \N{PLUS-MINUS SIGN}{half:,.3g}, if numbers spread evenly"
         )
     if people is None:
         enough = needed(design, USUAL_HALF_WIDTH, anytime=anytime)
         if enough is None:
-            return "no number of people is enough: its reports tell nothing"
+            return "no number of respondents is enough: the shares are not identified"
         reports = counted(enough, "report", "reports")
         return f"95 % {kind} of at most \N{PLUS-MINUS SIGN}{points(USUAL_HALF_WIDTH)} take {reports}"
     if people == 0:
         return "nobody is invited yet"
     width, reports = half_width(design, people, anytime=anytime), counted(people, "report", "reports")
     if width is None:
-        return "nothing, however many respond: its reports tell nothing"
+        return "no estimate, however many respond: the shares are not identified"
     if width >= WORTHLESS_HALF_WIDTH:
         return f"{reports} can show next to nothing: the 95 % {kind} leave nearly every share possible"
     return f"{reports} give 95 % {kind} of about \N{PLUS-MINUS SIGN}{points(width, up=True)}, at their widest"
@@ -171,52 +166,50 @@ def unkept(design: Design) -> str:
     if not design.repetition():
         return ""
     return (
-        "the page keeps no permanent responses: somebody who responds again spends epsilon "
-        f"{design.shown_epsilon()} again, and nothing bounds what all responses reveal together"
+        "the page keeps no permanent responses: a respondent who responds again spends epsilon "
+        f"{design.shown_epsilon()} again, and the total privacy loss is not bounded"
     )
 
 
 def doubts(survey: Survey, invited: int, limit: int | None = None) -> list[str]:
-    """Return warnings about a survey file, for the number of invitations or the maximum number of responses."""
-    said = [
+    """Return warnings about a survey, given the number of invitations and the maximum number of responses."""
+    warnings = [
         f"{question.id} has a memoized design, but {unkept(question.listed)}"
         for question in survey.questions
         if not question.open and question.listed.repetition()
     ]
     if survey.stop is not None and limit is not None and limit < survey.stop:
-        said.append(
+        warnings.append(
             f"--limit takes at most {limit:,} responses, and the survey stops at {survey.stop:,}: it will not close by "
             "itself, and its intervals remain the wider ones"
         )
     if not survey.invited or not invited:
-        return said
+        return warnings
     if survey.stop is not None and survey.stop > invited:
-        said.append(
+        warnings.append(
             f"the survey stops at {survey.stop:,} responses, but only {invited:,} people are invited: it will not "
             "close by itself, and its intervals remain the wider ones"
         )
     if survey.batch > invited:
-        said.append(
+        warnings.append(
             f"results are published in steps of {survey.batch:,} responses, but only {invited:,} people are invited: "
             "nothing is seen before the survey is closed"
         )
-    return said
+    return warnings
 
 
 # Dashboard data
 
 
-HALF_WIDTHS = (0.1, 0.05, 0.03, 0.02, 0.01)  # that one may wish for
-ANSWERS_SHOWN = 30  # more have their largest shares shown, or those of ranges where they are numbers
+HALF_WIDTHS = (0.1, 0.05, 0.03, 0.02, 0.01)  # that can be chosen
+ANSWERS_SHOWN = 30  # of more answers, the largest shares or ranges of numbers
 RANGES_SHOWN = 10
 DAYS_SHOWN = 92
-DIRECTION_OVERRIDES = frozenset(
-    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)  # they turn the direction of a text
+DIRECTION_OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def version(collected: Collected) -> str:
-    """Name what was published: every step has more responses, and closing changes the state."""
+    """Return a text that changes with each published step, with the closing, and with invitations."""
     return f"{collected.state}-{collected.responses}-{collected.invited}-{collected.revoked}"
 
 
@@ -251,7 +244,7 @@ def reading(collected: Collected) -> Document:
 
 
 class _ShownByBrowsers:
-    """All characters that hide nothing: not control characters, but for ends of lines, nor those that turn a text."""
+    """All characters except control characters and direction overrides; ends of lines and tabs are included."""
 
     def __contains__(self, character: object) -> bool:
         hidden = character in DIRECTION_OVERRIDES or unicodedata.category(str(character)) == "Cc"
@@ -259,7 +252,7 @@ class _ShownByBrowsers:
 
 
 def legible(text: str) -> str:
-    r"""Show control characters and overrides of the direction of a text as escapes: nothing in it is to be hidden.
+    r"""Return a text with escapes for control characters and direction overrides, which could hide parts of it.
 
     >>> legible("one\ntwo\x1b[0m")
     'one\ntwo\\x1b[0m'
@@ -272,7 +265,7 @@ def _shown_epsilon(epsilon: str) -> str:
 
 
 def _days(days: dict[str, int]) -> Iterator[Document]:
-    """Return the responses of every day from the first to the last; only the last days if there are many."""
+    """Yield the responses of every day from the first to the last; only the last days if there are many."""
     if not days:
         return
     first, last = date.fromisoformat(min(days)), date.fromisoformat(max(days))
@@ -289,8 +282,8 @@ def _question(collected: Collected, question: Question) -> Document:
     return _open_question(collected, question) if question.open else _listed_question(collected, question)
 
 
-def _asked(collected: Collected, question: Question, reports: int, skipped: int) -> Document:
-    """Return the fields of every question that do not depend on its reports."""
+def _fields(collected: Collected, question: Question, reports: int, skipped: int) -> Document:
+    """Return all fields of a question, empty where they depend on the reports."""
     design = question.design
     return {
         "id": question.id,
@@ -320,63 +313,52 @@ def _asked(collected: Collected, question: Question, reports: int, skipped: int)
 
 
 def _open_question(collected: Collected, question: Question) -> Document:
-    """Return the number of reports of a free-text question and, after closing, the answers that were found.
-
-    The search holds for one look, and so is made once.
-    """
+    """Return the number of reports to a free-text question and, after the closing, the detected answers."""
     cells = collected.cells[collected.survey.questions.index(question)].sum(axis=0)
-    fields = _asked(collected, question, int(cells[0]), int(cells[-1]) if question.optional else 0)
+    fields = _fields(collected, question, int(cells[0]), int(cells[-1]) if question.optional else 0)
     fields |= {"found": {"text": [], "interval": ""}}
     if collected.state == "open" or not cells[0]:
         return fields
     try:
         tally = collected.open_tally(question.id)
         discovery = discover(tally, level=PROSPECT_LEVEL)
-    except ValueError as error:  # such as: a level has no reports
+    except ValueError as error:  # such as a level without reports
         return fields | {"refused": legible(str(error))}
-    (part,) = discovery.findings
-    remarks = discovery.remarks(part)
+    (findings,) = discovery.findings
+    sentences = map(sentence, (discovery.promise(), *discovery.remarks(findings)))
     return fields | {
-        "answers": _named_answers(part),
-        "left_out": max(0, len(part.values) - ANSWERS_SHOWN),
+        "answers": _detected_answers(findings),
+        "left_out": max(0, len(findings.values) - ANSWERS_SHOWN),
         "supporting": True,
         "formulas": legible(formulas_in(discovery.table())),
         "groups": [_open_group(collected, question, group) for group in collected.survey.groups],
         "found": {
-            "text": [
-                legible(said) for said in (*map(sentence, (discovery.promise(), *remarks)), tally.left_out()) if said
-            ],
+            "text": [legible(text) for text in (*sentences, tally.left_out()) if text],
             "interval": f"{level_text(discovery.level)} interval, given that the answer was found",
         },
     }
 
 
-def _named_answers(part: GroupFindings) -> list[Document]:
-    """Return the answers that were found in a group, the most common first."""
+def _detected_answers(findings: GroupFindings) -> list[Document]:
+    """Return the detected answers of a group, the most common first."""
     answers = []
-    for row in range(min(len(part.values), ANSWERS_SHOWN)):
-        numbers = {name: plain(getattr(part, name)[row]) for name in ("share", "low", "high")}
-        label = shown_value(part.values[row], bool(part.other[row]))
-        answers.append(
-            {
-                "label": legible(label),
-                "reports": plain(part.support[row]),
-                "outside": False,
-                **numbers,
-                "shown": {name: _percent(number) for name, number in numbers.items()},
-            }
-        )
+    for row in range(min(len(findings.values), ANSWERS_SHOWN)):
+        numbers = {name: plain(getattr(findings, name)[row]) for name in ("share", "low", "high")}
+        label = legible(shown_value(findings.values[row], bool(findings.other[row])))
+        texts = {name: _percent(number) for name, number in numbers.items()}
+        fields = {"label": label, "reports": plain(findings.support[row]), "outside": False}
+        answers.append(fields | numbers | {"shown": texts})
     return answers
 
 
 def _open_group(collected: Collected, question: Question, group: Group) -> Document:
-    """Search the reports of each value of a group on their own: what is found in one need not be found in another."""
+    """Search the reports of each value of a group separately."""
     tally = collected.open_tally(question.id, by=(group.id,))
     discovery = discover(tally, level=PROSPECT_LEVEL)
     reports = np.bincount(tally.rows[1], minlength=len(group.values))
     values = [
-        {"value": legible(value), "reports": plain(reports[place]), "numbers": [], "answers": _named_answers(part)}
-        for place, (value, part) in enumerate(zip(group.values, discovery.findings, strict=True))
+        {"value": legible(value), "reports": plain(n), "numbers": [], "answers": _detected_answers(findings)}
+        for value, n, findings in zip(group.values, reports, discovery.findings, strict=True)
     ]
     return {"id": group.id, "text": legible(group.text), "values": values, "promise": sentence(discovery.promise())}
 
@@ -384,27 +366,24 @@ def _open_group(collected: Collected, question: Question, group: Group) -> Docum
 def _listed_question(collected: Collected, question: Question) -> Document:
     tally = collected.tally(question.id)
     design, reports = question.listed, int(tally.n)
-    fields = _asked(collected, question, reports, int(tally.missing))
-    fields["design"] += [legible(sentence) for sentence in _not_here(design)]
+    fields = _fields(collected, question, reports, int(tally.missing))
+    if words := unkept(design):
+        fields["design"].append(
+            legible(f"What does not hold here: all that is said above of several reports, because {words}.")
+        )
     fields |= {
         "needed": []
         if of_numbers(design)
         else [_still_needed(collected, design, width, reports) for width in HALF_WIDTHS],
-        "made": None if tally.counts_answers else _made(question, tally),
+        "made": None if tally.counts_answers else _report_counts(question, tally),
         "supporting": tally.counts_answers and not design.law.exclusive,
     }
     if not reports:
         return fields
     try:
         return fields | _evidence(collected, question, tally)
-    except ValueError as error:  # such as: the reports say nothing
+    except ValueError as error:  # such as shares that are not identified
         return fields | {"refused": legible(str(error))}
-
-
-def _not_here(design: Design) -> Iterator[str]:
-    """Yield the sentence that revokes the promises of a memoized design on this page."""
-    if words := unkept(design):
-        yield f"What does not hold here: all that is said above of several reports, because {words}."
 
 
 def _still_needed(collected: Collected, design: Design, half_width: float, reports: int) -> list[int] | None:
@@ -413,23 +392,22 @@ def _still_needed(collected: Collected, design: Design, half_width: float, repor
     return None if people is None else [people, max(people - reports, 0)]
 
 
-def _made(question: Question, tally: Tally) -> list[Document]:
-    """Count the reports themselves, where they are not answers."""
-    counts = tally.counts.tolist()
-    order = sorted(range(len(counts)), key=lambda place: -counts[place])[:ANSWERS_SHOWN]
-    places = sorted(order) if len(counts) <= ANSWERS_SHOWN else order
-    columns, person = tally.design.law.columns, question.mode == "person"
-    labels = [question.shown(columns[place]) if person else str(columns[place]) for place in places]
-    return [{"label": legible(label), "reports": counts[place]} for label, place in zip(labels, places, strict=True)]
+def _report_counts(question: Question, tally: Tally) -> list[Document]:
+    """Return the counts of reports that are not answers."""
+    counts, columns = tally.counts.tolist(), tally.design.law.columns
+    order = sorted(range(len(counts)), key=lambda index: -counts[index])[:ANSWERS_SHOWN]
+    indices = sorted(order) if len(counts) <= ANSWERS_SHOWN else order
+    label = question.shown if question.mode == "person" else str
+    return [{"label": legible(label(columns[index])), "reports": counts[index]} for index in indices]
 
 
 def _evidence(collected: Collected, question: Question, tally: Tally) -> Document:
     """Return the estimates of a question that has reports."""
-    closed, wanted = collected.state == "closed", confidence(collected)
+    closed, intervals = collected.state == "closed", confidence(collected)
     result = estimated(tally)
-    numbers = result._mean_and_median(wanted) or ()
+    numbers = result._mean_and_median(intervals) or ()
     ranges = _ranges(question, tally.k) if numbers else []
-    table = _table(result, ranges, wanted)
+    table = _table(result, ranges, intervals)
     one = not ranges and rows_mirrored(table, tally.k)
     rows = np.arange(1) if one else np.arange(len(ranges)) if ranges else _rows_shown(table["share"])
     groups = collected.survey.groups if closed else ()
@@ -438,22 +416,22 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
         "answers": [_answer(question, table, row) for row in rows],
         "left_out": 0 if one or ranges else tally.k - len(rows),
         "rest": _answer(question, table, 1)["label"] if one else "",
-        "interval": _interval(collected, result, wanted),
+        "interval": _interval(collected, result, intervals),
         "influence": influence_text(tally, 1, result.method),
         "formulas": legible(formulas_in(answer_columns(tally))),
         "check": _checked(tally, collected) if closed else None,
-        "groups": [_group(collected, question, group, wanted, rows) for group in groups],
+        "groups": [_group(collected, question, group, intervals, rows) for group in groups],
     }
 
 
-def _number(result: Mean | Quantile, place: int = 0) -> Document:
+def _number(result: Mean | Quantile, group: int = 0) -> Document:
     """Return the mean or median of a group with its interval, as numbers and as text."""
-    row = {name: plain(np.atleast_1d(getattr(result, name))[place]) for name in ("value", "low", "high")}
+    row = {name: plain(np.atleast_1d(getattr(result, name))[group]) for name in ("value", "low", "high")}
     kind = "" if result.confidence.anytime else "approximate " if result.approximate else "exact "
     return {
         "name": result.name,
         **row,
-        "shown": list(result.value_texts()[place]),
+        "shown": list(result.value_texts()[group]),
         "interval": f"{kind}{result.confidence}",
     }
 
@@ -462,16 +440,16 @@ def _ranges(question: Question, k: int) -> list[range]:
     """Return the indices of ranges of numbers where there are too many answers to show each; empty otherwise."""
     if k <= ANSWERS_SHOWN or question.labels is not None:
         return []
-    ends = [place * k // RANGES_SHOWN for place in range(RANGES_SHOWN + 1)]
+    ends = [i * k // RANGES_SHOWN for i in range(RANGES_SHOWN + 1)]
     return [range(first, last) for first, last in pairwise(ends)]
 
 
-def _table(result: Estimate, ranges: list[range], wanted: Confidence) -> dict[str, Counts]:
+def _table(result: Estimate, ranges: list[range], intervals: Confidence) -> dict[str, Counts]:
     """Return shares with intervals for all answers, or for ranges of answers, in each group."""
     if not ranges:
-        return result._arrays(wanted)
+        return result._arrays(intervals)
     domain = result.tally.domain
-    ends = limits(result.tally, wanted, sets=[list(places) for places in ranges])
+    ends = limits(result.tally, intervals, sets=[list(places) for places in ranges])
     shares = np.stack([result.shares[..., places.start : places.stop].sum(axis=-1) for places in ranges], axis=-1)
     low, high, shares = ends.low.ravel(), ends.high.ravel(), shares.ravel()
     names = objects(" to ".join(_figure(domain[place]) for place in (places[0], places[-1])) for places in ranges)
@@ -480,12 +458,12 @@ def _table(result: Estimate, ranges: list[range], wanted: Confidence) -> dict[st
 
 
 def _figure(label: Label) -> str:
-    """Write a number as people read it, and years, of four digits, without a comma."""
+    """Format a number with commas from five digits on, so that years have none."""
     return f"{label:,}" if isinstance(label, int) and abs(label) >= 10_000 else str(label)
 
 
 def _rows_shown(shares: Counts) -> NDArray[np.intp]:
-    """Choose the answers that are shown: all in the domain's order, or the largest shares if there are many."""
+    """Return the indices of the answers that are shown: all of them, or the largest shares if there are many."""
     if shares.size <= ANSWERS_SHOWN:
         return np.arange(shares.size)
     return np.argsort(-shares, kind="stable")[:ANSWERS_SHOWN]
@@ -506,23 +484,25 @@ def _percent(share: float | None) -> str:
     return percent(share, 0 if share in {0, 1} else 1 if share >= 0.01 else 2)
 
 
-def _interval(collected: Collected, result: Estimate, wanted: Confidence) -> Document:
-    """Name the kind of the intervals, and say what it promises."""
-    miss = level_text(1 - wanted.level)
-    if wanted.anytime:
+def _interval(collected: Collected, result: Estimate, intervals: Confidence) -> Document:
+    """Return the kind of the intervals and a sentence on their coverage."""
+    miss = level_text(1 - intervals.level)
+    if intervals.anytime:
         promise = (
             "It holds however often you look, and whenever the survey is closed: the probability that it ever misses "
             f"the true share is at most {miss}. {_why_anytime(collected)}"
         )
     else:
-        about = "about" if result._approximate(wanted) else "at most"
+        about = "about" if result._approximate(intervals) else "at most"
         promise = (
             f"The survey file fixed the number of responses, {collected.responses:,}, before the first of them: at "
             f"that number, it misses the true share with a probability of {about} {miss}."
         )
-    kind = "" if wanted.anytime else "approximate " if result._approximate(wanted) else "exact "
-    how = "; ".join(INTERVAL_METHODS[method] for method in result._limits(wanted).methods if method in INTERVAL_METHODS)
-    return {"name": f"{kind}{wanted}", "promise": promise, "how": how}
+    kind = "" if intervals.anytime else "approximate " if result._approximate(intervals) else "exact "
+    how = "; ".join(
+        INTERVAL_METHODS[method] for method in result._limits(intervals).methods if method in INTERVAL_METHODS
+    )
+    return {"name": f"{kind}{intervals}", "promise": promise, "how": how}
 
 
 def _why_anytime(collected: Collected) -> str:
@@ -544,20 +524,20 @@ def _why_anytime(collected: Collected) -> str:
 def _checked(tally: Tally, collected: Collected) -> Document:
     """Return the verdict of the check and, for a survey that was stopped by hand, its assumption."""
     result = check(tally, level=PROSPECT_LEVEL)
-    rests = "" if collected.fixed else "Its p-values are for a number of responses that was fixed beforehand."
-    return {"fits": result.fits, "verdict": legible(result.verdict()), "rests": rests}
+    assumption = "" if collected.fixed else "Its p-values are for a number of responses that was fixed beforehand."
+    return {"fits": result.fits, "verdict": legible(result.verdict()), "rests": assumption}
 
 
-def _group(collected: Collected, question: Question, group: Group, wanted: Confidence, rows: Any) -> Document:
+def _group(collected: Collected, question: Question, group: Group, intervals: Confidence, rows: Any) -> Document:
     """Return the shares in each value of a group."""
     tally = collected.tally(question.id, by=(group.id,))
     result = estimated(tally)
-    numbers = result._mean_and_median(wanted) or ()
-    table = _table(result, _ranges(question, tally.k) if numbers else [], wanted)
+    numbers = result._mean_and_median(intervals) or ()
+    table = _table(result, _ranges(question, tally.k) if numbers else [], intervals)
     width = len(table["value"]) // len(group.values)
     values = []
-    for place, value in enumerate(group.values):
-        answers = [_answer(question, table, place * width + row) for row in rows]
-        told = {"numbers": [_number(one, place) for one in numbers], "answers": answers}
-        values.append({"value": legible(value), "reports": plain(tally.n[place]), **told})
+    for index, value in enumerate(group.values):
+        answers = [_answer(question, table, index * width + row) for row in rows]
+        fields = {"value": legible(value), "reports": plain(tally.n[index])}
+        values.append(fields | {"numbers": [_number(one, index) for one in numbers], "answers": answers})
     return {"id": group.id, "text": legible(group.text), "values": values}

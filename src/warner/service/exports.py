@@ -1,11 +1,8 @@
-"""Downloads of the dashboard: published steps only, with the intervals that it shows.
+"""Exports of published results: downloads of the dashboard, and tallies from the database of a survey.
 
-JSON has the tallies of all questions, for a program to go on with, and says whether only any-time intervals hold. CSV
-and Parquet have the table of estimates of one question, and a column that names the kind of its intervals; HTML is the
-report page. The responses of groups are told apart only when the survey is closed, for the reason that `readings`
-gives.
-
-Published tallies of a question, from the database of a survey: what was published of it, and nothing else.
+JSON has the tallies of all questions, and a field that is true if only any-time intervals hold. CSV and Parquet have
+the estimates of one question, with a column that names the kind of interval. HTML is the report page. Results by group
+are available after the survey is closed, for the reason given in `dashboard_data`.
 """
 
 from __future__ import annotations
@@ -50,7 +47,7 @@ EXPORT_TYPES = {
 
 
 class Export(NamedTuple):
-    """A file to take away."""
+    """File name, media type and content of a download."""
 
     name: str
     kind: str
@@ -63,7 +60,7 @@ def exported(collected: Collected, ending: str, question: str | None = None) -> 
     Raises
     ------
     ValueError
-        If there is no such kind of file or no such question, or if a question has no published reports yet.
+        If the format or the question does not exist, or if the question has no published reports yet.
     ImportError
         If the library that writes such files is not installed.
     """
@@ -72,16 +69,16 @@ def exported(collected: Collected, ending: str, question: str | None = None) -> 
     survey = collected.survey
     if ending == "json":
         return Export(f"{survey.id}-{collected.responses}.json", EXPORT_TYPES[ending], tallies(collected).encode())
-    asked = survey.question(question)
-    counted = collected.open_tally(asked.id) if asked.open else collected.tally(asked.id)
-    if not int(counted.n):
-        raise ValueError(f"question {asked.id!r} has no published reports yet")
-    content = _page(collected, asked.id) if ending == "html" else _table(collected, asked.id, ending)
-    return Export(f"{survey.id}-{asked.id}-{collected.responses}.{ending}", EXPORT_TYPES[ending], content)
+    found = survey.question(question)
+    tally = collected.open_tally(found.id) if found.open else collected.tally(found.id)
+    if not int(tally.n):
+        raise ValueError(f"question {found.id!r} has no published reports yet")
+    content = _page(collected, found.id) if ending == "html" else _table(collected, found.id, ending)
+    return Export(f"{survey.id}-{found.id}-{collected.responses}.{ending}", EXPORT_TYPES[ending], content)
 
 
 def tallies(collected: Collected) -> str:
-    """Write the tallies of all questions as JSON, each as a tally file has it."""
+    """Return the tallies of all questions as JSON, each with the fields of a tally file."""
     survey, closed = collected.survey, collected.state == "closed"
     by = [group.id for group in survey.groups]
     questions = [
@@ -97,7 +94,6 @@ def tallies(collected: Collected) -> str:
 
 
 def _open_tallies(collected: Collected, question: str, by: list[str]) -> Document:
-    """Return the reports of a free-text question after the survey is closed."""
     if collected.state != "closed":
         return {}
     groups = {"groups": collected.open_tally(question, by=by).to_dict()} if by else {}
@@ -120,10 +116,10 @@ def table(collected: Collected, question: str) -> dict[str, Counts]:
     """Return the estimates of a question as columns; the last column names the kind of interval."""
     if collected.survey.question(question).open:
         return discover(collected.open_tally(question), level=PROSPECT_LEVEL).table()
-    wanted = confidence(collected)
+    intervals = confidence(collected)
     result = estimated(collected.tally(question))
-    columns = result.table(wanted.level, anytime=wanted.anytime)
-    return columns | {"interval": np.full(len(columns["value"]), str(wanted), dtype=object)}
+    columns = result.table(intervals.level, anytime=intervals.anytime)
+    return columns | {"interval": np.full(len(columns["value"]), str(intervals), dtype=object)}
 
 
 def _table(collected: Collected, question: str, ending: str) -> bytes:
@@ -138,15 +134,15 @@ def _table(collected: Collected, question: str, ending: str) -> bytes:
 
 
 def _page(collected: Collected, question: str) -> bytes:
-    asked, anytime = collected.survey.question(question), confidence(collected).anytime
+    found, anytime = collected.survey.question(question), confidence(collected).anytime
+    texts = {"title": collected.survey.title, "question": found.text}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
-        if asked.open:
-            found = discover(collected.open_tally(question), level=PROSPECT_LEVEL)
-            found.save_page(path, title=collected.survey.title, question=asked.text)
-            return path.read_bytes()
-        result = estimated(collected.tally(question))
-        result.save_page(path, title=collected.survey.title, question=asked.text, level=PROSPECT_LEVEL, anytime=anytime)
+        if found.open:
+            discover(collected.open_tally(question), level=PROSPECT_LEVEL).save_page(path, **texts)
+        else:
+            result = estimated(collected.tally(question))
+            result.save_page(path, **texts, level=PROSPECT_LEVEL, anytime=anytime)
         return path.read_bytes()
 
 
@@ -161,77 +157,72 @@ def published_tally(
     Parameters
     ----------
     place : str
-        The SQLite file that `warner collect` keeps, or the URL of a PostgreSQL database. A survey may be running on it.
+        SQLite file or URL of a PostgreSQL database, even of a running survey.
     question : str, optional
-        The id of the question; may be left out where the survey asks only one.
+        Id of the question; optional if the survey has only one.
     by : sequence of str
-        Groups of the survey to count apart.
+        Groups of the survey.
     design : Design, optional
-        What the answers are thought to have gone through: anything but the design in the database is refused.
+        Expected design; an error unless it is the design in the database.
     """
-    found, asked = _asked(place, question, by, design)
-    counted = found.tally(asked.id, by=by)
-    if by and found.state == "open":
+    found, published = _published(place, question, by, design)
+    tally = published.tally(found.id, by=by)
+    if by and published.state == "open":
         raise ValueError(
             "by must be left out while the survey is open: a small group may have one new member in a step, whose "
             "report the difference would show; close the survey first"
         )
-    return counted
+    return tally
 
 
 def published_reports(
     place: str, question: str | None = None, *, by: Sequence[str] = (), design: OpenDomain | None = None
 ) -> OpenTally:
-    """Return the reports of a free-text question of a closed survey.
-
-    Parameters are those of `published_tally`.
-    """
-    found, asked = _asked(place, question, by, design)
-    return found.open_tally(asked.id, by=by)
+    """Return the reports of a free-text question of a closed survey; parameters as in `published_tally`."""
+    found, published = _published(place, question, by, design)
+    return published.open_tally(found.id, by=by)
 
 
 def is_open_question(place: str, question: str | None = None) -> bool:
-    """Return whether a question of a survey has free-text answers."""
-    _refuse_foreign(place)
+    """Return True if a question of a survey has free-text answers."""
+    _check_is_database(place)
     return collected(place).survey.question(question).open is not None
 
 
-def _asked(
+def _published(
     place: str, question: str | None, by: Sequence[str], design: Design | OpenDomain | None
-) -> tuple[Collected, Question]:
-    """Read what was published, and refuse what cannot be asked of it."""
-    # A URL may hold a password, and is never repeated.
+) -> tuple[Question, Collected]:
+    """Return a question and the published state, after checks of the arguments."""
+    # A URL may contain a password, so it is never repeated.
     name = "the database" if is_url(place) else place
-    _refuse_foreign(place)
-    found = collected(place)
-    asked = found.survey.question(question)
-    if design is not None and design != asked.design:
+    _check_is_database(place)
+    published = collected(place)
+    found = published.survey.question(question)
+    if design is not None and design != found.design:
         raise ValueError(
-            f"design must be left out, or be that of question {asked.id!r} in {name}, {asked.design!r}, but got "
+            f"design must be left out, or be that of question {found.id!r} in {name}, {found.design!r}, but got "
             f"{design!r}"
         )
     if len(set(by)) < len(by):
         raise ValueError(f"by must name each group once, but got {', '.join(by)}")
-    if not found.responses:
+    if not published.responses:
         raise ValueError(
-            f"{name} has 0 published responses: they are published in steps of {found.survey.batch:,}, and when the "
-            "survey is closed"
+            f"{name} has 0 published responses: they are published in steps of {published.survey.batch:,}, and when "
+            "the survey is closed"
         )
-    return found, asked
+    return found, published
 
 
 def is_fixed(place: str) -> bool:
-    """Return whether a survey closed at the number of responses fixed in its file, so that nobody chose when to stop.
+    """Return True if a survey closed at the number of responses fixed in its file, so that one-look intervals hold.
 
-    Ask this before the tally is read. Once it is so, nothing changes any more; until then, intervals must hold however
-    often somebody looks.
+    Call this before reading the tally: once it is True, results no longer change.
     """
-    _refuse_foreign(place)
+    _check_is_database(place)
     return collected(place).fixed
 
 
-def _refuse_foreign(place: str) -> None:
-    """Refuse a file that no survey was collected in."""
+def _check_is_database(place: str) -> None:
     from warner.service.stores.sqlite import is_database
 
     if is_url(place):

@@ -1,21 +1,17 @@
-"""The respondents' page: a shell in HTML that holds the survey as JSON; what is asked is built by its script.
+"""The respondents' page, its static files, and replies of one length.
 
-There is no form and no named field in it that a browser could submit: without script nothing can be filled in, and the
-page says so. It comes in two kinds. The one that the collecting server sends (`page`) loads its script from there. The
-other (`hosted_page`) is a single file for another host, with everything inside, so that its hash can be published: then
-the people who run the server cannot alter what the respondents' browsers do. Its policy allows this very script and
-no other, and connections to the collecting server only.
+The page holds the survey as JSON; its script builds the questions. It has no form and no named field that a browser
+could submit, so nothing can be filled in without the script. There are two kinds. `page` loads its script from the
+collecting server. `hosted_page` is a single file for another host, whose hash can be published, so that the operator of
+the server cannot change it. Its policy allows only its own script, and connections to the collecting server.
 
-Static files of the pages, under addresses that hold a hash of what is in them: browsers may keep them for ever.
+**Static files** have a hash of their content in their addresses, so that browsers may cache them.
 
-Web addresses of a survey: in links, and in the content policy of a page that is hosted elsewhere.
+**Addresses** of a server stand in links and in the content policy of a hosted page. They must not contain characters
+with a meaning there, such as spaces and semicolons.
 
-Nothing may stand in it that means something there: a space or a semicolon would be another rule of the policy.
-
-Replies to responses: all of one length, headers and status line included, so that the length tells nothing.
-
-The body says in JSON whether the response was kept, and if not, why; spaces after it fill it up. The words of the
-status line and ``Retry-After`` have lengths of their own, which the header ``Padding`` evens out.
+**Replies** to responses have one length, including headers and status line. The body is JSON with the outcome, filled
+up with spaces. The header ``Padding`` compensates for the lengths of the status line and of ``Retry-After``.
 """
 
 from __future__ import annotations
@@ -57,7 +53,7 @@ def assets() -> dict[str, bytes]:
 
 @cache
 def version() -> str:
-    """Return one hash of all files, so that a module imports other modules of the same version."""
+    """Return one hash of all files, so that modules import modules of the same version."""
     spelled = b"".join(
         name.encode() + b"\0" + hashlib.sha256(content).digest() for name, content in sorted(assets().items())
     )
@@ -97,15 +93,9 @@ def split_address(url: str) -> tuple[str, str]:
 
 
 SURVEY_STATES = ("early", "open", "closed")
-PAGE_MODULES = (
-    "warner.js",
-    "fingerprint.js",
-    "numbers.js",
-    "open.js",
-    "sets.js",
-    "page.js",
-)  # those that are imported come first
-MODULES_ALWAYS_LOADED = ("page.js", "warner.js", "fingerprint.js", "numbers.js")  # the only ones for labels
+# Imported modules come first.
+PAGE_MODULES = ("warner.js", "fingerprint.js", "numbers.js", "open.js", "sets.js", "page.js")
+MODULES_ALWAYS_LOADED = ("page.js", "warner.js", "fingerprint.js", "numbers.js")
 IMPORT_STATEMENT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
 EXPORT_STATEMENT = re.compile(r"^export ((?:async )?function|const) (\w+)", re.MULTILINE)
 
@@ -116,15 +106,15 @@ def page(survey: Survey, state: str = "open") -> str:
     Parameters
     ----------
     survey : Survey
-        What is asked.
+        The survey.
     state : {"early", "open", "closed"}
-        Before and after it is open, the page says so, and asks nothing.
+        The page has questions only while the survey is open.
 
     Examples
     --------
     >>> from warner.service.survey import load_survey
     >>> text = page(load_survey("examples/survey.json"))
-    >>> text.count("<script"), "<form" in text, "<input" in text  # the survey, and what builds the questions
+    >>> text.count("<script"), "<form" in text, "<input" in text  # the survey, and the script
     (2, False, False)
     """
     preloaded = "".join(f'<link rel="modulepreload" href="{address(name)}">\n' for name in MODULES_ALWAYS_LOADED[1:])
@@ -133,7 +123,7 @@ def page(survey: Survey, state: str = "open") -> str:
 
 
 def policy() -> str:
-    """Return the content security policy of the page: files of its own server and the one inline style."""
+    """Return the content security policy of the page: files of its own server and one inline style."""
     return "; ".join((*_rules(script="'self'", connect="'self'", image="'self'"), "frame-ancestors 'none'"))
 
 
@@ -143,9 +133,9 @@ def hosted_page(survey: Survey, server: str) -> str:
     Parameters
     ----------
     survey : Survey
-        What is asked.
+        The survey.
     server : str
-        The address of the collecting server, such as ``https://collect.example.org``.
+        Address of the collecting server, such as ``https://collect.example.org``.
     """
     origin, path = split_address(server)
     script = _bundled()
@@ -159,30 +149,32 @@ def hosted_page(survey: Survey, server: str) -> str:
 
 
 def _shell(survey: Survey, *, place: str, head: str, foot: str = "", state: str = "open") -> str:
-    words, right_to_left = _spoken(survey), _table()["rightToLeft"]
+    language = _page_language(survey.language)
+    informal = _table()["informal"].get(language, {}) if survey.address == "informal" else {}
+    words, right_to_left = _table()["languages"][language] | informal, _table()["rightToLeft"]
     direction = "rtl" if _primary(survey.language) in right_to_left else "ltr"
     if state != "open":
-        main, held = "", ""
-        # A time is read from left to right, in words that are not as well.
+        main, data = "", ""
+        # A time is written from left to right in all languages.
         text = escape(words[f"{state}Text"]).replace("{opens}", f'<bdi dir="ltr">{_clock(survey.opens)}</bdi>')
-        told = f'<p role="status">{escape(words[state])}. {text}</p>\n'
+        content = f'<p role="status">{escape(words[state])}. {text}</p>\n'
     else:
-        table = {"rightToLeft": right_to_left, "languages": {_known(survey.language): words}}
-        main = f' data-warner="{escape(place)}" data-words="{escape(_spelled(table))}"'
+        table = {"rightToLeft": right_to_left, "languages": {language: words}}
+        main = f' data-warner="{escape(place)}" data-words="{escape(_json(table))}"'
         intro = "".join(f'<p dir="auto">{escape(line)}</p>\n' for line in survey.intro.split("\n") if line.strip())
-        told = (
+        content = (
             f"{intro}<p>{escape(words['loading'])}</p>\n"
             f'<noscript><p class="notice">{escape(words["noscript"])}</p></noscript>\n'
         )
-        given = {"fingerprint": survey.fingerprint, "epsilon": survey.shown_epsilon, "survey": survey.to_dict()}
-        spelled = _spelled(given).replace("<", r"\u003c")
-        held = f'<div id="warner-survey" hidden><script type="application/json">{spelled}</script></div>\n'
+        fields = {"fingerprint": survey.fingerprint, "epsilon": survey.shown_epsilon, "survey": survey.to_dict()}
+        text = _json(fields).replace("<", r"\u003c")
+        data = f'<div id="warner-survey" hidden><script type="application/json">{text}</script></div>\n'
     return (
         f'<!doctype html>\n<html lang="{escape(survey.language)}" dir="{direction}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"{head}<title>{escape(survey.title)}</title>\n<style>{_style()}</style>\n</head>\n"
         f'<body class="warner-page">\n<main class="warner"{main}>\n'
-        f'<h1 dir="auto">{escape(survey.title)}</h1>\n{told}</main>\n{held}{foot}</body>\n</html>\n'
+        f'<h1 dir="auto">{escape(survey.title)}</h1>\n{content}</main>\n{data}{foot}</body>\n</html>\n'
     )
 
 
@@ -204,7 +196,7 @@ def _source(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _spelled(value: Any) -> str:
+def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -219,10 +211,10 @@ def _bundled() -> str:
     texts = {
         name: (WEB_FOLDER / name).read_text(encoding="utf-8") for name in PAGE_MODULES if (WEB_FOLDER / name).exists()
     }
-    return "".join(_closed(name.removesuffix(".js"), text) for name, text in texts.items())
+    return "".join(_module_function(name.removesuffix(".js"), text) for name, text in texts.items())
 
 
-def _closed(name: str, text: str) -> str:
+def _module_function(name: str, text: str) -> str:
     exported = ", ".join(match[2] for match in EXPORT_STATEMENT.finditer(text))
     within = IMPORT_STATEMENT.sub(r"const {\1} = \2Module;", EXPORT_STATEMENT.sub(r"\1 \2", text))
     return f"const {name}Module = (() => {{\n{within}\nreturn {{ {exported} }};\n}})();\n"
@@ -239,21 +231,14 @@ def _primary(language: str) -> str:
     return language.split("-")[0].lower()
 
 
-def _known(language: str) -> str:
+def _page_language(language: str) -> str:
     """Return the language of the page's texts: the language of the survey, or English."""
     languages = _table()["languages"]
     return next(tag for tag in (language.lower(), _primary(language), "en") if tag in languages)
 
 
-def _spoken(survey: Survey) -> dict[str, str]:
-    """Return the page's texts in the survey's language and form of address."""
-    words: dict[str, str] = _table()["languages"][_known(survey.language)]
-    informal: dict[str, str] = _table()["informal"].get(_known(survey.language), {})
-    return words | informal if survey.address == "informal" else words
-
-
 def _clock(moment: str | None) -> str:
-    """Write a time so that it is read alike everywhere: a page without a script does not know its reader's zone.
+    """Format a time with its offset, because a page without script does not know its reader's time zone.
 
     >>> _clock("2026-12-01T08:00+01:00")
     '2026-12-01, 08:00 (UTC+01:00)'
@@ -271,12 +256,12 @@ Message = dict[str, Any]
 
 STATUS = {
     "kept": 200,
-    "open": 200,  # nothing was sent yet, and nothing stands in its way
-    "refused": 400,  # no page of this survey has sent it
+    "open": 200,  # a response may be kept
+    "refused": 400,  # no page of this survey can have sent it
     "uninvited": 403,  # there is no such invitation
-    "revoked": 403,  # the invitation was withdrawn
+    "revoked": 403,  # the invitation was revoked
     "early": 403,  # the survey is not open yet
-    "origin": 403,  # it comes from the page of somebody else
+    "origin": 403,  # it comes from the page of another site
     "method": 405,
     "used": 409,  # the invitation was spent on another response
     "closed": 410,
@@ -284,12 +269,12 @@ STATUS = {
     "type": 415,  # not JSON
     "rate": 429,  # too many from one address
     "error": 500,
-    "busy": 503,  # not kept, but it may be later
+    "busy": 503,  # not kept; a retry may succeed
 }
 
 
 def replies(wait: Mapping[str, int]) -> dict[str, tuple[Message, Message]]:
-    """Return the two ASGI messages of each reply; `wait` has the seconds after which a request may be repeated.
+    """Return the two ASGI messages of each reply; `wait` has the seconds until a request may be repeated.
 
     >>> sent = replies({"rate": 1, "busy": 15})
     >>> sent["kept"][0]["status"], sent["kept"][1]["body"].rstrip(), sent["used"][1]["body"].rstrip()
@@ -297,21 +282,20 @@ def replies(wait: Mapping[str, int]) -> dict[str, tuple[Message, Message]]:
     >>> len({len(body["body"]) for _, body in sent.values()})
     1
     """
-    bodies = {word: _body(word) for word in STATUS}
+    bodies = {word: _json({"kept": False, "why": word}).encode() for word in STATUS} | {"kept": b'{"kept":true}'}
     longest = max(map(len, bodies.values()))
     heads = {word: _head(word, wait.get(word), longest) for word in STATUS}
-    lengths = {word: len(_phrase(word)) + _length(head) for word, head in heads.items()}
+    # Each header has a colon, a space, and two characters at the end of the line.
+    lengths = {
+        word: len(http.HTTPStatus(STATUS[word]).phrase) + sum(len(name) + len(value) + 4 for name, value in head)
+        for word, head in heads.items()
+    }
     result = {}
     for word, head in heads.items():
         head.append((b"padding", b"." * (max(lengths.values()) - lengths[word] + 1)))
         start = {"type": "http.response.start", "status": STATUS[word], "headers": head}
         result[word] = (start, {"type": "http.response.body", "body": bodies[word].ljust(longest)})
     return result
-
-
-def _body(word: str) -> bytes:
-    fields = {"kept": True} if word == "kept" else {"kept": False, "why": word}
-    return json.dumps(fields, separators=(",", ":")).encode()
 
 
 def _head(word: str, wait: int | None, length: int) -> list[tuple[bytes, bytes]]:
@@ -321,11 +305,3 @@ def _head(word: str, wait: int | None, length: int) -> list[tuple[bytes, bytes]]
     if word == "method":
         head.append((b"allow", b"POST"))
     return head
-
-
-def _phrase(word: str) -> str:
-    return http.HTTPStatus(STATUS[word]).phrase
-
-
-def _length(head: list[tuple[bytes, bytes]]) -> int:
-    return sum(len(name) + len(value) + 4 for name, value in head)  # a colon, a space, and the end of the line

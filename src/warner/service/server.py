@@ -1,7 +1,7 @@
-"""The server: two listeners in one process and one loop, one for respondents and one for the dashboard.
+"""Server with two listeners in one process: one for respondents, one for the dashboard.
 
-What may fail is done before anybody is served, in this order: addresses, certificate, database. Nothing of a request
-ever stands in the output: uvicorn's logs are off, and what goes wrong within the loop is counted, not shown.
+Addresses, certificate and database are checked before it starts. Its output contains nothing of a request: uvicorn's
+logs are off, and errors within the event loop are counted, not shown.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ if TYPE_CHECKING:
     from warner.service.survey import Survey
 
 SHARED_COLUMNS = 69  # of the lines on a shared survey, beside their names
-OTHER_OPEN_FILES = 64  # open files beside connections
-MOST_DASHBOARD_CONNECTIONS = 256  # connections of the dashboard
+OTHER_OPEN_FILES = 64  # besides connections
+MOST_DASHBOARD_CONNECTIONS = 256
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a listener listens.
+    """Address of a listener.
 
     Attributes
     ----------
     host, port : str, int
-        As the operator gave them; port 0 takes any that is free.
+        Host and port; port 0 stands for any unused one.
     option : str
-        What to change if it cannot be had, in the operator's words.
+        Option of the command that sets the port, for messages.
     """
 
     host: str
@@ -78,16 +78,16 @@ class Address:
         except OSError as error:
             raise ValueError(f"there is no address {self.host!r} to listen at: {error.strerror}") from None
         made = socket.socket(family, kind, protocol)
-        if os.name == "posix":  # elsewhere it would let two programs share a port
+        if os.name == "posix":  # on Windows it would let two programs share a port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind(place)
         except OSError as error:
             made.close()
-            raise ValueError(self._trouble(error)) from None
+            raise ValueError(self._explanation(error)) from None
         return made
 
-    def _trouble(self, error: OSError) -> str:
+    def _explanation(self, error: OSError) -> str:
         if error.errno == errno.EADDRINUSE:
             return f"port {self.port} of {self.host} is in use; give another --{self.option}, or 0 for any free one"
         if error.errno == errno.EACCES:
@@ -106,18 +106,18 @@ class Settings:
     origins : tuple of str
         Sites whose pages may send responses.
     limit : int or None
-        The most responses that are taken.
+        Maximum number of responses.
     rate : int
         Reports per minute from one address; 0 for no limit.
     certificate, key : path or None
-        For TLS without a proxy.
+        Certificate and key for TLS without a proxy.
     share : path or None
-        To share the survey on the local network: the file in which a self-signed certificate is kept. A host that is
-        only this computer is replaced by its address on the network. The dashboard stays where it is.
+        File of a self-signed certificate, to share the survey on the local network. A loopback host is replaced by the
+        address of this computer on the network. The dashboard is not shared.
     key_file : path or None
-        A file with a key of the dashboard that may be used again, in place of a link that works once.
+        File with a reusable key of the dashboard, in place of a link that works once.
     deadline : float
-        Seconds for a whole request.
+        Time limit for a request in seconds.
     """
 
     respondents: Address = field(default_factory=lambda: Address("127.0.0.1", 8000))
@@ -133,18 +133,18 @@ class Settings:
 
 
 def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], object]) -> None:
-    """Serve a survey until somebody stops it; `say` is told where it is.
+    """Serve a survey until it is stopped by a signal.
 
     Parameters
     ----------
     survey : Survey
-        What is asked.
+        The survey.
     place : str
-        The database: a file, or a URL of PostgreSQL.
+        Database: a file, or a URL of PostgreSQL.
     settings : Settings
-        How.
+        Settings of the server.
     say : callable
-        Is given lines for the operator.
+        Called with lines for the operator.
     """
     settings = _on_local_network(settings)
     context = tls(settings.certificate, settings.key)
@@ -160,7 +160,8 @@ def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], o
             _Door(settings.dashboard.host, private, None if is_loopback(settings.dashboard.host) else context),
             certificate,
         )
-        _be_silent()
+        for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "asyncio"):
+            logging.getLogger(name).disabled = True
         store = opened(place, survey)
         free = True
         try:
@@ -185,7 +186,7 @@ def _on_local_network(settings: Settings) -> Settings:
 
 @dataclass(frozen=True)
 class _Door:
-    """A socket that was taken, under the name that the operator gave."""
+    """Bound socket with the host name that the operator gave."""
 
     host: str
     listening: socket.socket
@@ -193,7 +194,7 @@ class _Door:
 
     @property
     def url(self) -> str:
-        """The address that a browser on this computer can open."""
+        """Address for a browser on this computer."""
         at, port, *_ = self.listening.getsockname()
         shown = "localhost" if is_unspecified(at) else self.host
         return f"{'http' if self.context is None else 'https'}://{f'[{shown}]' if ':' in shown else shown}:{port}"
@@ -205,7 +206,7 @@ class _Door:
 
 
 class Places(NamedTuple):
-    """Where everything is: the database, and the two listeners."""
+    """Database and listeners of a server."""
 
     database: str
     respondents: _Door
@@ -221,7 +222,7 @@ async def _served(
     admitted: tuple[Admission, str],
     say: Callable[[str], object],
 ) -> bool:
-    """Serve until a signal comes; tell whether the store is free, and not held by a transaction that does not end."""
+    """Serve until a signal comes; return False if a transaction that does not end still holds the store."""
     mistakes = Mistakes()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(mistakes.in_loop)
@@ -252,11 +253,11 @@ async def _served(
         ]
         running = [asyncio.create_task(listener.serve()) for listener in listeners]
         while not all(one.started or task.done() for one, task in zip(listeners, running, strict=True)):
-            await asyncio.sleep(0.001)  # nobody is told where they are before they are there
+            await asyncio.sleep(0.001)  # addresses are printed when they work
         for line in opening(writer.latest, places, key, settings.limit):
             say(line)
         stopped = asyncio.create_task(stopping.wait())
-        await asyncio.wait((stopped, *running), return_when=asyncio.FIRST_COMPLETED)  # one that fails stops both
+        await asyncio.wait((stopped, *running), return_when=asyncio.FIRST_COMPLETED)  # a failure stops both
         stopping.set()
         for listener in listeners:
             listener.should_exit = True
@@ -264,12 +265,12 @@ async def _served(
     finally:
         await writer.stop()
     if writer.stuck:
-        say("The database does not answer. What it has not acknowledged, nobody was thanked for.")
+        say("The database does not answer. Responses that it has not stored were not acknowledged.")
     return not writer.stuck
 
 
 def opening(collected: Collected, places: Places, key: str, limit: int | None = None) -> list[str]:
-    """Return the lines that the operator sees at the start."""
+    """Return the lines for the operator at the start."""
     survey = collected.survey
     link = f"{places.respondents.url}/s/{survey.id}"
     reason = unshareable(link)
@@ -307,12 +308,12 @@ def _shared(link: str, certificate: Identity | None, *, invited: bool) -> list[s
 
 
 def _ahead(collected: Collected, limit: int | None) -> list[str]:
-    """Return the expected precision of an open survey; for a closed one, that it accepts no responses."""
+    """Return the lines on schedule and expected precision of an open survey, or on the state of a closed one."""
     survey, invited = collected.survey, collected.invited
     if collected.state == "closed":
         return [f"state      {closing_words(collected)}"]
     if survey.over(now()):
-        return [f"state      closed: {survey.closes} is over, and no responses are taken any more"]
+        return [f"state      closed: {survey.closes} is over, and no more responses are accepted"]
     return [
         *_schedule(survey),
         *(f"precision  {name}: {words}" for name, words in prospects(survey, invited).items()),
@@ -321,16 +322,15 @@ def _ahead(collected: Collected, limit: int | None) -> list[str]:
 
 
 def _schedule(survey: Survey) -> list[str]:
-    """Return when the survey opens and when it closes automatically."""
     ends = [f"at {survey.closes}"] if survey.closes else []
     ends += [f"with {survey.stop:,} responses"] if survey.stop else []
-    said = [f"opens {survey.opens}"] if survey.opens else []
-    said += [f"closes by itself {' or '.join(ends)}"] if ends else []
-    return [f"schedule   {', and '.join(said)}"] if said else []
+    parts = [f"opens {survey.opens}"] if survey.opens else []
+    parts += [f"closes by itself {' or '.join(ends)}"] if ends else []
+    return [f"schedule   {', and '.join(parts)}"] if parts else []
 
 
 def tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    """Read a certificate and its key, or say what is wrong with them."""
+    """Return the TLS context of a certificate and its key; None without a certificate."""
     if certificate is None:
         if key is not None:
             raise ValueError("a key needs its certificate: give --certificate as well")
@@ -350,7 +350,7 @@ def tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
 
 
 def origin(text: str) -> str:
-    """Check the origin of a site, which browsers write in one way: scheme, host, and a port that is not the usual one.
+    """Return the origin of a site; raise an error unless it is written as browsers write it.
 
     >>> origin("https://survey.example:8443")
     'https://survey.example:8443'
@@ -377,7 +377,7 @@ class Mistakes:
         self.number = 0
 
     def complain(self, line: str) -> None:
-        """Write a line that holds nothing of a request."""
+        """Write a line to standard error."""
         with suppress(OSError):
             sys.stderr.write(line)
             sys.stderr.flush()
@@ -386,27 +386,22 @@ class Mistakes:
         """Count an exception of the event loop without printing it, because it may contain bytes of a request."""
         error = context.get("exception")
         if isinstance(error, OSError | asyncio.CancelledError):
-            return  # a connection that broke
+            return  # a broken connection
         self.number += 1
         self.complain(f"warner: mistake {self.number} in the loop: {type(error).__name__}\n")
 
 
-def _be_silent() -> None:
-    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "asyncio"):
-        logging.getLogger(name).disabled = True
-
-
 def _connections() -> int:
-    """Raise the limit of open files, and return the number of connections that it allows."""
+    """Raise the limit of open files; return the number of connections that it allows."""
     try:
         import resource
     except ImportError:  # Windows
         return 256
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     others = MOST_DASHBOARD_CONNECTIONS + OTHER_OPEN_FILES
-    wanted = MOST_CONNECTIONS + others
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    files = MOST_CONNECTIONS + others
+    if soft != resource.RLIM_INFINITY and soft < files:
+        soft = files if hard == resource.RLIM_INFINITY else min(files, hard)
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -416,7 +411,7 @@ def _connections() -> int:
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return the faster event loop where it is installed."""
+    """Return the factory of uvloop's event loop, if installed."""
     try:
         import uvloop
     except ImportError:  # Windows
