@@ -17,6 +17,7 @@ from scipy.stats import binom, chi2, norm
 from cases import DICE, NINE
 from regression_cases import fit_of
 from warner import RandomizedResponse
+from warner.regression import mean_shares
 from warner.regression.mean_shares import MeanProfile, MeanShare, mean_over_people, mean_share_limits
 from warner.regression.profiles import Combination, infinite_sign, profile_start
 from warner.regression.regressions import regress
@@ -228,6 +229,16 @@ def test_limits_of_a_difference_are_not_those_of_a_lower_maximum() -> None:
     change = (expit(middle + slope / 2) - expit(middle - slope / 2))[inside]
     assert low <= change.min() + 1e-9
     assert high >= change.max() - 1e-9
+
+
+@pytest.mark.parametrize("target", ["realised", "population"])
+def test_a_mean_limit_that_is_not_found_is_missing(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = {"answer": ["yes", "no"] * 3, "x": np.repeat([0, 1, 4], 2), "n": [17, 8, 9, 9, 18, 7]}
+    fit = regress("answer ~ x", data, RandomizedResponse(["yes", "no"], odds=(2, 1)), counts="n")
+    monkeypatch.setattr(mean_shares, "TILTS", 1)
+    with pytest.warns(UserWarning, match="a limit of a mean share was not found and is missing"):
+        margins = fit.margins(interval="profile", target=target)
+    assert np.isnan([margins.low, margins.high, margins.statistic]).all()
 
 
 def test_a_value_that_no_shares_reach_is_ruled_out() -> None:

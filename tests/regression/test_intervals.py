@@ -19,6 +19,7 @@ from cases import DICE, THREE
 from regression_cases import REFERENCE, fit_of, people_of
 from warner import RandomizedResponse
 from warner.regression import profiles
+from warner.regression.families import ordered
 from warner.regression.likelihood import Likelihood
 from warner.regression.maxima import Optimum, all_starts
 from warner.regression.newton import newton_ascent
@@ -221,6 +222,21 @@ def test_limits_of_any_survey_lose_what_they_may(model: str, seed: int) -> None:
         for end in (ends.low[i], ends.high[i]):
             if np.isfinite(end):
                 assert loss_by_hand(fit, odds, columns, reports, i, end) == pytest.approx(QUANTILE, abs=2e-3)
+
+
+def test_profiles_restart_from_a_better_optimum_at_which_cutpoints_meet() -> None:
+    # No report shows the answer "mid": Newton's method alone stops at once where the cutpoints are equal.
+    labels = ["low", "mid", "high"]
+    data = {"answer": [*labels] * 2, "x": np.repeat([0.0, 1.0], 3), "n": [30, 1, 20, 20, 1, 30]}
+    fit = regress("answer ~ x", data, RandomizedResponse(labels, odds=(3, 1)), model="ordered", counts="n")
+    assert fit.specification.empty == ("mid",)
+    apart = ordered(fit.model_data.terms, labels)
+    likelihood = Likelihood(fit.model_data.observations, apart.family, apart.mapping)
+    false = replace(fit, specification=apart, finite_coefficients=np.zeros(3), log_likelihood=-100.0)
+    false.__dict__["profile_likelihood"] = likelihood
+    start = profiles.profile_start(false, QUANTILE, np.zeros(3))
+    assert start.log_likelihood == pytest.approx(fit.log_likelihood, abs=1e-8)
+    assert start.coefficients[0] == start.coefficients[1]
 
 
 def test_a_limit_that_is_not_found_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

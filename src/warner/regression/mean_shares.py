@@ -521,16 +521,17 @@ def _loss_at_0(profile: MeanProfile, people: float) -> float:
 
     For the population it is the loss at the t with :math:`(\hat h - t)^2 + v\,\mathrm{loss}(t) = \hat h^2`.
     """
-    limit = 0.0
-    if people > 0 and profile.estimate != 0:
-        from scipy.optimize import brentq  # which takes longer to load than all of our modules
+    if people == 0 or profile.estimate == 0:
+        return profile.loss(0.0)
+    from scipy.optimize import brentq  # which takes longer to load than all of our modules
 
-        size = abs(profile.estimate)
-        limit = float(
-            brentq(
-                lambda t: (profile.estimate - t) ** 2 + people * profile.loss(t) - size**2,
-                *sorted((0.0, profile.estimate)),
-                xtol=1e-6 * size,
-            )
+    size = abs(profile.estimate)
+    try:
+        limit = brentq(
+            lambda t: (profile.estimate - t) ** 2 + people * profile.loss(t) - size**2,
+            *sorted((0.0, profile.estimate)),
+            xtol=1e-6 * size,
         )
-    return profile.loss(limit)
+    except ValueError:  # a loss that was not found is NaN
+        return np.nan
+    return profile.loss(float(limit))

@@ -496,6 +496,8 @@ def profile_start(fit: Regression, threshold: float, better: Array | None = None
         near = newton_ascent(likelihood, fit.finite_coefficients)
         return ProfileStart(likelihood, near.coefficients, near.value, fit.finite_covariance, starts, cuts)
     maximum = newton_ascent(likelihood, better)
+    if not maximum.converged and cuts > 1:  # cutpoints have met there
+        maximum = Cutpoints(likelihood, cuts).ascent(likelihood, better, known=())
     at_maximum = covariance(likelihood, maximum.coefficients, fit.errors, flat=True)
     starts = (*starts, fit.finite_coefficients)
     return ProfileStart(likelihood, maximum.coefficients, maximum.value, at_maximum, starts, cuts)
