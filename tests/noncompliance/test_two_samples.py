@@ -25,6 +25,7 @@ from warner.noncompliance import (
     TwoSamples,
     anchored_crosswise,
     cheating_detection,
+    extended_crosswise,
     stochastic_lie_detector,
     two_sample_unrelated_question,
 )
@@ -298,6 +299,38 @@ def test_impossible_solutions_are_replaced_by_the_likeliest(name: str, yes: list
         assert y == pytest.approx(b[where], abs=0.005)
 
 
+ECWM = [case for case in reference("asking")["cases"] if case["id"].startswith("ecwm")]
+
+
+@pytest.mark.parametrize("case", ECWM, ids=lambda case: case["id"])
+def test_one_sayers_of_published_surveys(case: dict[str, Any]) -> None:
+    """Estimates of RRsp1 for surveys in three fields; solutions and standard errors by the delta method."""
+    counts, value, tolerance = case["input"], case["value"], case["tolerance"]
+    differ = counts["one_p02"], counts["one_p08"]
+    n = differ[0] + counts["two_p02"], differ[1] + counts["two_p08"]
+    found = extended_crosswise(differ, n, ("0.2", "0.8"))
+    likely = [share.most_likely for share in both(found)]
+    assert likely == pytest.approx([value["prevalence_one_sayers"], value["one_sayers"]], abs=tolerance)
+    solution = [found.prevalence.value, found.one_sayers.value, found.prevalence.se, found.one_sayers.se]
+    expected = [value[name] for name in ("solution", "solution_one", "se", "se_one")]
+    assert solution == pytest.approx(expected, abs=1e-9)
+
+
+def test_one_sayers_with_the_other_report_are_the_same_model() -> None:
+    first = extended_crosswise((60, 139), (169, 185), ("0.2", "0.7"))
+    second = extended_crosswise((109, 46), (169, 185), ("0.8", "0.3"), always="same")
+    for one, other in zip(both(first), both(second), strict=True):
+        assert [one.value, one.se, one.low, one.high] == pytest.approx(
+            [other.value, other.se, other.low, other.high], abs=1e-12
+        )
+    # Complementary probabilities: t = f_1 + f_2 - 1.
+    found = extended_crosswise((60, 139), (169, 185), ("0.2", "0.8"))
+    assert found.one_sayers.value == pytest.approx(60 / 169 + 139 / 185 - 1, abs=1e-12)
+    # Without one-sayers the equations are those of the crosswise model in either sample.
+    plain = extended_crosswise((320, 680), (1000, 1000), ("0.2", "0.8"))
+    assert [share.value for share in both(plain)] == pytest.approx([0.2, 0.0], abs=1e-12)
+
+
 def test_parts_say_what_they_are() -> None:
     found = two_sample_unrelated_question((260, 340), (1000, 1000), ("0.8", "0.2"))
     # lambda = 0.26, 0.34; (0.8 * 0.26 - 0.2 * 0.34) / 0.6 = 0.2333; its variance
@@ -323,6 +356,10 @@ def chances_cheating(share: float, cheaters: float) -> tuple[float, float]:
     return share + 0.25 * (1 - share - cheaters), share + 0.75 * (1 - share - cheaters)
 
 
+def chances_extended(share: float, one_sayers: float) -> tuple[float, float]:
+    return tuple(one_sayers + (1 - one_sayers) * (share * (1 - p) + (1 - share) * p) for p in (0.2, 0.8))  # type: ignore[return-value]
+
+
 def chances_anchored(share: float, attentive: float) -> tuple[float, float]:
     return attentive * (0.2 * share + 0.8 * (1 - share)) + (1 - attentive) / 2, attentive * 0.8 + (1 - attentive) / 2
 
@@ -346,8 +383,13 @@ def chances_anchored(share: float, attentive: float) -> tuple[float, float]:
             chances_anchored,
             [(0.0, 1.0), (0.02, 1.0), (0.1, 0.9)],
         ),
+        (
+            lambda yes, n: extended_crosswise(yes, n, ("0.2", "0.8")),
+            chances_extended,
+            [(0.0, 0.0), (0.1, 0.0), (0.2, 0.1)],
+        ),
     ],
-    ids=["unrelated", "cheating", "anchored"],
+    ids=["unrelated", "cheating", "anchored", "extended"],
 )
 def test_intervals_of_two_samples_cover_near_the_ends_by_enumeration(
     model: Any, chances: Any, truths: list[tuple[float, float]], n: tuple[int, int]
@@ -378,6 +420,7 @@ def test_intervals_of_two_samples_cover_near_the_ends_by_enumeration(
         (cheating_detection((300, 600), (1000, 1000), ("1/4", "3/4")), "cheating detection", "cheaters"),
         (stochastic_lie_detector((190, 20), (200, 200), (0.2, 0.8)), "stochastic lie detector", "honest"),
         (anchored_crosswise(620, 700, 1000, p="0.2", p_anchor="0.2"), "anchored crosswise model", "attentive"),
+        (extended_crosswise((388, 712), (1000, 1000), ("0.2", "0.8")), "extended crosswise model", "one_sayers"),
     ],
 )
 def test_two_samples_say_the_same_in_every_form(result: TwoSamples, model: str, second: str) -> None:
@@ -414,6 +457,10 @@ def test_two_samples_say_the_same_in_every_form(result: TwoSamples, model: str, 
         (lambda: cheating_detection((11, 2), (10, 10), (0.5, 0.2)), "from 0 to the size of the sample, but got 11"),
         (lambda: cheating_detection((1.5, 2), (10, 10), (0.5, 0.2)), "counts must be whole numbers"),  # type: ignore[arg-type]
         (lambda: cheating_detection((1, 2), (10, 10), (0.5, 0.2), level=95), "level must be between 0 and 1"),
+        (lambda: extended_crosswise((1, 2), (10, 10), (0.5, 0.5)), "p must differ between the samples"),
+        (lambda: extended_crosswise((1, 2, 3), (10, 10), (0.2, 0.8)), "differ and n must be two numbers each"),
+        (lambda: extended_crosswise((10, 10), (10, 10), (0.2, 0.8)), "these counts give no estimate"),
+        (lambda: extended_crosswise((1, 2), (10, 10), (0.2, 0.8), always="no"), "always must be 'differ' or 'same'"),
         (lambda: anchored_crosswise(5, 5, 10, p=0.5, p_anchor=0.2), "p must not be 1/2"),
         (lambda: anchored_crosswise(5, 5, 10, p=0.2, p_anchor="1/2"), "p_anchor must not be 1/2"),
         (lambda: anchored_crosswise(6, 5, 10, p=0.2, p_anchor=0.2), "these counts give no estimate"),
