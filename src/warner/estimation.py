@@ -32,7 +32,7 @@ from warner.inference.answer_tables import (
     rows_left_out,
     totals_of,
 )
-from warner.inference.checking import doubt
+from warner.inference.checking import fit_warning
 from warner.inference.comparisons import remainder, unmirrored
 from warner.inference.intervals import (
     ONE_CLUSTER,
@@ -571,7 +571,7 @@ class Estimate(TableResult):
         yes    3,233  1,056              1,149 to 5,449
         no     7,544  1,056              5,328 to 9,628
         N = 100 reports, epsilon 1.099.
-        Number of people: known population.
+        Population size: known population.
         Method of the interval: clopper_pearson.
         """
         from warner.inference.totals import totals
@@ -789,7 +789,7 @@ class Estimate(TableResult):
     @cached_property
     def _misfit(self) -> str:
         """Evidence that reports did not go through the design; empty if there is none."""
-        return doubt(self.tally)
+        return fit_warning(self.tally)
 
     @cached_property
     def _doubts(self) -> list[str]:

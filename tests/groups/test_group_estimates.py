@@ -189,7 +189,7 @@ def test_a_panel_has_a_walk_for_each_region() -> None:
     counts = [[40, 60], [45, 55], [50, 50], [70, 30], [65, 35], [60, 40]]
     together = estimate_groups(Tally(COIN, counts, by=("region", "week"), groups=groups), along="week")
     assert together.series is not None
-    assert together.series.places.shape == (3, 2)
+    assert together.series.indices.shape == (3, 2)
     assert together.shares[0, 0] < together.shares[3, 0]
 
 

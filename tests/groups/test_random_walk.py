@@ -109,7 +109,7 @@ def test_several_series_have_a_start_each_and_one_step() -> None:
 def test_groups_are_put_in_order_and_distances_are_steps() -> None:
     days = np.array([59.0, 0.0, 31.0, 90.0, np.nan, 181.0])  # the first of some months
     series = ordered_series(days, np.zeros(6, dtype=np.int64))
-    assert series.places.ravel().tolist() == [1, 2, 0, 3, 5]
+    assert series.indices.ravel().tolist() == [1, 2, 0, 3, 5]
     assert series.distances.ravel().tolist() == [0, 1, 1, 1, 3]
     collected = series.collected(np.arange(5.0)[:, np.newaxis], 6)
     assert_allclose(collected, [2, 0, 1, 3, np.nan, 4])

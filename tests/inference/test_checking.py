@@ -36,7 +36,7 @@ from warner import (
 from warner.designs import MECHANISMS
 from warner.inference import checking as fit
 from warner.inference import report_types as kinds
-from warner.inference.checking import doubt, likelihood_ratio
+from warner.inference.checking import fit_warning, likelihood_ratio
 from warner.metrics import negative_log_likelihood
 from warner.text import p_value
 
@@ -154,7 +154,7 @@ def test_a_response_among_two_answers_and_its_channel_are_checked_alike(a: int, 
         assert first.p_value == 1
     assert first.fits == second.fits
     assert first.misfits.any() == second.misfits.any() == (not first.fits)
-    assert bool(doubt(first.tally)) == bool(doubt(second.tally))
+    assert bool(fit_warning(first.tally)) == bool(fit_warning(second.tally))
 
 
 @pytest.mark.parametrize(("odds", "k", "n"), [((3, 1), 3, 20), ((1, 3), 3, 20), ((2, 1), 4, 10)])
@@ -649,22 +649,22 @@ def test_sets_are_checked_by_what_they_make_possible() -> None:
     ],
 )
 def test_doubt_is_the_first_test_at_99_percent(design: Any, good: list[int], bad: list[int], rule: str) -> None:
-    assert doubt(Tally(design, good, n=100)) == ""
-    said = doubt(Tally(design, bad, n=100))
+    assert fit_warning(Tally(design, good, n=100)) == ""
+    said = fit_warning(Tally(design, bad, n=100))
     assert said.startswith(f"the reports do not seem to fit the design: an answer was reported {rule} times than noise")
     p = float(check(Tally(design, bad, n=100), simulations=1).tests[0].p_value[0])
     assert p < 0.01
     assert f"({p_value(p)})" in said
     # In groups it is told once, with as many chances as there are groups.
     rows = np.array([good, bad, [0] * len(bad)])
-    grouped = doubt(Tally(design, rows, n=np.array([100, 100, 0]), by=("g",), groups=((1,), (2,), (3,))))
+    grouped = fit_warning(Tally(design, rows, n=np.array([100, 100, 0]), by=("g",), groups=((1,), (2,), (3,))))
     assert f"explains, in some group ({p_value(2 * p)})" in grouped
-    weighted = doubt(Tally(design, np.array(bad) * 2.0, n=200.0, squares=400.0))
+    weighted = fit_warning(Tally(design, np.array(bad) * 2.0, n=200.0, squares=400.0))
     assert f"(about {p_value(p)})" in weighted
 
 
 def test_nobody_is_in_doubt_of_a_design_without_noise() -> None:
-    assert doubt(Tally(RandomizedResponse(2, odds=(1, 0)), [0, 100])) == ""
+    assert fit_warning(Tally(RandomizedResponse(2, odds=(1, 0)), [0, 100])) == ""
 
 
 # how often it errs, and what it finds

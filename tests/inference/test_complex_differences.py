@@ -15,7 +15,7 @@ from scipy.stats import binom
 import warner
 from references import reference
 from warner import RandomizedResponse, SquareWave
-from warner.inference.differences import domains_apart
+from warner.inference.differences import domain_difference
 from warner.inference.intervals import Confidence, limits
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def test_least_coverage_of_differences_of_two_domains(truth: float, size: int) -
     low, high, p_value = np.zeros((3, size + 1, size + 1))
     for a, b in np.ndindex(low.shape):
         counted = warner.tally(stratified([(size, a), (size, b)], 4), design, column="y", by="g", strata="h")
-        apart = domains_apart(counted, [[0]], [1, 2])
+        apart = domain_difference(counted, [[0]], [1, 2])
         (low[a, b], high[a, b]), p_value[a, b] = apart.limits(0.025), apart.p_value
     shares = np.linspace(0, 1, 21)
     counts = binom.pmf(np.arange(size + 1)[:, np.newaxis], size, design.symmetry.base + design.symmetry.gain * shares)
@@ -330,7 +330,7 @@ def held(truth: float, inside: int, correlation: float, runs: int, **options: An
     counted = warner.tally(data, asked(truth), column="y", by=["survey", "g"], clusters="c", counts="n", **options)
     low, high = limits(counted, Confidence(), sets=[[0]])[:2]
     own = ((low <= 0.3) & (high >= 0.3))[::2].mean()
-    ends = np.array([domains_apart(counted, [[0]], [2 * run, 2 * run + 1]).limits(0.025) for run in range(runs)])
+    ends = np.array([domain_difference(counted, [[0]], [2 * run, 2 * run + 1]).limits(0.025) for run in range(runs)])
     assert (np.append(high - low, ends[:, 1] - ends[:, 0]) > 0.05).all()
     return float(own), float(((ends[:, 0] <= 0) & (ends[:, 1] >= 0)).mean())
 

@@ -667,7 +667,7 @@ def test_one_truth_at_every_door() -> None:
 @pytest.mark.parametrize(
     ("ask", "error", "complaint"),
     [
-        (lambda e: e.mean(), ValueError, "answers must be numbers, but 'never' is none; give values, the number that"),
+        (lambda e: e.mean(), ValueError, "answers must be numbers, but 'never' is none; give values, a number for"),
         (lambda e: e.mean({"never": 0}), ValueError, "'once' has none"),
         (lambda e: e.mean({"never": 0, "once": 1, "often": 2, "daily": 3}), ValueError, "'daily' is no answer"),
         (lambda e: e.mean([0, 1]), ValueError, "values must be 3 numbers, one for each answer, but got 2"),

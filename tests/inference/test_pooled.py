@@ -212,11 +212,11 @@ def test_many_sets_at_once_are_as_each_alone(monkeypatch: pytest.MonkeyPatch) ->
     counted = Binomial(np.floor(n * rng.random((3, 30))), n, base, gain)
     together = pooled_limits(counted, 0.01)
     for place in range(30):
-        alone = pooled_limits(counted.of_sets(np.arange(30) == place), 0.01)
+        alone = pooled_limits(counted.select(np.arange(30) == place), 0.01)
         assert_allclose([alone.low[0], alone.high[0]], [together.low[place], together.high[place]], atol=1e-9)
     # On a lattice ends are wider by a little, never narrower.
     monkeypatch.setattr(pooled, "LATTICE_CELLS", 10**6)
-    every_pair = pooled_limits(counted.of_sets(np.arange(30) < 3), 0.01)
+    every_pair = pooled_limits(counted.select(np.arange(30) < 3), 0.01)
     for ends, sign in ((every_pair.low - together.low[:3], 1), (together.high[:3] - every_pair.high, 1)):
         assert (sign * ends >= -1e-8).all()
         assert (sign * ends <= 0.03 * together.error[:3]).all()

@@ -26,7 +26,7 @@ from warner import (
     pool,
 )
 from warner.designs import MECHANISMS
-from warner.inference.checking import doubt
+from warner.inference.checking import fit_warning
 from warner.inference.report_types import g_squared, sum_tail, sum_test
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def test_good_reports_of_every_mechanism_fit(design: Any) -> None:
         return
     found = check(drawn(design, 500), level=1 - 1e-6, simulations=99)  # one chance in a million each
     assert found.fits
-    assert doubt(found.tally) == ""  # one in a hundred each, by chance
+    assert fit_warning(found.tally) == ""  # one in a hundred each, by chance
 
 
 # What it sees
@@ -165,8 +165,8 @@ def test_too_much_noise_shows_in_the_sizes_and_nowhere_else() -> None:
     # Without the sizes nobody can tell
     counts, n, _ = BITS.law.count(reports)
     assert check(Tally(BITS, counts, n=n)).fits
-    assert doubt(Tally(BITS, counts, n=n)) == ""
-    assert "the set sizes are smaller or larger than the noise makes them" in doubt(found.tally)
+    assert fit_warning(Tally(BITS, counts, n=n)) == ""
+    assert "the set sizes are smaller or larger than the noise makes them" in fit_warning(found.tally)
     with pytest.warns(UserWarning, match="set sizes"):
         estimate(found.tally)
 
@@ -239,7 +239,7 @@ def test_the_sizes_by_hand() -> None:
     (law,) = (test for test in found.tests if test.name == "known law")
     assert law.statistic is not None
     assert_allclose(law.statistic[0], g2)
-    assert "1 on average, where 1 are expected; G2 = 9.4" in law.say(0)
+    assert "1 on average, where 1 are expected; G2 = 9.4" in law.sentence(0)
 
 
 # What is said

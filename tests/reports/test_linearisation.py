@@ -22,7 +22,7 @@ from warner import BitFlips, Channel, OpenDomain, RandomizedResponse, SquareWave
 from warner.designs.closed_list import ClosedList
 from warner.designs.facts import LinearCombination
 from warner.designs.open_values import WholeNumbers
-from warner.inference.differences import domains_apart
+from warner.inference.differences import domain_difference
 from warner.inference.intervals import Confidence, limits
 from warner.reports.design_based import LinearScores
 from warner.reports.linearization import Deviations, Moments, Units, fewer_people
@@ -282,7 +282,7 @@ def test_two_domains_are_compared_by_the_variance_of_their_difference() -> None:
     for h in range(3):
         sums = np.array([u[:, people["cluster"] == c].sum(axis=1) for c in range(8 * h, 8 * h + 8)])
         variance += 8 / 7 * ((sums - sums.mean(axis=0)) ** 2).sum(axis=0)
-    together = domains_apart(counted, [[0]], [0, 1]).together
+    together = domain_difference(counted, [[0]], [0, 1]).together
     assert_allclose(together.covariance, (variance[0] + variance[1] - variance[2]) / 2, rtol=1e-9)
     assert together.freedom == 24 - 3
     compared = warner.estimate(counted, method="inv").compare("yes", between=(0, 1))

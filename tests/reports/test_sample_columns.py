@@ -17,7 +17,7 @@ import warner
 from engines import ENGINES, in_engine
 from warner import RandomizedResponse, Tally, UnaryEncoding
 from warner.estimation import estimated
-from warner.inference.differences import domains_apart
+from warner.inference.differences import domain_difference
 from warner.inference.intervals import Confidence
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def test_replicate_weights_are_those_of_the_jackknife_that_made_them(tmp_path: P
         assert Tally.from_json(replicated.to_json()) == replicated
     compared = [warner.estimate(one).compare("yes", between=("m", "f")) for one in (replicated, jackknife)]
     assert_allclose(*(one.difference for one in compared))
-    one, other = (domains_apart(tally, [[0]], [0, 1]).together for tally in (replicated, jackknife))
+    one, other = (domain_difference(tally, [[0]], [0, 1]).together for tally in (replicated, jackknife))
     assert_allclose(one.covariance, other.covariance, rtol=1e-9)
     assert (one.freedom, other.freedom) == (11, 10)
     assert "12 sets of replicate weights" in warner.estimate(replicated).text()

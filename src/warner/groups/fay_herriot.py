@@ -187,8 +187,8 @@ def error_of_overall(direct: DirectEstimates, overall: float) -> float:
 def likely_range(likelihood: Callable[[Array], Array], tried: Array, points: int, negligible: float) -> Array:
     """Return equally spaced spreads over the range in which the likelihood is not negligible."""
     values = likelihood(tried)
-    kept = np.flatnonzero(values > values.max() - negligible)
-    return np.linspace(tried[max(kept[0] - 1, 0)], tried[min(kept[-1] + 1, tried.size - 1)], points)
+    likely = np.flatnonzero(values > values.max() - negligible)
+    return np.linspace(tried[max(likely[0] - 1, 0)], tried[min(likely[-1] + 1, tried.size - 1)], points)
 
 
 def trapezoid(log_likelihood: Array) -> Array:
@@ -231,7 +231,7 @@ def _averaged(
     likely = weights > UNLIKELY
     spreads, weights = spreads[likely], weights[likely]
     laws = np.stack([weights, matched(weights, spreads)])
-    total = np.zeros((4, 2, direct.share.size))  # shares, their squares, own weights and centres, under both laws
+    total = np.zeros((4, 2, direct.share.size))  # shares, their squares, own weights and centers, under both priors
     for block, fit in _in_blocks(direct, covariates, spreads, start, steps):
         between, law = spreads[block, np.newaxis] ** 2, laws[:, block]
         own = direct.informative * between / np.where(direct.informative, between + fit.sampling_variance, 1.0)
@@ -268,17 +268,17 @@ def all_partially_pooled(answers: Sequence[DirectEstimates], covariates: Array, 
     roots = np.linspace(0, 1, RELATIVE_SPREADS)
     relative = roots**2
 
-    def likelihood(place: int, root: Array) -> Array:
-        blocks = _in_blocks(answers[place], covariates, units[place] * root**2, float(means[place]), 1)
+    def likelihood(index: int, root: Array) -> Array:
+        blocks = _in_blocks(answers[index], covariates, units[index] * root**2, float(means[index]), 1)
         return np.concatenate([fit.log_likelihood for _, fit in blocks])
 
-    values = np.stack([likelihood(place, roots) for place in range(k)], axis=1)
+    values = np.stack([likelihood(index, roots) for index in range(k)], axis=1)
     law = law_of_spreads(values, relative)
-    for place, direct in enumerate(answers):
-        spreads, mean = units[place] * relative, float(means[place])
-        averaged = _averaged(direct, covariates, spreads, law[:, place], mean, 1)
-        root = refined_maximum(partial(likelihood, place), roots, values[:, place])
-        yield Pooled(*averaged, float(units[place] * root**2), mean, spreads, law[:, place])
+    for index, direct in enumerate(answers):
+        spreads, mean = units[index] * relative, float(means[index])
+        averaged = _averaged(direct, covariates, spreads, law[:, index], mean, 1)
+        root = refined_maximum(partial(likelihood, index), roots, values[:, index])
+        yield Pooled(*averaged, float(units[index] * root**2), mean, spreads, law[:, index])
 
 
 def law_of_spreads(log_likelihood: Array, relative: Array) -> Array:
@@ -320,8 +320,8 @@ class DirectEstimates:
     informative : ndarray of bool of shape (groups,)
         Which groups tell the share: those with reports, under a design that is not silent.
     least : float
-        The variance that one report has at least, within and between groups together: direct answers of people who all
-        agree would have none, as if it were certain that nobody else differs.
+        Lower bound on the variance of one report, within and between groups together, which matters if all reports
+        agree.
     """
 
     share: Array
@@ -436,8 +436,8 @@ def _column(array: Counts, answered: Mask) -> Callable[[int], Array]:
     """Return a function that extracts a column of an array that broadcasts to (groups with reports, sets)."""
     whole, once = array.shape[0] > 1 or answered.sum() == 1, (array.shape[1] == 1 or not array.strides[1])
 
-    def column(place: int) -> Array:
-        values = np.asarray(array[:, 0 if once else place], dtype=np.float64)
+    def column(index: int) -> Array:
+        values = np.asarray(array[:, 0 if once else index], dtype=np.float64)
         if not whole or answered.all():
             return values
         result = np.zeros(answered.size)
@@ -514,27 +514,27 @@ def shares_under_any_law(counts: Binomial, direct: DirectEstimates, pooled: Pool
     None if a beta distribution is not significantly worse. `counts` are those of all groups, NaN where there are no
     reports; `pooled` are their partially pooled shares.
     """
-    told = direct.informative & np.isfinite(counts.count)
-    if told.sum() < FEWEST_GROUPS_FOR_ANY_LAW:
+    informative = direct.informative & np.isfinite(counts.count)
+    if informative.sum() < FEWEST_GROUPS_FOR_ANY_LAW:
         return None
-    first, last = np.clip([direct.share[told].min(), direct.share[told].max()], 0, 1)
+    first, last = np.clip([direct.share[informative].min(), direct.share[informative].max()], 0, 1)
     grid = np.linspace(first, last, VALUES)  # the law has no weight elsewhere
     noise = np.sqrt(direct.sampling_variance(pooled.overall, 0.0))
-    fine = np.flatnonzero(told & (noise >= grid[1] - grid[0]))
-    if fine.size < FEWEST_GROUPS_FOR_ANY_LAW or first == last:
+    noisy = np.flatnonzero(informative & (noise >= grid[1] - grid[0]))
+    if noisy.size < FEWEST_GROUPS_FOR_ANY_LAW or first == last:
         return None
-    learnt = fine[:: -(-fine.size // LEARNT_FROM)]
-    distinct, repeated = np.unique(np.stack([part[learnt] for part in counts]), axis=1, return_counts=True)
+    sampled = noisy[:: -(-noisy.size // LEARNT_FROM)]
+    distinct, repeated = np.unique(np.stack([part[sampled] for part in counts]), axis=1, return_counts=True)
     likelihood, many = likelihoods(distinct, grid), repeated.astype(np.float64)
     law = most_likely_law(likelihood, many)
     gain = log_likelihood(likelihood, law, many) - best_beta_likelihood(likelihood, grid, many, pooled)
-    if gain <= max(FEWEST_VALUES, values_with_weight(law)) * np.log(learnt.size):
+    if gain <= max(FEWEST_VALUES, values_with_weight(law)) * np.log(sampled.size):
         return None
     shares = np.array(pooled.share)
-    for block in np.array_split(fine, -(-fine.size * VALUES // BLOCK)):
+    for block in np.array_split(noisy, -(-noisy.size * VALUES // BLOCK)):
         joint = likelihoods(np.stack([part[block] for part in counts]), grid) * law
         shares[block] = joint @ grid / joint.sum(axis=1)
-    shares[~told] = law @ grid  # groups that tell nothing have the mean of all
+    shares[~informative] = law @ grid  # groups that tell nothing have the mean of all
     return shares
 
 

@@ -94,7 +94,7 @@ ANY_LAW_EXPLAINED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupEstimates(TableResult):
-    """Shares of many groups, each drawn towards the others as far as its own reports are noise.
+    """Shares of many groups, each shrunk toward the others as far as its own reports are noise.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class GroupEstimates(TableResult):
         tally, groups = self.tally, len(self.tally.groups)
         low, high = self.limits(level, kind)
         names: dict[str, Counts] = {
-            name: np.repeat(objects(key[place] for key in tally.groups), tally.k) for place, name in enumerate(tally.by)
+            name: np.repeat(objects(key[index] for key in tally.groups), tally.k) for index, name in enumerate(tally.by)
         }
         return names | {
             "value": np.tile(all_labels(tally.domain), groups),
@@ -229,7 +229,7 @@ class GroupEstimates(TableResult):
         if len(spreads) == 1:
             return f"{name}: {spreads[0]}{roughly})"
         order = np.argsort(-np.nan_to_num(self.overall), kind="stable")[:ANSWERS_NAMED].tolist()
-        named = "; ".join(f"{quoted(self.tally.domain[place])} {spreads[place]})" for place in order)
+        named = "; ".join(f"{quoted(self.tally.domain[index])} {spreads[index]})" for index in order)
         most = f" of the {ANSWERS_NAMED} most common answers" if len(spreads) > ANSWERS_NAMED else ""
         return f"{name}{most}{roughly}: {named}"
 
@@ -253,16 +253,16 @@ class GroupEstimates(TableResult):
                 self._limits[level, kind] = np.clip(ends[0], 0, 1), np.clip(ends[1], 0, 1)
         return self._limits[level, kind]
 
-    def answer_limits(self, place: int, level: float, kind: str) -> tuple[Array, Array]:
+    def answer_limits(self, index: int, level: float, kind: str) -> tuple[Array, Array]:
         """Return the ends of the intervals of one answer's share, of shape (groups,), without those of the others."""
         critical_value(level)
         if kind == "each":
-            return self._exact_limits_of(level, place)
+            return self._exact_limits_of(level, index)
         low, high = self.limits(level, kind)
-        return low[:, place], high[:, place]
+        return low[:, index], high[:, index]
 
     def _exact_limits(self, level: float) -> tuple[Array, Array]:
-        ends = [self._exact_limits_of(level, place) for place in range(self.tally.k)]
+        ends = [self._exact_limits_of(level, index) for index in range(self.tally.k)]
         low, high = (np.stack(parts, axis=1) for parts in zip(*ends, strict=True))
         return low, high
 
@@ -270,15 +270,15 @@ class GroupEstimates(TableResult):
     def _answer_limits(self) -> dict[tuple[float, int], tuple[Array, Array]]:
         return {}
 
-    def _exact_limits_of(self, level: float, place: int) -> tuple[Array, Array]:
+    def _exact_limits_of(self, level: float, index: int) -> tuple[Array, Array]:
         """Return the ends of the exact intervals of one answer's share, which are cached."""
-        if self._mirrored and place == 1:
+        if self._mirrored and index == 1:
             low, high = self._exact_limits_of(level, 0)
             return 1 - high, 1 - low
-        if (level, place) not in self._answer_limits:
-            direct, matrix = self.direct[place], self.covariates.matrix
-            self._answer_limits[level, place] = exact_limits(self.tally, None, place, direct, matrix, level, self.along)
-        return self._answer_limits[level, place]
+        if (level, index) not in self._answer_limits:
+            direct, matrix = self.direct[index], self.covariates.matrix
+            self._answer_limits[level, index] = exact_limits(self.tally, None, index, direct, matrix, level, self.along)
+        return self._answer_limits[level, index]
 
     def interval(
         self, answers: Label | Collection[Label] | None = None, *, level: float = 0.95, kind: str = "average"
@@ -295,24 +295,24 @@ class GroupEstimates(TableResult):
         if answers is None:
             return GroupIntervals(self.tally, *self.limits(level, kind), level, kind)
         one = isinstance(answers, str) or not isinstance(answers, Iterable)
-        chosen = positions_of([answers] if one else list(answers), self.tally.domain)  # type: ignore[list-item,arg-type]
-        if len(set(chosen)) < len(chosen) or not 0 < len(chosen) < self.tally.k:
+        selected = positions_of([answers] if one else list(answers), self.tally.domain)  # type: ignore[list-item,arg-type]
+        if len(set(selected)) < len(selected) or not 0 < len(selected) < self.tally.k:
             raise ValueError(f"answers must be different answers, at least one and not all, but got {answers!r}")
-        if len(chosen) > 1:
-            _, low, high = pooled_sum(self, [chosen], level, kind)
+        if len(selected) > 1:
+            _, low, high = pooled_sum(self, [selected], level, kind)
         else:
-            low, high = self.answer_limits(chosen[0], level, kind)
+            low, high = self.answer_limits(selected[0], level, kind)
         return GroupIntervals(self.tally, low, high, level, kind)
 
     def mean(self, values: Any = None, *, level: float = 0.95, kind: str = "average") -> GroupMeans:
         """Estimate the mean of answers that are numbers, or have numbers, in each group.
 
-        Means are partially pooled as shares are: each is drawn towards the others as far as its reports are noise.
+        Means are partially pooled as shares are: noisier means are shrunk more.
 
         Parameters
         ----------
         values : mapping, sequence or "numbers", optional
-            The number that each answer stands for, as for `Estimate.mean`.
+            The number of each answer, as for `Estimate.mean`.
         level, kind
             As for `table`.
         """
@@ -366,9 +366,9 @@ class GroupEstimates(TableResult):
             return _walk_test(self._walks)
         if self._mirrored:
             return self._exact_test() or cochran_test(self.direct[0], self.covariates.matrix)
-        told = [place for place, direct in enumerate(self.direct) if direct.informative.any()]
-        squared = squared_correlations(self.tally, told, np.nan_to_num(self.overall), self._rng())
-        return summed_cochran_test([self.direct[place] for place in told], self.covariates.matrix, squared)
+        identified = [index for index, direct in enumerate(self.direct) if direct.informative.any()]
+        squared = squared_correlations(self.tally, identified, np.nan_to_num(self.overall), self._rng())
+        return summed_cochran_test([self.direct[index] for index in identified], self.covariates.matrix, squared)
 
     def _exact_test(self) -> GroupTest | None:
         """Return the exact test of one share; None with weights, covariates, or without binomial counts."""
@@ -395,14 +395,14 @@ class GroupEstimates(TableResult):
         level : float
             Of the ranges.
         """
-        place = self.place_of(answer)
+        index = self.place_of(answer)
         groups = len(self.tally.groups)
         if not isinstance(count, int | np.integer) or not 1 <= count <= groups:
             raise ValueError(f"count must be a whole number from 1 to {groups:,}, the number of groups, got {count!r}")
         critical_value(level)
         seed = int(self._rng().integers(2**31))
-        found = expected_ranks(self.shares[:, place], self.errors[:, place], int(count), level, seed)
-        return GroupRanks(self.tally, self.tally.domain[place], *found, int(count), level)
+        found = expected_ranks(self.shares[:, index], self.errors[:, index], int(count), level, seed)
+        return GroupRanks(self.tally, self.tally.domain[index], *found, int(count), level)
 
     def place_of(self, answer: Label | None) -> int:
         """Return the position of an answer in the domain; of two answers the first by default."""
@@ -419,23 +419,25 @@ class GroupEstimates(TableResult):
 
     @cached_property
     def _doubts(self) -> list[str]:
-        said = [*filter(None, (*(part.left_out() for part in self.tally.parts), without_place(self.tally, self.along)))]
+        warnings = [
+            *filter(None, (*(part.left_out() for part in self.tally.parts), without_place(self.tally, self.along)))
+        ]
         if self.tally.answered.sum() < 2:
-            return [*said, "there is one group with reports, and nothing to pool: its share is its own"]
+            return [*warnings, "there is one group with reports, and nothing to pool: its share is its own"]
         weight = np.nan_to_num(self.shares * self.own).sum() / max(float(np.nan_to_num(self.shares).sum()), 1e-12)
         if weight > ENOUGH and self.law == "normal":
-            said.append(
+            warnings.append(
                 f"groups have enough reports of their own ({100 * weight:.0f} % of each share comes from them): "
                 "separate estimates are as good (warner.estimate)"
             )
         if self._sizes_matter():
-            said.append(
+            warnings.append(
                 "shares go with the size of groups, so that small groups are drawn to large ones that are unlike them; "
                 "put the logarithm of the size among the covariates"
             )
         if np.isnan(self.shares[has_place(self.tally, self.along)]).any():
-            said.append("some shares cannot be estimated: no group has reports that depend on them")
-        return said
+            warnings.append("some shares cannot be estimated: no group has reports that depend on them")
+        return warnings
 
     def _sizes_matter(self) -> bool:
         """Return True if the residuals of the direct estimates are correlated with the log group size."""
@@ -475,7 +477,7 @@ class GroupEstimates(TableResult):
         return f"; each group has its effective number of reports ({drawn}), that groups share clusters is neglected"
 
     def interval_name(self, level: float, kind: str) -> str:
-        """Name the intervals, as every door does."""
+        """Return the heading of the intervals."""
         about = "approximate " if kind == "each" and not self.tally.simple else ""
         return f"{about}{level_text(level)} {INTERVAL_HEADINGS[kind]}"
 
@@ -576,7 +578,7 @@ class GroupEstimates(TableResult):
 def estimate_groups(
     tally: Collected, on: Any = None, along: str | None = None, *, different_people: bool = False
 ) -> GroupEstimates:
-    r"""Estimate the shares of many groups together: each is drawn towards the others as far as its reports are noise.
+    r"""Estimate the shares of many groups together: noisier groups are shrunk more toward the others.
 
     Under randomization a group of 100 reports tells little by itself. Partially pooled with others its squared error
     falls to a fraction of that of a separate estimate, the more so the noisier reports are and the more groups there
@@ -644,23 +646,23 @@ def estimate_groups(
     means = np.array([direct.overall() if direct.informative.any() else np.nan for direct in answers])
     complete = holds_every_answer(tally)
     if not mirrored:
-        told = np.isfinite(means)
-        means[told] = nearest_shares(means[told], complete=complete)
+        identified = np.isfinite(means)
+        means[identified] = nearest_shares(means[identified], complete=complete)
     shares, errors, own = np.full((3, len(tally.groups), len(answers)), np.nan)
     spread = np.full(len(answers), np.nan)
     law = "normal"
-    for place, pooled in _all_pooled(answers, joined.matrix, series, means):
-        shares[:, place], errors[:, place], own[:, place], spread[place] = *pooled[:3], pooled.spread
+    for index, pooled in _all_pooled(answers, joined.matrix, series, means):
+        shares[:, index], errors[:, index], own[:, index], spread[index] = *pooled[:3], pooled.spread
         if mirrored and on is None and series is None:
             clustered = _under_any_law(tally, answers[0], pooled)
-            shares[:, place], law = (shares[:, place], law) if clustered is None else (clustered, "any")
+            shares[:, index], law = (shares[:, index], law) if clustered is None else (clustered, "any")
     if mirrored:
         first = np.clip(shares, 0, 1)
         shares, errors, own = np.hstack([first, 1 - first]), np.hstack([errors] * 2), np.hstack([own] * 2)
         means = np.array([means[0], 1 - means[0]])
     else:
-        told = np.isfinite(shares).all(axis=1)
-        shares[told] = nearest_shares(shares[told], complete=complete)
+        identified = np.isfinite(shares).all(axis=1)
+        shares[identified] = nearest_shares(shares[identified], complete=complete)
     result = GroupEstimates(
         tally,
         shares,
@@ -717,14 +719,14 @@ def _refuse(tally: Collected, on: Any, along: str | None, *, different_people: b
 
 def _series(tally: Collected, along: str) -> Series:
     """Order the groups along a column, one series for each combination of the other columns."""
-    place = tally.by.index(along)
-    axis = axis_of_values([group[place] for group in tally.groups])
+    index = tally.by.index(along)
+    axis = axis_of_values([group[index] for group in tally.groups])
     if axis is None:
         raise ValueError(
             f"along must be a column of numbers, dates, weeks, months or quarters, but {along!r} has no order that can "
             "be read; number its values"
         )
-    others = [tuple(value for i, value in enumerate(group) if i != place) for group in tally.groups]
+    others = [tuple(value for i, value in enumerate(group) if i != index) for group in tally.groups]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(others))}
     return ordered_series(axis.positions, np.array([numbers[key] for key in others], dtype=np.int64))
 
@@ -744,18 +746,20 @@ def _all_pooled(
     answers: list[DirectEstimates], covariates: Array, series: Series | None, means: Array
 ) -> Iterator[tuple[int, Pooled]]:
     """Pool each identified answer; yield its position and shares."""
-    told = [place for place, direct in enumerate(answers) if direct.informative.any()]
-    some = [answers[place] for place in told]
+    identified = [index for index, direct in enumerate(answers) if direct.informative.any()]
+    some = [answers[index] for index in identified]
     if series is not None or len(answers) == 1:
-        return zip(told, (pooled_share(direct, covariates, series) for direct in some), strict=True)
-    return zip(told, all_partially_pooled(some, covariates, means[told]), strict=True)
+        return zip(identified, (pooled_share(direct, covariates, series) for direct in some), strict=True)
+    return zip(identified, all_partially_pooled(some, covariates, means[identified]), strict=True)
 
 
 def _walk_test(walks: list[RandomWalks]) -> GroupTest:
     """Test that nothing changes along an order, by likelihood ratio, with Bonferroni's correction over answers."""
-    told = [walk for walk in walks if walk.direct.informative.any()]
-    statistic = max(walk.likelihood_ratio() for walk in told)
+    identified = [walk for walk in walks if walk.direct.informative.any()]
+    statistic = max(walk.likelihood_ratio() for walk in identified)
     # The printed one is that of the interval of the step, which is drawn as if 0 were no boundary.
     printed = float(chdtrc(1, statistic))
-    one_sided = printed * max(walk.chance_of_a_step() for walk in told) if statistic > 0 else 1.0
-    return GroupTest(statistic, 1, min(1.0, len(told) * printed), min(1.0, len(told) * one_sided), "likelihood ratio")
+    one_sided = printed * max(walk.chance_of_a_step() for walk in identified) if statistic > 0 else 1.0
+    return GroupTest(
+        statistic, 1, min(1.0, len(identified) * printed), min(1.0, len(identified) * one_sided), "likelihood ratio"
+    )

@@ -132,16 +132,16 @@ def _left_out(direct: DirectEstimates, covariates: Array, at: float, largest: fl
     spreads = largest * np.linspace(0, 1, SPREADS) ** 2
     cells = np.gradient(spreads)
     likelihood, means = np.empty((2, SPREADS, direct.share.size))
-    for place, spread in enumerate(spreads):
+    for index, spread in enumerate(spreads):
         fit = fits(direct, covariates, np.array([spread]), at, steps=1)
         total = np.where(direct.informative, fit.sampling_variance[0] + spread**2, 1.0)
         weight = direct.informative / total
         remaining = np.maximum(1 - weight * fit.variance_of_mean[0], 1e-12)
         residual = direct.share - fit.mean[0]
-        means[place] = direct.share - residual / remaining
+        means[index] = direct.share - residual / remaining
         # Twice the log-likelihood changes by the terms of the group: log w, log (1 - h), and its part of the squares
         lost = np.log(total) + weight * residual**2 / remaining - np.log(remaining)
-        likelihood[place] = fit.log_likelihood[0] + np.where(direct.informative, lost, 0.0) / 2
+        likelihood[index] = fit.log_likelihood[0] + np.where(direct.informative, lost, 0.0) / 2
     weights = cells[:, np.newaxis] * np.exp(likelihood - likelihood.max(axis=0))
     weights /= weights.sum(axis=0)
     means = np.where(direct.informative, means, direct.share)
@@ -154,8 +154,8 @@ def fab_limits(counts: Binomial, prior: Prior, level: float) -> tuple[Array, Arr
     ends = []
     for first in blocks:
         some = slice(first, first + GROUPS_AT_ONCE)
-        chosen = Binomial(*(part[some] for part in counts)), Prior(*(part[some] for part in prior))
-        ends.append(_limits(*chosen, 1 - level))
+        selected = Binomial(*(part[some] for part in counts)), Prior(*(part[some] for part in prior))
+        ends.append(_limits(*selected, 1 - level))
     low, high = (np.concatenate(parts) for parts in zip(*ends, strict=True))
     return low, high
 
@@ -165,8 +165,8 @@ def _limits(counts: Binomial, prior: Prior, alpha: float) -> tuple[Array, Array]
     accepted = np.stack([_accepts(counts, prior, alpha, share) for share in shares])
     first, last = accepted.argmax(axis=0), len(shares) - 1 - accepted[::-1].argmax(axis=0)
 
-    def at(place: Integers) -> Array:
-        return np.asarray(shares[np.clip(place, 0, len(shares) - 1), np.arange(shares.shape[1])])
+    def at(index: Integers) -> Array:
+        return np.asarray(shares[np.clip(index, 0, len(shares) - 1), np.arange(shares.shape[1])])
 
     def inside(share: Array) -> Mask:
         return _accepts(counts, prior, alpha, share)
@@ -224,7 +224,6 @@ METHOD_NAMES = {"average": "partially pooled", "each": "fab"}
 
 
 def check_kind(kind: str) -> None:
-    """Refuse what intervals of groups cannot hold for."""
     if kind not in INTERVAL_HEADINGS:
         raise ValueError(f"kind must be {' or '.join(map(repr, INTERVAL_HEADINGS))}, but got {kind!r}")
 
@@ -288,7 +287,7 @@ class GroupIntervals(TableResult):
 def exact_limits(
     tally: Collected,
     sets: Sets | None,
-    place: int,
+    index: int,
     direct: DirectEstimates,
     covariates: Array,
     level: float,
@@ -297,12 +296,12 @@ def exact_limits(
     """Compute the FAB limits of one set of answers; from 0 to 1 for a group without reports."""
     if along is not None:
         raise ValueError('kind must be "average" along an order: limits for each group are not known there')
-    counts = binomial_counts(tally, sets, place)
+    counts = binomial_counts(tally, sets, index)
     some = np.isfinite(counts.count)
     prior = from_the_others(direct, covariates)
     low, high = np.zeros(some.size), np.ones(some.size)
-    chosen = Binomial(*(part[some] for part in counts)), Prior(*(part[some] for part in prior))
-    low[some], high[some] = fab_limits(*chosen, level)
+    selected = Binomial(*(part[some] for part in counts)), Prior(*(part[some] for part in prior))
+    low[some], high[some] = fab_limits(*selected, level)
     return low, high
 
 
@@ -310,7 +309,7 @@ class NotBinomialError(ValueError):
     """Shares do not show in one binomial count of each group."""
 
 
-def binomial_counts(tally: Collected, sets: Sets | None, place: int) -> Binomial:
+def binomial_counts(tally: Collected, sets: Sets | None, index: int) -> Binomial:
     """Return the binomial counts of the share of a set, NaN for groups without reports."""
     result = Binomial(*np.full((4, len(tally.groups)), np.nan))
     for part in tally.parts:
@@ -318,7 +317,7 @@ def binomial_counts(tally: Collected, sets: Sets | None, place: int) -> Binomial
         if part.design.epsilon == 0 or not groups.size:
             continue
         readout = part.readout(groups, sets)
-        if not np.broadcast_to(readout.exact, readout.count.shape)[:, place].all():
+        if not np.broadcast_to(readout.exact, readout.count.shape)[:, index].all():
             raise NotBinomialError(
                 'kind must be "average" under a design whose shares do not show in binomial counts; for limits of one '
                 "group see warner.estimate"
@@ -328,8 +327,8 @@ def binomial_counts(tally: Collected, sets: Sets | None, place: int) -> Binomial
                 'kind must be "average" where a group has reports under several designs; for limits of one group see '
                 "warner.estimate"
             )
-        for values, told in zip(result, (readout.count, readout.trials, readout.base, readout.gain), strict=True):
-            values[groups] = np.broadcast_to(told, readout.count.shape)[:, place]
+        for values, identified in zip(result, (readout.count, readout.trials, readout.base, readout.gain), strict=True):
+            values[groups] = np.broadcast_to(identified, readout.count.shape)[:, index]
     return result
 
 
@@ -338,7 +337,7 @@ def binomial_counts(tally: Collected, sets: Sets | None, place: int) -> Binomial
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class GroupMeans(Mean):
-    """Means of a number in all groups, each drawn towards the others as far as its own reports are noise.
+    """Means of a number in all groups, each shrunk toward the others as far as its own reports are noise.
 
     It has the attributes of `Mean <warner.inference.means.Mean>`, with groups; a group without reports has a mean, too.
 
@@ -355,7 +354,7 @@ class GroupMeans(Mean):
 
     @property
     def approximate(self) -> bool:
-        """Whether the intervals are approximate; exact are those for each group, without weights."""
+        """True if the intervals are approximate; exact are those for each group, without weights."""
         return self.kind != "each" or self.weighted
 
     @property
@@ -403,9 +402,9 @@ def group_means(estimates: GroupEstimates, values: Any, level: float, kind: str)
     if width == 0:
         raise ValueError("values must not all be equal, or there is nothing to estimate")
     if mirrored([part.design for part in tally.parts]):
-        place = int(x.argmax())
-        share, error, own = (part[:, place] for part in (estimates.shares, estimates.errors, estimates.own))
-        low, high = estimates.answer_limits(place, level, kind)
+        index = int(x.argmax())
+        share, error, own = (part[:, index] for part in (estimates.shares, estimates.errors, estimates.own))
+        low, high = estimates.answer_limits(index, level, kind)
     else:
         together, low, high = pooled_sum(estimates, sets_of((x - least) / width), level, kind)
         share, error, own = np.clip(together.share, 0, 1), together.error, together.own
@@ -509,12 +508,12 @@ def expected_ranks(
     """Compute expected ranks, the ends of their ranges, and the probability of being among the first `count`."""
     rng = np.random.default_rng(seed)
     draws = DRAWS if share.size <= MANY_GROUPS else FEW_DRAWS
-    places = np.empty((draws, share.size), dtype=np.int32)
+    indices = np.empty((draws, share.size), dtype=np.int32)
     for draw in range(draws):
         order = np.argsort(-(share + error * rng.standard_normal(share.size)), kind="stable")
-        places[draw, order] = np.arange(1, share.size + 1)
-    low, high = np.quantile(places, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return places.mean(axis=0), np.floor(low), np.ceil(high), (places <= count).mean(axis=0)
+        indices[draw, order] = np.arange(1, share.size + 1)
+    low, high = np.quantile(indices, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return indices.mean(axis=0), np.floor(low), np.ceil(high), (indices <= count).mean(axis=0)
 
 
 # Heterogeneity
@@ -644,7 +643,8 @@ class GroupTest(TableResult):
         """Return the test in a line, which is a sentence below tables without its full stop."""
         names = {"Cochran": "Cochran's Q", "sum of Cochran": "the sum of Cochran's Q"}
         found = f"{names.get(self.method, self.method)} {self.statistic:.4g}"
-        degrees = f" on {self.freedom:.4g} degree{'s' * (self.freedom != 1)} of freedom" * self.approximate
+        name = "degree of freedom" if self.freedom == 1 else "degrees of freedom"
+        degrees = f" on {self.freedom:.4g} {name}" * self.approximate
         about = f"{'approximate' if self.approximate else 'exact'}, {found}{degrees}"
         return f"{self.title()}: {p_value(self.p_value)} ({about}, one-sided {p_value(self.one_sided)})"
 
@@ -723,7 +723,7 @@ def summed_cochran_test(answers: Sequence[DirectEstimates], covariates: Array, s
     return GroupTest(statistic, freedom, tail, tail, "sum of Cochran")
 
 
-def squared_correlations(tally: Collected, told: list[int], means: Array, rng: np.random.Generator) -> float:
+def squared_correlations(tally: Collected, identified: list[int], means: Array, rng: np.random.Generator) -> float:
     """Sum the squared correlations between the unbiased shares of these answers; K if they are zero."""
     numbers = [float(np.sum(part.effective)) for part in tally.parts]
     people = [max(1, round(min(PEOPLE, sum(numbers)) * number / sum(numbers))) if number else 0 for number in numbers]
@@ -739,7 +739,7 @@ def squared_correlations(tally: Collected, told: list[int], means: Array, rng: n
         for part, n in zip(tally.parts, people, strict=True)
     ]
     drawn = direct_estimates(Pool(tuple(parts)) if len(parts) > 1 else parts[0])
-    shares = np.stack([drawn[place].share for place in told])
+    shares = np.stack([drawn[index].share for index in identified])
     deviation = shares - shares.mean(axis=1, keepdims=True)
     size = np.linalg.norm(deviation, axis=1, keepdims=True)
     scores = deviation[size[:, 0] > 0] / size[size[:, 0] > 0]

@@ -72,24 +72,24 @@ REGULAR = 0.11  # months have 28 to 31 days: distances so near to whole steps ar
 
 
 class Series(NamedTuple):
-    """Groups in their order: `places`, of shape (length, series), -1 where a series is shorter; distances between."""
+    """Groups in their order: `indices`, of shape (length, series), -1 where a series is shorter; distances between."""
 
-    places: Integers
+    indices: Integers
     distances: Array
 
     @property
     def present(self) -> Mask:
         """Where there is a group, empty or not."""
-        return np.asarray(self.places >= 0)
+        return np.asarray(self.indices >= 0)
 
     def laid_out(self, values: Counts) -> Counts:
         """Arrange values of the groups in the order of the series; 0 where there is no group."""
-        return np.where(self.present, values[self.places], 0)
+        return np.where(self.present, values[self.indices], 0)
 
     def collected(self, values: Array, groups: int) -> Array:
         """Return values of shape (length, series) by group; NaN for groups in no series."""
         result = np.full(groups, np.nan)
-        result[self.places[self.present]] = values[self.present]
+        result[self.indices[self.present]] = values[self.present]
         return result
 
 
@@ -106,13 +106,13 @@ def ordered_series(positions: Array, series: Integers) -> Series:
     _, first, lengths = np.unique(series[order], return_index=True, return_counts=True)
     row = np.arange(order.size) - np.repeat(first, lengths)
     column = np.repeat(np.arange(lengths.size), lengths)
-    places = np.full((lengths.max(), lengths.size), -1)
-    places[row, column] = order
-    gaps = np.diff(np.where(places >= 0, positions[places], np.nan), axis=0, prepend=np.nan)
+    indices = np.full((lengths.max(), lengths.size), -1)
+    indices[row, column] = order
+    gaps = np.diff(np.where(indices >= 0, positions[indices], np.nan), axis=0, prepend=np.nan)
     usual = np.nanmedian(gaps) if np.isfinite(gaps).any() else 1.0
     steps = np.nan_to_num(gaps / usual)
     whole = np.maximum(np.rint(steps), 1)
-    return Series(places, np.where((steps > 0) & (np.abs(steps - whole) <= REGULAR * whole), whole, steps))
+    return Series(indices, np.where((steps > 0) & (np.abs(steps - whole) <= REGULAR * whole), whole, steps))
 
 
 class Smoothed(NamedTuple):
@@ -276,8 +276,8 @@ def axis_of_values(values: Sequence[object]) -> Axis | None:
     for reads, dates in ((_number, False), (_day, True)):
         found = [reads(value) for value in known]
         if None not in found and len(set(found)) == len(found):
-            places = dict(zip(known, found, strict=True))
-            positions = [np.nan if value is None else places[value] for value in values]
+            indices = dict(zip(known, found, strict=True))
+            positions = [np.nan if value is None else indices[value] for value in values]
             return Axis(np.array(positions, dtype=np.float64), dates)
     return None
 
@@ -344,41 +344,42 @@ def group_covariates(tally: Collected, on: Any) -> Covariates:
 
     Groups that have covariates but no reports become groups without reports, whose shares the regression tells.
     """
-    given = _columns(on)
+    columns = _columns(on)
     for name in tally.by:
-        if name not in given:
+        if name not in columns:
             raise ValueError(
                 f"on must have the column {name!r}, which names the groups, but has "
-                f"{enumerated([repr(other) for other in given]) or 'none'}"
+                f"{enumerated([repr(other) for other in columns]) or 'none'}"
             )
-    names = tuple(name for name in given if name not in tally.by)
+    names = tuple(name for name in columns if name not in tally.by)
     if not names:
         raise ValueError(f"on must have a column of numbers besides {enumerated([repr(name) for name in tally.by])}")
-    rows = list(zip(*(_plain(given[name]) for name in tally.by), strict=True))
+    rows = list(zip(*(_plain(columns[name]) for name in tally.by), strict=True))
     _refuse_repeated(rows)
     found, others = _matched(tally.groups, rows)
-    numbers = np.column_stack([_numbers(name, given[name]) for name in names])
-    complete = _with_groups(tally, [rows[place] for place in others])
-    of_group = dict(zip(tally.groups, found, strict=True)) | {rows[place]: place for place in others}
+    numbers = np.column_stack([_numbers(name, columns[name]) for name in names])
+    complete = _with_groups(tally, [rows[index] for index in others])
+    of_group = dict(zip(tally.groups, found, strict=True)) | {rows[index]: index for index in others}
     values = numbers[[of_group[group] for group in complete.groups]]
-    told = complete.answered
-    if told.sum() <= len(names) + 1:
+    answered = complete.answered
+    if answered.sum() <= len(names) + 1:
+        groups = counted(int(answered.sum()), "group", "groups")
         raise ValueError(
-            f"on must have fewer covariates than there are groups with reports, less one for the overall share and one "
-            f"for the spread, but has {len(names)} for {counted(int(told.sum()), 'group', 'groups')}; leave some out"
+            "on must have fewer covariates than there are groups with reports, less one for the overall share and one "
+            f"for the spread, but has {len(names)} for {groups}; leave some out"
         )
-    return Covariates(complete, names, _orthonormal(values, told, names))
+    return Covariates(complete, names, _orthonormal(values, answered, names))
 
 
 def _columns(on: Any) -> dict[str, Any]:
     if isinstance(on, Mapping):
-        given = {str(name): values for name, values in on.items()}
-        lengths = {len(values) for values in given.values() if hasattr(values, "__len__")}
-        if any(not hasattr(values, "__len__") or isinstance(values, str) for values in given.values()):
+        columns = {str(name): values for name, values in on.items()}
+        lengths = {len(values) for values in columns.values() if hasattr(values, "__len__")}
+        if any(not hasattr(values, "__len__") or isinstance(values, str) for values in columns.values()):
             raise TypeError("on must hold columns as long as each other, with a row for each group")
         if len(lengths) > 1:
             raise ValueError(f"on must have columns as long as each other, but they have lengths {sorted(lengths)}")
-        return given
+        return columns
     try:
         frame: Any = nw.from_native(on)
     except TypeError:
@@ -402,16 +403,16 @@ def _whole(value: Any) -> Any:
 
 def _refuse_repeated(rows: list[Group]) -> None:
     if len(set(rows)) < len(rows):
-        twice = next(row for place, row in enumerate(rows) if row in rows[:place])
+        twice = next(row for index, row in enumerate(rows) if row in rows[:index])
         raise ValueError(f"on must have one row for each group, but {quoted(group_name(twice))} is there twice")
 
 
 def _matched(groups: tuple[Group, ...], rows: list[Group]) -> tuple[list[int], list[int]]:
     """Find the row of each group, and the other rows: by values, otherwise by text, such as 1 and "1"."""
-    places = {row: place for place, row in enumerate(rows)}
-    written = {tuple(map(str, row)): place for place, row in enumerate(rows)}
-    found = [places.get(group, written.get(tuple(str(_whole(value)) for value in group), -1)) for group in groups]
-    absent = [group_name(group) for group, place in zip(groups, found, strict=True) if place < 0]
+    indices = {row: index for index, row in enumerate(rows)}
+    written = {tuple(map(str, row)): index for index, row in enumerate(rows)}
+    found = [indices.get(group, written.get(tuple(str(_whole(value)) for value in group), -1)) for group in groups]
+    absent = [group_name(group) for group, index in zip(groups, found, strict=True) if index < 0]
     if absent:
         raise ValueError(
             f"on must have a row for each group, but has none for {enumerated([quoted(name) for name in absent])}"
@@ -440,14 +441,14 @@ def _with_groups(tally: Collected, more: list[Group]) -> Collected:
     return Pool(parts) if len(parts) > 1 else parts[0]
 
 
-def _orthonormal(values: Array, told: Any, names: tuple[str, ...]) -> Array:
+def _orthonormal(values: Array, answered: Any, names: tuple[str, ...]) -> Array:
     """Return a basis of intercept and covariates that is orthonormal over the groups with reports."""
     values = values / np.maximum(np.abs(values).max(axis=0), SMALLEST)  # so that squares are numbers
-    centre, scale = values[told].mean(axis=0), values[told].std(axis=0)
+    center, scale = values[answered].mean(axis=0), values[answered].std(axis=0)
     if (scale == 0).any():
         raise ValueError(f"on must vary between groups, but {names[int((scale == 0).argmax())]!r} is the same in all")
-    matrix = np.column_stack([np.ones(len(values)), (values - centre) / scale])
-    factor: Array = np.linalg.qr(matrix[told]).R
+    matrix = np.column_stack([np.ones(len(values)), (values - center) / scale])
+    factor: Array = np.linalg.qr(matrix[answered]).R
     diagonal = np.abs(np.diag(factor))
     if (diagonal <= COLLINEAR * diagonal.max()).any():
         dependent = names[int((diagonal <= COLLINEAR * diagonal.max()).argmax()) - 1]

@@ -86,7 +86,7 @@ class AgreementTest(Test):
             "approximate": bool(self.approximate[group]),
             "comparisons": int(self.comparisons[group]),
             "answer": one.answer,
-            "collections": [place + 1 for place in one.collections],
+            "collections": [index + 1 for index in one.collections],
             "shares": list(one.shares),
         }
 
@@ -107,13 +107,13 @@ def agreement_test(tally: Collected) -> AgreementTest | None:
     smallest = np.array([np.nan if one is None else one.p_value for one in clearest])
     p_values = np.minimum(1, comparisons * smallest)
 
-    def say(group: int) -> str:
+    def sentence(group: int) -> str:
         one = clearest[group]
         if one is None:
             return "Same population: fewer than two collections can be compared."
         first, second = (
-            f"{percent(share)} in collection {place + 1}"
-            for share, place in zip(one.shares, one.collections, strict=True)
+            f"{percent(share)} in collection {index + 1}"
+            for share, index in zip(one.shares, one.collections, strict=True)
         )
         number = int(comparisons[group])
         most = f", the clearest of {number:,} comparisons" if number > 1 else ""
@@ -124,7 +124,7 @@ def agreement_test(tally: Collected) -> AgreementTest | None:
             f"{p_value(p_values[group])} ({kind}{times})."
         )
 
-    return AgreementTest(NAME, p_values, say, compared=clearest, comparisons=comparisons, approximate=approximate)
+    return AgreementTest(NAME, p_values, sentence, compared=clearest, comparisons=comparisons, approximate=approximate)
 
 
 def agreement_evidence(tally: Collected) -> tuple[float, str] | None:
@@ -139,12 +139,12 @@ def agreement_evidence(tally: Collected) -> tuple[float, str] | None:
     smallest, words = 1.0, ""
     for pair in pairs:
         for flat in {int(pair.distances.argmax()), int(pair.distances.argmin())}:
-            row, answer = (int(place) for place in np.unravel_index(flat, pair.distances.shape))
+            row, answer = (int(index) for index in np.unravel_index(flat, pair.distances.shape))
             if 2 * float(ndtr(-abs(pair.distances[row, answer]))) * all_comparisons >= WORTH_TESTING:
                 continue
             one = pair.compared(row, answer)
             if (p := one.p_value * float(comparisons[pair.groups[row]])) < smallest:
-                first, second = (place + 1 for place in one.collections)
+                first, second = (index + 1 for index in one.collections)
                 label = quoted(one.answer)
                 smallest, words = p, f"the shares of {label} differ between collections {first} and {second}"
     return min(1.0, smallest), words
@@ -178,7 +178,7 @@ class _Shares:
     def count(self, row: int, answer: int) -> Binomial:
         return Binomial(*(float(part[row, answer]) for part in self.binomial))
 
-    def only(self, groups: Integers) -> _Shares:
+    def select(self, groups: Integers) -> _Shares:
         rows = np.searchsorted(self.groups, groups)
         arrays = (self.exact[rows], self.share[rows], self.error[rows])
         return _Shares(groups, Binomial(*(part[rows] for part in self.binomial)), *arrays)
@@ -243,17 +243,17 @@ def _pairs(tally: Collected) -> Iterator[_Pair]:
     """Yield each pair of informative collections, in the groups where both have reports."""
     answers = answers_of_interest(tally.k) if holds_every_answer(tally) else range(tally.k)
     sets = [[0]] if len(answers) == 1 else None
-    telling = [
-        (place, part) for place, part in enumerate(tally.parts) if part.design.epsilon > 0 and part.answered.any()
+    informative = [
+        (index, part) for index, part in enumerate(tally.parts) if part.design.epsilon > 0 and part.answered.any()
     ]
-    if len(telling) < 2:
+    if len(informative) < 2:
         return
-    shares = {place: _shares(part, sets) for place, part in telling}
+    shares = {index: _shares(part, sets) for index, part in informative}
     exact = tally.simple and (not tally.by or float(np.sum(tally.n)) <= MOST_REPORTS_OF_GROUPS)
-    for (one, first), (two, second) in combinations(telling, 2):
+    for (one, first), (two, second) in combinations(informative, 2):
         groups = np.flatnonzero(first.answered & second.answered)
         if groups.size:
-            yield _Pair((one, two), shares[one].only(groups), shares[two].only(groups), tally.domain, exact)
+            yield _Pair((one, two), shares[one].select(groups), shares[two].select(groups), tally.domain, exact)
 
 
 def _shares(part: Tally, sets: list[list[int]] | None) -> _Shares:
@@ -263,5 +263,5 @@ def _shares(part: Tally, sets: list[list[int]] | None) -> _Shares:
     count, n, base, gain, exact = (np.broadcast_to(column, found.count.shape) for column in columns)
     error = np.broadcast_to(0.0 if found.error is None else found.error, count.shape)
     binomial = Binomial(count.astype(np.float64), n.astype(np.float64), base, gain)
-    alone = Joint(binomial, exact, error, n, silent=0.0, apart=False)
+    alone = Joint(binomial, exact, error, n, uninformative=0.0, signed=False)
     return _Shares(groups, binomial, exact, *alone.estimates("population"))

@@ -26,7 +26,7 @@ NO_CLUSTERS = "respondents who were sampled together, such as pupils of a school
 
 
 def answers_shown(tally: Collected, table: Table) -> int:
-    """Return the number of answers that have rows in a table: of two, the first may stand for both."""
+    """Return the number of answers that have rows in a table: of two, perhaps only the first."""
     return table["value"].size // max(len(tally.groups), 1)
 
 
@@ -50,10 +50,10 @@ def largest_first(tally: Collected, table: Table, rows: int | None, *, ordered: 
         order = np.argsort(-shares, axis=1, kind="stable")
     if ordered:
         order[:, :rows].sort(axis=1)
-    shown = (order + answers * np.arange(len(shares))[:, np.newaxis])[: _groups_shown(answers, rows), :rows]
-    kept = np.repeat(~np.isnan(shares[: len(shown), :1]), shown.shape[1], axis=1)
-    kept[:, 0] = True
-    return np.asarray(shown[kept])
+    rows_shown = (order + answers * np.arange(len(shares))[:, np.newaxis])[: _groups_shown(answers, rows), :rows]
+    visible = np.repeat(~np.isnan(shares[: len(rows_shown), :1]), rows_shown.shape[1], axis=1)
+    visible[:, 0] = True
+    return np.asarray(rows_shown[visible])
 
 
 def _groups_shown(answers: int, rows: int | None) -> int | None:
@@ -73,10 +73,10 @@ def rows_left_out(tally: Collected, table: Table, rows: int | None) -> list[str]
 
 def name_columns(tally: Collected, table: Table, rows: Rows) -> list[Column]:
     """Return the columns that name the rows: the group, and the answer; "no reports" where a group has none."""
-    shown = [Column(heading=name, texts=labels(table[name][rows])) for name in tally.by]
-    silent = np.isnan(table["share"][rows]).tolist() if tally.by else [False] * rows.size
-    answers = zip(labels(table["value"][rows]), silent, strict=True)
-    return [*shown, Column(heading="value", texts=[NO_REPORTS if none else answer for answer, none in answers])]
+    rows_shown = [Column(heading=name, texts=labels(table[name][rows])) for name in tally.by]
+    empty = np.isnan(table["share"][rows]).tolist() if tally.by else [False] * rows.size
+    answers = zip(labels(table["value"][rows]), empty, strict=True)
+    return [*rows_shown, Column(heading="value", texts=[NO_REPORTS if none else answer for answer, none in answers])]
 
 
 def count_heading(tally: Collected) -> str:

@@ -44,7 +44,6 @@ NEWTON_TOLERANCE = 1e-8  # relative step of Newton's method, whose next one woul
 
 
 def refuse_anytime(tally: Collected, method: str | None) -> None:
-    """Refuse what no interval is known for that holds however often one looks."""
     if method is not None:
         raise ValueError(f"method must be left out for any-time intervals, but got {method!r}")
     if tally.sample is not None:
@@ -71,7 +70,7 @@ def anytime_interval(
     An interval is never empty: a count below what noise alone explains is taken as that much for the upper end, and
     one above what certainty explains for the lower end. That only widens, because both ends rise with the count.
     """
-    binomial = Binomial.of(readout)
+    binomial = Binomial.from_readout(readout)
     unknown: Mask = np.zeros(1, dtype=bool)
     if not readout.exact.all():
         assert readout.error is not None

@@ -74,8 +74,8 @@ class Law(NamedTuple):
         """Probability of at least these whole counts, of shape (rows, any number)."""
         upward = np.cumsum(self.terms[:, ::-1], axis=1)[:, ::-1]
         tails = np.append(upward, np.zeros((len(upward), 1)), axis=1)
-        places = np.clip(counts - self.first[:, np.newaxis], 0, self.terms.shape[1])
-        return np.take_along_axis(tails, places.astype(np.int64), axis=1)
+        indices = np.clip(counts - self.first[:, np.newaxis], 0, self.terms.shape[1])
+        return np.take_along_axis(tails, indices.astype(np.int64), axis=1)
 
 
 def binomial_law(n: Array, probability: Array, tail: float) -> Law:
@@ -130,11 +130,11 @@ def terms_of(n: Array, probability: Array, tail: float) -> Array:
     return np.asarray(last - first + 1)
 
 
-# Shares realised among these very people
+# Shares of the sample
 
 
 def summable(n: Numbers, variance: Numbers) -> Mask:
-    """Whether these are whole reports with a variance so small that their distribution can be summed."""
+    """Return where these are whole reports with a variance so small that their distribution can be summed."""
     return np.asarray((n == np.rint(n)) & (variance <= MOST_EXACT_VARIANCE))
 
 
@@ -145,8 +145,8 @@ def fewest_holders(c: Numbers, n: Numbers, p: Numbers, q: Numbers, tail: float) 
 
     Examples
     --------
-    Three of three people report an answer, as holders do with probability 1/2 and others with 1/10. If two hold it,
-    that has the probability 1/40, if one holds it 1/200, and if nobody does 1/1000.
+    Three of three respondents report an answer, with probability 1/2 if they have it and 1/10 otherwise. With two such
+    respondents that has the probability 1/40, with one 1/200, and with none 1/1000.
 
     >>> [float(fewest_holders(3, 3, 0.5, 0.1, tail)) for tail in (0.04, 0.02, 0.002)]
     [3.0, 2.0, 1.0]
@@ -232,7 +232,7 @@ class Binomial(NamedTuple):
     gain: Numbers
 
     @classmethod
-    def of(cls, readout: SamplingModel) -> Binomial:
+    def from_readout(cls, readout: SamplingModel) -> Binomial:
         """Return the counts of a sampling model."""
         return cls(readout.count, readout.trials, readout.base, readout.gain)
 
@@ -293,7 +293,7 @@ class Binomial(NamedTuple):
             return np.where(self.gain > 0, first, second), np.where(self.gain > 0, second, first)
         return (first, second) if self.gain > 0 else (second, first)
 
-    def of_sets(self, sets: Mask) -> Binomial:
+    def select(self, sets: Mask) -> Binomial:
         return Binomial(*(part[..., sets] for part in self))
 
     def whole(self) -> Binomial:
@@ -330,8 +330,8 @@ def share_interval(
 ) -> tuple[Array, Array]:
     """Return intervals for the shares behind these counts, with `tail` on either side.
 
-    An interval is never empty: a count below what noise alone explains is taken as that much for the upper end, and
-    one above what certainty explains for the lower end. That only widens, so the level is kept.
+    An interval is never empty: for the upper end, a count below the range that shares explain is moved to its end, and
+    likewise for the lower end. That only widens the interval, so that the level is kept.
 
     Parameters
     ----------
@@ -339,14 +339,13 @@ def share_interval(
         Counts of shape (..., k), fractional where weights were rescaled to an effective number of reports; the number
         of reports has shape (..., 1).
     tail : float
-        Chance of a miss on either side.
-    target : {"population", "realised"}
-        Whose share is meant.
-    method : {"clopper_pearson", "wilson", "exact", "score"}, optional
-        ``clopper_pearson`` is exact, in the sense of at least, for both targets. ``wilson``, for the population, is
-        narrower, and approximate. ``exact`` is for the realised share, and much narrower than ``clopper_pearson`` where
-        little is randomized. ``score``, for the realised share, is approximate. If not given: ``clopper_pearson`` for
-        the population; for a realised share see `realised_methods`.
+        Probability of a miss on either side.
+    target : ``population`` or ``realised``
+        Share of the population, or of the sample.
+    method : ``clopper_pearson``, ``wilson``, ``exact`` or ``score``, optional
+        ``clopper_pearson`` covers at least at its level for both targets. ``wilson``, for the population, is narrower,
+        and approximate. For the sample, ``exact`` is much narrower with little randomization, and ``score`` is
+        approximate. The default is ``clopper_pearson`` for the population; for the sample see `realised_methods`.
     """
 
     def evaluated(c: Array, n: Numbers) -> tuple[Array, ...]:
@@ -447,7 +446,7 @@ def variance_needed(tail: float) -> float:
 
 
 def score_interval_is_accurate(binomial: Binomial, tail: float) -> Mask:
-    """Whether the score interval of a share of the sample is accurate: with much noise, or none."""
+    """Return where the score interval of a share of the sample is accurate: with much noise, or none."""
     without, within = binomial.noise(0.0), binomial.noise(1.0)
     enough = binomial.n * np.minimum(without, within) >= variance_needed(tail)
     return np.asarray(enough | (np.maximum(without, within) == 0))
@@ -550,10 +549,9 @@ def score_limit(binomial: Binomial, tail: float, side: int) -> Array:
 def standard_error(binomial: Binomial, target: str = "population") -> Array:
     r"""Return the standard errors of the unbiased shares: sqrt(phi (1 - phi) / n) / gain, for the population.
 
-    The observed share stands for phi, at least half a report away from none and from all: a count of 0 is no proof that
-    there is nothing to count. An interval is still the better judge of a rare answer.
-    For the realised share :math:`\theta`, phi (1 - phi) becomes :math:`\theta p(1-p) + (1-\theta) q(1-q)`, less than
-    it by :math:`(p-q)^2 \theta(1-\theta)`, which is the chance in who was asked.
+    Phi is the observed share, at least half a report away from 0 and 1. For the share :math:`\theta` of the sample,
+    phi (1 - phi) becomes :math:`\theta p(1-p) + (1-\theta) q(1-q)`, without the sampling variance
+    :math:`(p-q)^2 \theta(1-\theta)`.
     """
     half = 0.5 / np.maximum(binomial.n, 1)
     observed = np.clip(binomial.count / binomial.n, half, 1 - half)

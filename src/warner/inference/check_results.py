@@ -174,15 +174,15 @@ class Test:
         ``known law``, ``answers asked about`` or ``same population``.
     p_value : ndarray of shape (groups,)
         NaN for a group without reports.
-    say : callable
-        Gives the sentence on a group, by its number.
+    sentence : callable
+        Returns the sentence on a group, by its position.
     statistic : ndarray of shape (groups,) or None
         G2, of the tests that compare it with simulated surveys.
     """
 
     name: str
     p_value: Array
-    say: Callable[[int], str]
+    sentence: Callable[[int], str]
     statistic: Array | None = None
 
 
@@ -210,21 +210,21 @@ class Findings:
         values = [test.p_value for test in self.tests]
         return values if self.together is None else [self.together, *values[2:]]
 
-    def only(self, refused: Mask) -> Findings:
+    def limited_to(self, rejected: Mask) -> Findings:
         """Leave what is said of single answers, kinds and epsilon to the groups whose reports do not fit."""
-        named, spent, types = refused[:, np.newaxis], self.epsilon_at_least, self.misfit_kinds
+        named, spent, types = rejected[:, np.newaxis], self.epsilon_at_least, self.misfit_kinds
         return replace(
             self,
             misfits=self.misfits & named,
             epsilon_at_least=None
             if spent is None
-            else np.where(refused, spent, np.minimum(spent, self.tally.design.epsilon)),
+            else np.where(rejected, spent, np.minimum(spent, self.tally.design.epsilon)),
             misfit_kinds=None if types is None else types & named,
         )
 
     @property
     def sees_more_noise(self) -> bool:
-        """Whether too much noise is detectable as well: if the probabilities of all types are known."""
+        """True if too much noise is detectable as well: if the probabilities of all types are known."""
         types = None if self.misfit_kinds is None else self.tally.design.law.types
         ancillary = None if types is None else types.ancillary()
         return ancillary is not None and ancillary.of_each_type
@@ -289,7 +289,7 @@ class Check(TableResult):
         return np.where(known.any(axis=0), np.minimum(1, known.sum(axis=0) * smallest), np.nan)
 
     @cached_property
-    def _refused(self) -> tuple[Mask, Mask]:
+    def _rejected(self) -> tuple[Mask, Mask]:
         """Groups in which a collection fails by itself, and groups whose collections disagree."""
         values = np.stack(self._judged) if self.tests else np.full((1, self.tally.answered.size), np.nan)
         factor = np.isfinite(values).sum(axis=0) * self._answered
@@ -304,7 +304,7 @@ class Check(TableResult):
 
     @property
     def fits(self) -> bool:
-        """Whether no test rejects the design, in any group."""
+        """True if no test rejects the design in any group."""
         return self.overall_p_value >= 1 - self.level
 
     @property
@@ -326,7 +326,7 @@ class Check(TableResult):
     def misfits_alone(self) -> PerGroup:
         """The same for each answer on its own, as a confidence interval judges it.
 
-        Of many answers that nobody holds, up to ``(1 - level) / 2`` are found here by chance.
+        Of many answers with a share of zero, up to ``(1 - level) / 2`` are found here by chance.
         """
         return self._for_each("misfits_alone")
 
@@ -456,7 +456,7 @@ class Check(TableResult):
         table = [plain_table(Printed(self.printed(rows=GROUPS_SHOWN).columns))] if self.tally.by else []
         hidden = len(self._order) - GROUPS_SHOWN
         table += [f"... and {counted(hidden, 'more group', 'more groups')}"] if table and hidden > 0 else []
-        said = [
+        sentences = [
             *(sentence for part in self._numbered() for sentence in part),
             *self._too_few(),
             influence_text(self.tally, self.fakes),
@@ -466,12 +466,12 @@ class Check(TableResult):
             + (NOT_DETECTED_IN_POOLS if self.agreement is not None else ""),
         ]
         head = wrapped([self.verdict(), self._heading(), ""])
-        return "\n".join([head, *table, *([""] if table else []), wrapped(said)])
+        return "\n".join([head, *table, *([""] if table else []), wrapped(sentences)])
 
     # Sentences
 
     def _causes(self, *, seen: bool) -> Iterator[str]:
-        own, together = (bool(failed.any()) for failed in self._refused)
+        own, together = (bool(failed.any()) for failed in self._rejected)
         if own:
             yield CAUSES.format(noise="less or more noise" if seen else "less noise")
         if together:
@@ -483,7 +483,7 @@ class Check(TableResult):
         if not self.tests:
             return "Nothing can be tested: this design adds no noise, and every set of reports fits it."
         claim = "the design" if len(self.findings) == 1 else "their designs"
-        own, together = self._refused
+        own, together = self._rejected
         if together.any() and not own.any():
             return self._disagreement()
         if not self.tally.by:
@@ -533,12 +533,12 @@ class Check(TableResult):
             head = [f"Collection {number}, {part.tally.design.summary()}:"] if several else []
             yield [*head, *(self._failed_groups(part) if self.tally.by else self._about(part, 0))]
         if self.agreement is not None:
-            yield self._groups_apart() if self.tally.by else [self.agreement.say(0)]
+            yield self._groups_apart() if self.tally.by else [self.agreement.sentence(0)]
 
     def _about(self, part: Findings, group: int) -> list[str]:
         if not part.tests or not part.tally.answered[group]:
             return []
-        sentences = [test.say(group) for test in part.tests]
+        sentences = [test.sentence(group) for test in part.tests]
         if part.together is not None:
             both = p_value(part.together[group])
             sentences[1] += (
@@ -580,10 +580,10 @@ class Check(TableResult):
 
     def _groups_apart(self) -> list[str]:
         assert self.agreement is not None
-        apart = self._order[self._refused[1][self._order]]
+        apart = self._order[self._rejected[1][self._order]]
         names = self._group_names()
-        said = [f"{names[i]}: {self.agreement.say(i)}" for i in apart[:GROUPS_DETAILED].tolist()]
-        return [*said, *self._approximate()]
+        sentences = [f"{names[i]}: {self.agreement.sentence(i)}" for i in apart[:GROUPS_DETAILED].tolist()]
+        return [*sentences, *self._approximate()]
 
     def _group_names(self) -> list[str]:
         return told_apart([printable(name) for name in self.tally.group_names()], NAME_WIDTH)
@@ -703,14 +703,14 @@ class OpenCheck(TableResult):
 
     @property
     def fits(self) -> bool:
-        """Whether no count rejects the design."""
+        """True if no count rejects the design."""
         return self.p_value >= 1 - self.level
 
     def columns(self) -> list[Column]:
         """Return a row for each count (and group): the count, its expectation, and the adjusted p-value."""
         groups = [group for group, part in zip(self.tally.groups or ((),), self.counts, strict=True) for _ in part]
         every = [count for part in self.counts for count in part]
-        by = {name: objects(group[place] for group in groups) for place, name in enumerate(self.tally.by)}
+        by = {name: objects(group[index] for group in groups) for index, name in enumerate(self.tally.by)}
         seen, n = (np.array([getattr(count, name) for count in every]) for name in ("seen", "n"))
         expected = np.array([count.n * count.probability for count in every])
         adjusted = np.minimum(1.0, np.concatenate(self.adjusted))
@@ -766,26 +766,26 @@ class OpenCheck(TableResult):
         return "\n".join([wrapped([self.verdict(), basis, *self._misfits()]), "", wrapped([NOT_SEEN])])
 
     def _misfits(self) -> list[str]:
-        said = []
+        sentences = []
         for name, counts, adjusted in zip(self.tally.group_names(), self.counts, self.adjusted, strict=True):
             worst = np.argsort(adjusted, kind="stable")[:MISFITS_NAMED]
-            said += [
-                f"{f'{printable(name)}: ' if self.tally.by else ''}{counts[place].what} makes up "
-                f"{percent(counts[place].seen / counts[place].n)} of {counts[place].n:,} reports; the design says "
-                f"{percent(counts[place].probability)}."
-                for place in worst.tolist()
-                if adjusted[place] < 1 - self.level
+            sentences += [
+                f"{f'{printable(name)}: ' if self.tally.by else ''}{counts[index].what} makes up "
+                f"{percent(counts[index].seen / counts[index].n)} of {counts[index].n:,} reports; the design says "
+                f"{percent(counts[index].probability)}."
+                for index in worst.tolist()
+                if adjusted[index] < 1 - self.level
             ]
-        return said
+        return sentences
 
 
 def check_open(tally: OpenTally, *, level: float = 0.95) -> OpenCheck:
     """Check whether reports of an open domain fit their design, in what no answer changes; see `warner.check`."""
     check_level(level)
-    reports, place = tally.rows
+    reports, index = tally.rows
     if not len(reports):
         raise ValueError("the tally must hold at least one report, but there is none")
-    groups = [reports[place == number] for number in range(max(1, len(tally.groups)))]
+    groups = [reports[index == number] for number in range(max(1, len(tally.groups)))]
     counts = tuple(
         tuple(one for one in ancillary_counts(tally.design, part) if one.n and one.probability < 1) for part in groups
     )

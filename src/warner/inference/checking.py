@@ -86,18 +86,18 @@ def asked_test(part: Tally) -> Test | None:
     p_values = in_all_groups(_smallest(tails), part.answered)
     law = "approximate" if part.weighted else "exact"
 
-    def say(group: int) -> str:
+    def sentence(group: int) -> str:
         row = np.count_nonzero(part.answered[:group])
-        place = int(tails[row].argmin())
+        index = int(tails[row].argmin())
         n = float(part.scaled()[1][group, 0])
-        times = float(asked[row, place])
+        times = float(asked[row, index])
         return (
-            f"How often each answer was asked about: {quoted(part.domain[place])} "
+            f"How often each answer was asked about: {quoted(part.domain[index])} "
             f"{amount(int(times) if times.is_integer() else times)} times, "
             f"where {n * _chance(part):,.1f} are expected whatever people answer: {p_value(p_values[group])} ({law})."
         )
 
-    return Test("answers asked about", p_values, say)
+    return Test("answers asked about", p_values, sentence)
 
 
 def asked_evidence(part: Tally) -> list[tuple[float, str]]:
@@ -132,7 +132,7 @@ def _smallest(tails: Array) -> Array:
 
 G2_ROUNDING = 1e-9  # below, G2 is rounding, or as good as none; so is a relative change of a tail
 Q_HALVINGS = 50  # of the range in which q is searched
-DOUBTFUL_P_VALUE = 0.01  # of the cheap tests, below which an estimate says so unasked
+WARNING_P_VALUE = 0.01  # of the cheap tests, below which an estimate says so unasked
 MISFIT = "the reports do not seem to fit the design: {}"
 DISAGREEMENT = "the collections do not seem to come from one population (noncompliance, or different people): {}"
 
@@ -220,8 +220,8 @@ def check(
     findings = tuple(_checked_part(part, level, chance, simulations, rng) for part in tally.parts)
     result = Check(tally, level, int(simulations), fakes, findings, agreement)
     # What is said of single answers, and of epsilon, is said where the verdict is that the reports do not fit.
-    refused = ~np.atleast_1d(result.group_fits)
-    return replace(result, findings=tuple(part.only(refused) for part in findings))
+    rejected = ~np.atleast_1d(result.group_fits)
+    return replace(result, findings=tuple(part.limited_to(rejected) for part in findings))
 
 
 def _number_of_tests(part: Tally) -> int:
@@ -354,7 +354,7 @@ def _range_test(counted: _Counted) -> Test:
     name, rule = ("Rarest", "at least") if below else ("Commonest", "at most")
     floor = bounds.least if below else bounds.most
 
-    def say(group: int) -> str:
+    def sentence(group: int) -> str:
         counts, n = part.rows()
         extreme = int(counts[group].argmin() if below else counts[group].argmax())
         reports = reports_counted(counts[group, extreme], weighted=False)
@@ -363,7 +363,7 @@ def _range_test(counted: _Counted) -> Test:
             f"{n[group] * floor:,.1f} on average: {p_value(p_values[group])}."
         )
 
-    return Test(f"{name.lower()} answer", p_values, say)
+    return Test(f"{name.lower()} answer", p_values, sentence)
 
 
 def _likelihood_ratio_test(counted: _Counted) -> Test | None:
@@ -371,13 +371,13 @@ def _likelihood_ratio_test(counted: _Counted) -> Test | None:
         return None
     p_values, g2 = counted.in_all_groups(counted.ranks[0]), counted.in_all_groups(counted.g2)
 
-    def say(group: int) -> str:
+    def sentence(group: int) -> str:
         return (
             f"All answers together: G2 = {g2[group]:.4g}, {p_value(p_values[group])} (against {counted.simulations:,} "
             "simulated surveys; conservative)."
         )
 
-    return Test("likelihood ratio", p_values, say, g2)
+    return Test("likelihood ratio", p_values, sentence, g2)
 
 
 def _check_options(level: float, simulations: object, rng: object, fakes: object) -> None:
@@ -390,7 +390,7 @@ def _check_options(level: float, simulations: object, rng: object, fakes: object
         raise ValueError(f"fakes must be a whole number of reports, at least 0, but got {fakes!r}")
 
 
-def doubt(tally: Collected) -> str:
+def fit_warning(tally: Collected) -> str:
     """Return a warning if a cheap test of `check` rejects at 99 % for all groups together; otherwise an empty text."""
     evidence = [(p, MISFIT.format(what)) for part in tally.parts for p, what in _evidence(part)]
     if isinstance(tally, Pool) and (found := agreement_evidence(tally)) is not None:
@@ -398,7 +398,7 @@ def doubt(tally: Collected) -> str:
         evidence.append((min(1.0, p * int(tally.answered.sum())), DISAGREEMENT.format(what)))
     smallest, what = min(evidence, default=(1.0, ""))
     p = min(1.0, smallest * max(len(evidence), 1))
-    if p < DOUBTFUL_P_VALUE:
+    if p < WARNING_P_VALUE:
         where = ", in some group" if tally.by else ""
         about = "" if tally.simple else "about "
         return f"{what}{where} ({about}{p_value(p)}); the estimate may be wrong, see the check"
@@ -515,10 +515,10 @@ def likelihood_ratio(counts: Counts, n: Numbers, design: Symmetric) -> Array:
     if b == 0:
         return np.zeros(counts.shape[:-1])
     zero = mle(counts, design) <= 0
-    kept = design.k - np.count_nonzero(zero, axis=-1)
+    positive = design.k - np.count_nonzero(zero, axis=-1)
     apart = at_each_count(lambda c, people: deviance(c, people * design.q), counts, n)
     rest = n[..., 0] - np.vecdot(zero, counts)  # n may differ from the sum by rounding only
-    together = n[..., 0] * ((a + (kept - 1.0) * b) / total)
+    together = n[..., 0] * ((a + (positive - 1.0) * b) / total)
     g2 = 2 * (np.vecdot(zero, apart) + deviance(np.maximum(rest, 0), np.maximum(together, SMALLEST)))
     return np.where(g2 < G2_ROUNDING, 0.0, g2)
 
@@ -578,7 +578,7 @@ def _judged(
     tested = np.flatnonzero(g2 > 0)
     sizes = np.maximum(1, np.rint(n[tested])).astype(np.int64)
     bounds, families = design.law.bounds(), _families(design)
-    for size, places in of_each_size(sizes):
+    for size, indices in of_each_size(sizes):
         values, extremes = [], []
         for drawn in _at_a_vertex(size, design, simulations, seeded_by([size]) if rng is None else rng):
             people = np.full((len(drawn), 1), float(size))
@@ -586,8 +586,8 @@ def _judged(
             extremes.append(families * _tails(_extremes(drawn, bounds), people, bounds)[:, 0])
         surveys = np.concatenate(values), np.concatenate(extremes)
         step = max(1, SIMULATED_COUNTS_AT_ONCE // simulations)
-        for start in range(0, len(places), step):
-            some = tested[places[start : start + step]]
+        for start in range(0, len(indices), step):
+            some = tested[indices[start : start + step]]
             p_values[some], together[some] = _ranked(g2[some], p_extreme[some], *surveys)
     return p_values, together
 

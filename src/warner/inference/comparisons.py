@@ -32,12 +32,12 @@ from warner.inference.differences import (
     Difference,
     Sample,
     agreeing,
-    answers_apart,
+    answers_compared,
     difference,
     difference_between,
-    domains_apart,
+    domain_difference,
+    domains_compared,
     exact_difference,
-    groups_apart,
     groups_in_one_cluster,
     joined,
     joined_test,
@@ -196,7 +196,7 @@ def _comparison(
 
 
 def _by_sample(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
-    return answers_apart(tally.parts[0], i, j, confidence) if tally.sample is not None else None
+    return answers_compared(tally.parts[0], i, j, confidence) if tally.sample is not None else None
 
 
 def _by_share(tally: Collected, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str] | None:
@@ -280,18 +280,18 @@ def _by_readout(tally: Collected, i: int, j: int, confidence: Confidence) -> tup
     answered = tally.answered
     wider = Confidence(1 - (1 - confidence.level) / 2, confidence.target)
     both = limits(tally, wider, sets=[[i], [j]])
-    ratio = ratio_limits(*(end[answered, place] for place in (0, 1) for end in (both.low, both.high)))
-    places = np.flatnonzero(answered).tolist()
-    groups = joints(tally.parts, places, [[i]], [[j]], confidence.target)
+    ratio = ratio_limits(*(end[answered, index] for index in (0, 1) for end in (both.low, both.high)))
+    indices = np.flatnonzero(answered).tolist()
+    groups = joints(tally.parts, indices, [[i]], [[j]], confidence.target)
     # Equality is tested in the population, whosever shares the interval is for.
-    population = groups if confidence.target == "population" else joints(tally.parts, places, [[i]], [[j]])
+    population = groups if confidence.target == "population" else joints(tally.parts, indices, [[i]], [[j]])
     sampled = [group.average("population") for group in population]
     p_value = np.array([normal_test(float(share[0]), float(error[0])) for share, error, _ in sampled])
     averages = _averages(groups, confidence.target)
     middle, error = np.array([(share[0], deviation[0]) for share, deviation, _ in averages]).T
     if np.isinf(error).any():
         raise ValueError(SHARES_UNKNOWN)
-    people = np.array([group.everybody for group in groups]) if confidence.target == "realised" else None
+    people = np.array([group.sample_size for group in groups]) if confidence.target == "realised" else None
     unknown = np.array([unknown for _, _, unknown in averages])
     low, high = normal_limits(middle, error, confidence.tail(1), people=people, unknown=unknown, span=(-1.0, 1.0))
     return Difference(middle, low, high, *ratio, p_value), True, "normal"
@@ -310,13 +310,13 @@ def compare_groups(
     if test not in TESTS:
         raise ValueError(f"test must be one of {', '.join(TESTS)}, but got {test!r}")
     keys, rows = groups_between(tally, between, confidence)
-    (place,) = positions_of([answer], tally.domain)
+    (index,) = positions_of([answer], tally.domain)
     law = law_of(tally, confidence)
-    numbers, approximate, named = _groups_compared(tally, place, rows, law, test)
+    numbers, approximate, named = _groups_compared(tally, index, rows, law, test)
     numbers = Difference(*(number[()] for number in agreeing(Difference(*map(np.asarray, numbers)), law)))
-    one_name, two_name = (f"{tally.domain[place]!r} in {shown_name(key)}" for key in keys)
-    shown = numbers.unbiased if shares is None else shares[rows[0], place] - shares[rows[1], place]
-    note = note_between(tally, [[place]], rows, confidence)
+    one_name, two_name = (f"{tally.domain[index]!r} in {shown_name(key)}" for key in keys)
+    shown = numbers.unbiased if shares is None else shares[rows[0], index] - shares[rows[1], index]
+    note = note_between(tally, [[index]], rows, confidence)
     return _comparison(tally, (one_name, two_name), shown, numbers, confidence, approximate, named, note=note)
 
 
@@ -325,20 +325,20 @@ def note_between(tally: Collected, sets: Sets, rows: list[int], confidence: Conf
     if tally.sample is None:
         return ""
     names = [shown_name(tally.groups[row]) for row in rows]
-    return domains_apart(tally.parts[0], sets, rows).note(names, confidence.tail(1))
+    return domain_difference(tally.parts[0], sets, rows).note(names, confidence.tail(1))
 
 
 def _groups_compared(
-    tally: Collected, place: int, rows: list[int], confidence: Confidence, test: str
+    tally: Collected, index: int, rows: list[int], confidence: Confidence, test: str
 ) -> tuple[Difference, bool, str]:
     """Compare one answer between two groups: by Student's t, two binomial counts, or the normal distribution."""
     if tally.sample is not None:
-        return groups_apart(tally.parts[0], place, rows, confidence)
-    first, second = joints(tally.parts, rows, [[place]], target=confidence.target)
+        return domains_compared(tally.parts[0], index, rows, confidence)
+    first, second = joints(tally.parts, rows, [[index]], target=confidence.target)
     by_counts = None
     if first.is_one_count and second.is_one_count:
         by_counts = counts_compared(tally, first.only_count(0), second.only_count(0), confidence, test)
-    return by_counts or (*_of_estimates(tally, place, rows, confidence), "normal")
+    return by_counts or (*_of_estimates(tally, index, rows, confidence), "normal")
 
 
 def groups_between(
@@ -384,29 +384,29 @@ def counts_compared(
     return numbers, not exact, f"{test_used.capitalize()}'s exact"
 
 
-def _of_estimates(tally: Collected, place: int, rows: list[int], confidence: Confidence) -> tuple[Difference, bool]:
+def _of_estimates(tally: Collected, index: int, rows: list[int], confidence: Confidence) -> tuple[Difference, bool]:
     """Compare independent unbiased estimates of two groups; also return whether the interval is approximate.
 
     The limits of both shares are joined by Newcombe's method. For the shares of the sample, where a count has too
     little noise for that, they are subtracted, each at half the tail; so is the share of uninformative reports.
     """
     target, tail = confidence.target, confidence.tail(1)
-    groups = joints(tally.parts, rows, [[place]], target=target)
+    groups = joints(tally.parts, rows, [[index]], target=target)
     (one, error1, unknown1), (two, error2, unknown2) = _averages(groups, target)
     if math.isinf(error1[0]) or math.isinf(error2[0]):
         raise ValueError(SHARE_UNKNOWN)
-    wider = limits(tally, Confidence(1 - (1 - confidence.level) / 2, target), sets=[[place]])
+    wider = limits(tally, Confidence(1 - (1 - confidence.level) / 2, target), sets=[[index]])
     (low1, high1), (low2, high2) = ((wider.low[row, 0], wider.high[row, 0]) for row in rows)
     ratio = ratio_limits(low1, high1, low2, high2)
     # Equality is tested in the population, whosever shares the interval is for.
-    samples = [Sample(Sampled(*(part[0] for part in one.sampled()))) for one in joints(tally.parts, rows, [[place]])]
+    samples = [Sample(Sampled(*(part[0] for part in one.sampled()))) for one in joints(tally.parts, rows, [[index]])]
     middle, exact = float(one[0] - two[0]), False
     if target == "population":
         low, high = joined(samples, 2 * tail)
     elif unknown1 or unknown2 or not all(group.noisy(tail) for group in groups):
         low, high, exact = low1 - high2, high1 - low2, wider.exact
     else:
-        each = limits(tally, confidence, sets=[[place]])
+        each = limits(tally, confidence, sets=[[index]])
         (low1, high1), (low2, high2) = ((each.low[row, 0], each.high[row, 0]) for row in rows)
         low = middle - np.hypot(one[0] - low1, high2 - two[0])
         high = middle + np.hypot(high1 - one[0], two[0] - low2)

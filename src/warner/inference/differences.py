@@ -90,10 +90,8 @@ class Difference(NamedTuple):
 def agreeing(numbers: Difference, confidence: Confidence) -> Difference:
     """Make the intervals exclude equality exactly where the test rejects it.
 
-    The test of equality is the sharper one. Where it says that the first share is larger, no difference of 0 or less
-    is left; where it does not refute equality, 0 stays in. So intervals are cut, or widened, up to 0, and those of the
-    ratio up to 1. The p-value is for the population; of realised shares, whose interval may be much narrower, that of
-    the difference decides.
+    Intervals are cut, or widened, up to 0, and those of the ratio up to 1. The p-value is for the population; for
+    shares of the sample, whose interval may be much narrower, the interval of the difference decides.
     """
     middle, low, high, ratio_low, ratio_high, p_value = numbers
     # An interval that lies beyond -1 or 1 altogether is moved there.
@@ -114,14 +112,12 @@ def agreeing(numbers: Difference, confidence: Confidence) -> Difference:
 def difference(
     first: Binomial, second: Binomial, tail: float, target: str, both: Numbers = 0.0
 ) -> tuple[Difference, bool]:
-    """Compare the shares of two answers of the same people, from the reports that support them, and those of both.
+    """Compare the shares of two answers of the same respondents; `both` are the reports that support both answers.
 
-    Which of the two is larger needs neither p nor q: given how many reports support exactly one of them, those of the
-    first are binomial with probability one half, if and only if the shares are equal. So the (sign) test is exact. The
-    difference is approximately normal. With d, the probability of exactly one of them, its variance is
-    [d - (phi_i - phi_j)^2] / N / (p-q)^2; where a count is below 10, among these very people where there is little
-    noise, and for the ratio, the ends come from the exact intervals of both, each at half the tail. With the numbers
-    comes whether the interval of the difference is exact in all places.
+    Equality is tested by the sign test. The difference is approximately normal with the variance
+    [d - (phi_i - phi_j)^2] / N / (p-q)^2, where d is the probability of supporting exactly one of the answers. Where a
+    count is below 10, or the sample has little noise, and for the ratio, the ends come from the exact intervals of both
+    shares, each at half the tail. Also return whether all intervals of the difference are exact.
     """
     n, base, gain = first.n, first.base, first.gain
     x, y = first.unbiased, second.unbiased
@@ -142,12 +138,11 @@ def difference(
 def difference_between(
     first: Binomial, second: Binomial, tail: float, target: str, test: str = "barnard"
 ) -> tuple[Difference, bool]:
-    """Compare the shares of one answer in two groups of people, from its counts there, which follow them alike.
+    """Compare the shares of one answer in two groups, from counts with the same base and gain.
 
-    The interval joins the limits of each group's share (Wilson's, or the score limits of the realised share) as
-    Newcombe does: each side is the root of the sum of two squared distances. Equality is tested by Barnard's exact
-    test, over the probabilities of a report that the design can lead to, or by Fisher's; both two-sided by doubling.
-    Counts below 10, and ratios, as in `difference`.
+    The interval joins the limits of each group's share (Wilson's, or score limits for the sample) as Newcombe does.
+    Equality is tested by Barnard's exact test, over the probabilities of a report that the design allows, or by
+    Fisher's. Counts below 10, and ratios, are as in `difference`.
     """
     x, y = first.unbiased, second.unbiased
     limit = wilson_limit if target == "population" else score_limit
@@ -244,7 +239,7 @@ def inverted(contains: Callable[[Array], Mask]) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Apart:
+class DomainDifference:
     """The difference of the shares of one set in two domains.
 
     Attributes
@@ -355,7 +350,7 @@ class Apart:
             raise ValueError(message)
 
 
-def answers_apart(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str]:
+def answers_compared(tally: Tally, i: int, j: int, confidence: Confidence) -> tuple[Difference, bool, str]:
     """Compare two answers in each group that has reports; of two answers in all, by the share of the first."""
     answered = tally.answered
     two = tally.k == 2 and tally.design.law.exclusive
@@ -384,7 +379,7 @@ def groups_in_one_cluster(tally: Tally, names: list[str]) -> str:
     return in_one_cluster([names[row] for row in rows.tolist()])
 
 
-def domains_apart(tally: Tally, sets: Sets, rows: list[int]) -> Apart:
+def domain_difference(tally: Tally, sets: Sets, rows: list[int]) -> DomainDifference:
     """Compare the share of one set between two groups."""
     assert tally.sample is not None
     found = tally.readout(rows, sets)
@@ -392,15 +387,17 @@ def domains_apart(tally: Tally, sets: Sets, rows: list[int]) -> Apart:
     counts, n = tally.rows()
     frequency = question.frequencies(counts[rows], n[rows, np.newaxis].astype(np.float64))
     gain = np.broadcast_to(np.asarray(found.gain, dtype=np.float64), frequency.shape[1:])
-    return Apart(found, tally.sample.of_difference(question, frequency, gain, [tally.groups[row] for row in rows]))
+    return DomainDifference(
+        found, tally.sample.of_difference(question, frequency, gain, [tally.groups[row] for row in rows])
+    )
 
 
-def groups_apart(tally: Tally, place: int, rows: list[int], confidence: Confidence) -> tuple[Difference, bool, str]:
+def domains_compared(tally: Tally, index: int, rows: list[int], confidence: Confidence) -> tuple[Difference, bool, str]:
     """Compare one answer between two groups."""
-    apart = domains_apart(tally, [[place]], rows)
+    apart = domain_difference(tally, [[index]], rows)
     apart.refuse_unknown(SHARE_UNKNOWN)
     low, high = apart.limits(confidence.tail(1))
-    one, two = (tally.readout([row], [[place]]) for row in rows)
+    one, two = (tally.readout([row], [[index]]) for row in rows)
     ratio = _ratio(one, two, confidence.tail(1))
     return Difference(apart.middle, low, high, float(ratio[0][0]), float(ratio[1][0]), apart.p_value), True, STUDENT
 
@@ -464,7 +461,7 @@ def joined_test(samples: list[Sample]) -> float:
         return 1.0
     # An end moves about evenly with the quantile.
     slope = (beyond_zero(USUAL_QUANTILE) - nearest) / USUAL_QUANTILE
-    place, scale = np.array([-nearest / slope]), np.array([1 / slope])
+    index, scale = np.array([-nearest / slope]), np.array([1 / slope])
     close = np.array([TEST_QUANTILE_TOLERANCE])
-    found = rising_roots(lambda at, _: np.array([beyond_zero(at.item())]), place, scale, 0.0, farthest, close)
+    found = rising_roots(lambda at, _: np.array([beyond_zero(at.item())]), index, scale, 0.0, farthest, close)
     return 2 * float(ndtr(-found.item()))

@@ -295,7 +295,7 @@ def limits_between(first: Binomial, second: Binomial, tail: float) -> tuple[floa
 
     Examples
     --------
-    All of four against none of four, and nobody lies. If the shares differ by d, that has at most the probability
+    All of four against none of four, without randomization. If the shares differ by d, that has at most the probability
     ((1 + d) / 2)^8, with the shares (1 + d)/2 and (1 - d)/2; it is 0.025 at d = 0.2612.
 
     >>> low, high, p_value = limits_between(Binomial(4, 4, 0.0, 1.0), Binomial(0, 4, 0.0, 1.0), 0.025)
@@ -343,7 +343,7 @@ def limits_of_answers(first: Binomial, second: Binomial, tail: float) -> tuple[f
 
     Examples
     --------
-    All of four reports, and nobody lies. If the shares differ by d, that has at most the probability ((1 + d) / 2)^4;
+    All of four reports, without randomization. If shares differ by d, that has at most the probability ((1 + d) / 2)^4;
     it is 0.1 at d = 0.1247.
 
     >>> low, high = limits_of_answers(Binomial(4, 4, 0.0, 1.0), Binomial(0, 4, 0.0, 1.0), 0.1)
@@ -351,7 +351,7 @@ def limits_of_answers(first: Binomial, second: Binomial, tail: float) -> tuple[f
     (0.125, 1.0)
     """
     base, gain = first.base, first.gain
-    least, most = sorted((2 * base, 2 * base + gain))  # if nobody holds one of the two answers, and if everybody does
+    least, most = sorted((2 * base, 2 * base + gain))  # at a joint share of 0, and of 1
     law = TwoBinomials(first.n, second.n, first.span, second.span, (least, most))
     return _limits_by_sign(law, (first.count, second.count), gain, tail)
 
@@ -474,8 +474,8 @@ def _largest(
     width = (end - start) / (points - 1)
     sides = np.pad(values, 1)
     peaks = np.flatnonzero((values >= sides[:-2]) & (values >= sides[2:]) & (values >= HOPELESS_PEAK * best))
-    for place in peaks[np.argsort(-values[peaks])][:PEAKS_REFINED].tolist():
-        angle, half_width = float(grid[place]), width
+    for index in peaks[np.argsort(-values[peaks])][:PEAKS_REFINED].tolist():
+        angle, half_width = float(grid[index]), width
         for _ in range(REFINEMENTS):
             finer = np.linspace(max(angle - half_width, start), min(angle + half_width, end), PROBABILITIES_AT_ONCE + 1)
             around = function(np.sin(finer) ** 2)

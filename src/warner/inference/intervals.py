@@ -175,12 +175,10 @@ BAND_ANSWERS = 9  # from so many on, one band for all cumulative shares is narro
 
 
 def has_band(part: Tally, confidence: Confidence) -> bool:
-    """Whether simultaneous intervals of cumulative shares use the Dvoretzky-Kiefer-Wolfowitz band."""
-    everybody = confidence.simultaneous and confidence.target == "population" and part.simple
+    """Return True if simultaneous intervals of cumulative shares use the Dvoretzky-Kiefer-Wolfowitz band."""
+    usual = confidence.simultaneous and confidence.target == "population" and part.simple
     design = part.design
-    return bool(
-        everybody and full_symmetry(design.law) is not None and design.law.exclusive and design.k >= BAND_ANSWERS
-    )
+    return bool(usual and full_symmetry(design.law) is not None and design.law.exclusive and design.k >= BAND_ANSWERS)
 
 
 def dkw_band(readout: SamplingModel, level: float) -> tuple[Array, Array]:
@@ -246,7 +244,7 @@ class Limits(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether all intervals hold at least at their level."""
+        """True if the coverage of all intervals is at least their level."""
         return EXACT.issuperset(self.methods)
 
 
@@ -271,7 +269,7 @@ class IntervalResult(TableResult):
 
     @property
     def approximate(self) -> bool:
-        """Whether the level holds only about, because of the method or of weights."""
+        """True if coverage is approximate, because of the method or of weights."""
         return self.weighted or not EXACT.issuperset(self.methods)
 
     @property
@@ -293,14 +291,12 @@ class Interval(IntervalResult):
     low, high : float or ndarray
         The ends; of the shape of the estimate's shares where it is for every answer, one for each group otherwise.
     confidence : Confidence
-        The level, whose share is meant (``population`` or ``realised``), whether the intervals of all answers hold at
-        once, and whether those of all looks do.
+        The level, the target (``population`` or ``realised``), and whether intervals are simultaneous or any-time.
     methods : tuple of str
-        How it was computed: clopper_pearson, exact, wilson, score, linear, dkw (the band of Dvoretzky, Kiefer and
-        Wolfowitz), korn_graubard (of complex samples) or anytime; several where answers or groups differ.
+        Methods: clopper_pearson, exact, wilson, score, linear, dkw (the band of Dvoretzky, Kiefer and Wolfowitz),
+        korn_graubard (of complex samples) or anytime; several where answers or groups differ.
     weighted : bool
-        Whether people were not drawn alike and alone, but have weights, strata or clusters; then the effective number
-        of reports stands for their number.
+        Whether respondents have weights, strata or clusters, so that intervals use the effective sample size.
     """
 
     low: PerGroup
@@ -355,14 +351,14 @@ def interval(
         raise TypeError("give answers or cumulative=True (the shares of all answers up to each), not both")
     if answers is not None:
         one = isinstance(answers, str) or not isinstance(answers, Iterable)
-        places = positions_of([answers] if one else list(answers), tally.domain)
-        if len(set(places)) < len(places) or not places:
+        indices = positions_of([answers] if one else list(answers), tally.domain)
+        if len(set(indices)) < len(indices) or not indices:
             raise ValueError(f"answers must be different answers, at least one, but got {answers!r}")
         if not one and confidence.simultaneous:
             raise ValueError(
                 "simultaneous intervals are for every answer, or cumulative; for one set of answers leave it out"
             )
-        sets = [places]
+        sets = [indices]
     result = limits(tally, confidence, sets=sets, method=method)
     low, high = (end if answers is None else end[:, 0] for end in (result.low, result.high))
     return Interval(tally.squeezed(low), tally.squeezed(high), confidence, result.methods, not tally.simple)
@@ -370,12 +366,12 @@ def interval(
 
 def positions_of(answers: list[Label], domain: Labels) -> list[int]:
     """Find answers in the domain, or say which is not there."""
-    places: list[int] = positions(answers, domain).tolist()
-    for answer, place in zip(answers, places, strict=True):
-        if place < 0:
+    indices: list[int] = positions(answers, domain).tolist()
+    for answer, index in zip(answers, indices, strict=True):
+        if index < 0:
             shown = ", ".join(map(repr, domain[:NAMES_LISTED])) + (", ..." if len(domain) > NAMES_LISTED else "")
             raise ValueError(f"an answer must be in the domain ({shown}), but got {answer!r}")
-    return places
+    return indices
 
 
 def limits(
@@ -411,14 +407,14 @@ def limits(
             low, high, error = anytime_interval(readout, 2 * tail, levels)
         elif isinstance(sets, CumulativeSets) and method is None and has_band(part, confidence):
             (low, high), methods = dkw_band(readout, confidence.level), ("dkw",)
-            error = standard_error(Binomial.of(readout))
+            error = standard_error(Binomial.from_readout(readout))
         else:
             low, high, error, methods = readout_limits(readout, tail, confidence.target, method, levels)
     else:
         if method is not None:
             raise ValueError(f"method must be left out for pooled collections, but got {method!r}")
         rows = _of_groups(tally.parts, np.flatnonzero(answered).tolist(), sets, tail, confidence.target)
-        low, high, error = (np.stack([row[place] for row in rows]) for place in range(3))
+        low, high, error = (np.stack([row[index] for row in rows]) for index in range(3))
         methods = _all_names(row.methods for row in rows)
     return Limits(in_all_groups(low, answered), in_all_groups(high, answered), in_all_groups(error, answered), methods)
 
@@ -440,7 +436,7 @@ def mirrored(designs: list[Design]) -> bool:
 
 
 def _sum_to_one(design: Design) -> bool:
-    """Whether unbiased shares of all answers sum to one for all reports, with one sampling model."""
+    """Return True if unbiased shares of all answers sum to one for all reports, with one sampling model."""
     if not design.law.exclusive:
         return False
     counts = np.sqrt(np.arange(2.0, 2 + len(design.law.columns)))[np.newaxis]  # of which they would not by accident
@@ -496,7 +492,7 @@ def readout_limits(
                 f"Graubard's, but got {method!r}"
             )
         return Limits(*design_based_limits(readout, tail))
-    binomial = Binomial.of(readout)
+    binomial = Binomial.from_readout(readout)
     if readout.exact.all():
         low, high, error = interval_and_error(binomial, tail, target, method, levels)
         return Limits(low, high, error, _names(binomial, target, tail, method))
@@ -543,14 +539,14 @@ def _of_groups(
     alike: dict[int, list[int]] = {}
     answered = [(part, part.answered) for part in parts]
     for group in groups:
-        telling = [part for part, where in answered if where[group] and part.design.epsilon > 0]
+        informative = [part for part, where in answered if where[group] and part.design.epsilon > 0]
         others = [part for part, where in answered if where[group] and part.design.epsilon == 0]
-        if len(telling) == 1 and not (others and target == "realised"):
-            readout = telling[0].readout([group], sets, target=target)
+        if len(informative) == 1 and not (others and target == "realised"):
+            readout = informative[0].readout([group], sets, target=target)
             low, high, error, methods = readout_limits(readout, tail, target)
             rows[group] = Limits(low[0], high[0], error[0], methods)
         else:
-            alike.setdefault(len(telling), []).append(group)
+            alike.setdefault(len(informative), []).append(group)
     for batch in alike.values():
         together = joints(parts, batch, sets, target=target)
         if target == "realised":
@@ -568,10 +564,10 @@ def _combined(together: Joint, tail: float) -> Limits:
     exact = np.asarray(together.exact.all(axis=0))
     names: list[tuple[str, ...]] = []
     if exact.any():
-        low[exact], high[exact], error[exact], used = pooled_limits(together.binomial.of_sets(exact), tail)
+        low[exact], high[exact], error[exact], used = pooled_limits(together.binomial.select(exact), tail)
         names.append(used)
     if not exact.all():
-        low[~exact], high[~exact], error[~exact], used = _weighted(together.only(~exact), tail)
+        low[~exact], high[~exact], error[~exact], used = _weighted(together.select(~exact), tail)
         names.append(used)
     return Limits(low, high, error, _all_names(names))
 
@@ -591,16 +587,16 @@ def _realised(together: Joint, tail: float) -> Limits:
     level at which all of them hold together.
     """
     middle, error, unknown = together.average("realised")
-    people = None if together.fuzzy else together.everybody
+    people = None if together.fuzzy else together.sample_size
     low, high = normal_limits(middle, error, tail, people=people, unknown=unknown)
     safe = np.asarray(~together.noisy(tail) & together.exact.all(axis=0))
     used: tuple[str, ...] = ()
     if safe.any():
-        few = together.only(safe)
+        few = together.select(safe)
         each = tail / len(few.exact)
         ends = share_interval(few.binomial, each, "realised")
         used = _names(few.binomial, "realised", each, None)
-        weight = few.people / few.everybody
+        weight = few.people / few.sample_size
         low[safe], high[safe] = ((weight * end).sum(axis=0) for end in ends)
         high[safe] += unknown
     return Limits(low, high, error, (() if safe.all() else ("linear",)) + used)

@@ -47,7 +47,7 @@ from warner.designs.ordered import is_numeric
 from warner.estimators.methods import SMOOTHED
 from warner.estimators.smoothing import smoothed_distribution
 from warner.inference.comparisons import counts_compared, groups_between, note_between, shown_name
-from warner.inference.differences import MEAN_UNKNOWN, STUDENT, Difference, agreeing, domains_apart, student_error
+from warner.inference.differences import MEAN_UNKNOWN, STUDENT, Difference, agreeing, domain_difference, student_error
 from warner.inference.intervals import Confidence, IntervalResult, law_of, limits
 from warner.inference.normal import joints, normal_limits, normal_test
 from warner.inference.quantities import Rows
@@ -78,19 +78,18 @@ class NumericResult(IntervalResult):
     low, high : float or ndarray
         The confidence interval.
     confidence : Confidence
-        The level, whose value is meant (``population`` or ``realised``), and whether the interval holds at all looks.
+        The level, the target (``population`` or ``realised``), and whether the interval is any-time.
     methods : tuple of str
-        How the interval was computed: clopper_pearson, exact, linear, korn_graubard or anytime; of a quantile, how the
-        limits of the distribution function were.
+        Methods of the interval, or of the limits of the distribution function: clopper_pearson, exact, linear,
+        korn_graubard or anytime.
     n : int or float, or ndarray of shape (groups,)
         The number of reports, or the sum of their weights.
     weighted : bool
-        Whether people were not drawn alike and alone, but have weights, strata or clusters; then the effective number
-        of reports stands for their number.
+        Whether respondents have weights, strata or clusters, so that intervals use the effective sample size.
     by, groups : tuple
-        The names of the columns that groups come from, and the groups; empty without groups.
+        The names of the grouping columns, and the groups; empty without groups.
     sample : str
-        What the sample consists of, such as 32 schools in 4 regions; empty where people were drawn alone.
+        Description of a complex sample, such as 32 schools in 4 regions; otherwise empty.
     """
 
     value: PerGroup
@@ -142,7 +141,7 @@ class NumericResult(IntervalResult):
         return Rows(quantity, [of] * each, [self.name] * each, self._group_columns(), self.method)
 
     def _group_columns(self) -> dict[str, Counts]:
-        return {name: objects(group[place] for group in self.groups) for place, name in enumerate(self.by)}
+        return {name: objects(group[index] for group in self.groups) for index, name in enumerate(self.by)}
 
     def columns(self) -> list[Column]:
         """Return a row for each group."""
@@ -183,7 +182,7 @@ class NumericResult(IntervalResult):
 # Means
 
 
-LARGEST_VALUE = 1e300  # of the numbers that answers stand for, so that their range is a number as well
+LARGEST_VALUE = 1e300  # of the numbers of answers, so that their range is finite
 THEMSELVES = "numbers"  # the values of answers that are numbers
 
 
@@ -198,8 +197,8 @@ def values_of(domain: Labels, values: Any = None) -> Array:
     if values is None or (isinstance(values, str) and values == THEMSELVES):
         if not is_numeric(domain):
             raise ValueError(
-                f"answers must be numbers, but {_first_text(domain)!r} is none; give values, the number that each "
-                "answer stands for, such as 0 for never and 1 for once, or the midpoints of brackets"
+                f"answers must be numbers, but {_first_text(domain)!r} is none; give values, a number for each answer, "
+                "such as 0 for never and 1 for once, or the midpoints of brackets"
             )
         if isinstance(domain, range):
             return np.arange(domain.start, domain.stop, dtype=np.float64)
@@ -212,22 +211,20 @@ def values_of(domain: Labels, values: Any = None) -> Array:
         if missing or strange:
             which = f"{missing[0]!r} has none" if missing else f"{strange[0]!r} is no answer"
             raise ValueError(f"values must have a number for each answer and for nothing else, but {which}")
-        given: list[Any] = [values[label] for label in domain]
+        numbers: list[Any] = [values[label] for label in domain]
     elif isinstance(values, Iterable) and not isinstance(values, str | AbstractSet):
-        given = list(values)
-        if len(given) != len(domain):
-            raise ValueError(f"values must be {len(domain)} numbers, one for each answer, but got {len(given)}")
+        numbers = list(values)
+        if len(numbers) != len(domain):
+            raise ValueError(f"values must be {len(domain)} numbers, one for each answer, but got {len(numbers)}")
     else:
         raise TypeError(f'values must be a mapping, a sequence or "{THEMSELVES}", but got {values!r}')
-    return _doubles(exact("values", value) for value in given)
+    return _doubles(exact("values", value) for value in numbers)
 
 
 def _doubles(numbers: Iterable[Fraction]) -> Array:
     exactly = list(numbers)
     if any(abs(number) > LARGEST_VALUE for number in exactly):
-        raise ValueError(
-            f"the numbers that answers stand for must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
-        )
+        raise ValueError(f"the numbers of answers must lie between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}")
     return np.array([float(number) for number in exactly])
 
 
@@ -322,8 +319,8 @@ def _with_shares(tally: Collected, sets: Sets, confidence: Confidence) -> tuple[
     """Return the unbiased share of one set in each group, averaged over collections, and its limits."""
     shares, answered = np.full(len(tally.answered), np.nan), tally.answered
     if len(tally.parts) == 1:
-        chosen = None if answered.all() else answered
-        readout = tally.parts[0].readout(chosen, sets, target=confidence.target)
+        selected = None if answered.all() else answered
+        readout = tally.parts[0].readout(selected, sets, target=confidence.target)
         shares[answered] = readout.share()[:, 0]
         return shares, limits(tally, confidence, sets=sets, readout=readout)
     groups = np.flatnonzero(answered).tolist()
@@ -341,7 +338,7 @@ def _made(
 
 
 def standard_deviation(tally: Collected, values: Any, confidence: Confidence) -> Mean:
-    """Estimate the standard deviation of the numbers that answers stand for, in each group."""
+    """Estimate the standard deviation of the numbers of the answers, in each group."""
     if confidence.anytime:
         raise ValueError("anytime must be left out for a standard deviation, whose interval is for one look")
     x = numbers_of(tally, values)
@@ -484,7 +481,7 @@ def _fuzzy_shares_compared(
     """Compare the share of a fuzzy set in two groups: by Student's t, two counts, or the normal distribution."""
     any_ratio = 0.0, math.inf
     if tally.sample is not None:
-        apart = domains_apart(tally.parts[0], sets, rows)
+        apart = domain_difference(tally.parts[0], sets, rows)
         apart.refuse_unknown(MEAN_UNKNOWN)
         return Difference(apart.middle, *apart.limits(law.tail(1)), *any_ratio, apart.p_value), True, STUDENT
     one, two = joints(tally.parts, rows, sets, target=law.target)
@@ -498,7 +495,7 @@ def _fuzzy_shares_compared(
     if math.isinf(error):
         raise ValueError(MEAN_UNKNOWN)
     ends = normal_limits(np.array(middle), np.array(error), law.tail(1), span=(-1.0, 1.0))
-    # Whoever gave a report that says nothing may hold the least number or the largest.
+    # Respondents with uninformative reports may have the smallest number or the largest.
     low, high = float(ends[0]) - unknown2, float(ends[1]) + unknown1
     middle += (unknown1 - unknown2) / 2
     # Equality is tested in the population, whosever means the interval is for.
@@ -520,7 +517,7 @@ class Quantile(NumericResult):
     """A quantile with its confidence interval; or one for each group.
 
     It has the attributes of `NumericResult <warner.inference.means.NumericResult>`. The value is that of the
-    estimated shares, moved into its interval, whose ends are numbers that answers stand for.
+    estimated shares, moved into its interval, whose ends are numbers of answers.
 
     Attributes
     ----------
@@ -557,7 +554,6 @@ def quantile_name(tau: float) -> str:
 
 
 def check_tau(tau: Any) -> None:
-    """Refuse what is no level of a quantile."""
     if isinstance(tau, bool) or not isinstance(tau, int | float | np.number) or not 0 < tau < 1:
         raise ValueError(f"a quantile must be one number between 0 and 1, such as 0.5 for the median, but got {tau!r}")
 
@@ -583,8 +579,8 @@ def quantile(
     value = low.copy()
     for group in np.flatnonzero(tally.answered).tolist():
         first, last = quantile_places(ends.low[group], ends.high[group], tau)
-        place = place_of(np.atleast_2d(shares)[group], x, points, tau)
-        low[group], high[group], value[group] = points[first], points[last], points[min(max(place, first), last)]
+        index = place_of(np.atleast_2d(shares)[group], x, points, tau)
+        low[group], high[group], value[group] = points[first], points[last], points[min(max(index, first), last)]
     return _made_quantiles(tally, tau, (value, low, high), confidence, ends.methods)
 
 
@@ -616,18 +612,18 @@ def _smoothed_quantile(tally: Collected, tau: float, x: Array, confidence: Confi
         ends = np.clip(np.array([middle - reach * deviation, middle + reach * deviation]), 0.0, 1.0)
         ends[:, -1] = 1.0
         first, last = quantile_places(ends[0], ends[1], tau)
-        place = int(np.argmax(middle >= tau - REACHED))
-        rows[:, group] = x[min(max(place, first), last)], x[first], x[last]
+        index = int(np.argmax(middle >= tau - REACHED))
+        rows[:, group] = x[min(max(index, first), last)], x[first], x[last]
     return _made_quantiles(tally, tau, (rows[0], rows[1], rows[2]), confidence, (SMOOTHED,))
 
 
 def up_to_each(x: Array) -> tuple[Array, Sets]:
     """Return the distinct numbers in ascending order, and the cumulative sets of answers."""
-    points, place = np.unique(x, return_inverse=True)
-    if np.array_equal(place, np.arange(x.size)):
+    points, index = np.unique(x, return_inverse=True)
+    if np.array_equal(index, np.arange(x.size)):
         return points, CumulativeSets(x.size)
-    order: Integers = np.argsort(place, kind="stable")
-    return points, Nested(order, np.bincount(place).cumsum())
+    order: Integers = np.argsort(index, kind="stable")
+    return points, Nested(order, np.bincount(index).cumsum())
 
 
 def quantile_places(low: Array, high: Array, tau: float) -> tuple[int, int]:

@@ -125,8 +125,8 @@ def normal_limits(
 class Sampled(NamedTuple):
     r"""An unbiased estimate of a share in the population that so many people were sampled from, with its error.
 
-    Its variance is that of a sample, :math:`\theta(1-\theta)/n`, and that of the noise. Only the latter has to be
-    estimated: at every share the former is known. So an interval ends at the roots of
+    Its variance is the sampling variance, :math:`\theta(1-\theta)/n`, and the variance of the noise. Only the noise has
+    to be estimated. So an interval ends at the roots of
 
     .. math:: (x - \theta)^2 = \frac{z^2}{n} \left(\theta(1-\theta) + \text{noise}\right),
 
@@ -164,7 +164,7 @@ class Sampled(NamedTuple):
     def limits(self, tail: float) -> tuple[Array, Array]:
         """Return the ends of an interval with `tail` on either side, within 0 and 1; never empty.
 
-        Nobody of ten, without noise: Wilson's limits are 0 and z^2 / (n + z^2) = 0.27753.
+        None of ten, without noise: Wilson's limits are 0 and z^2 / (n + z^2) = 0.27753.
 
         >>> [round(float(end), 5) for end in Sampled(np.array(0.0), np.array(0.0), 10.0).limits(0.025)]
         [0.0, 0.27753]
@@ -176,9 +176,9 @@ class Sampled(NamedTuple):
 def sampled_together(each: Sampled) -> Sampled:
     r"""Average independent estimates of one share by their precision, along the first axis.
 
-    Their variances are those at the share that they have in common. (By its own estimate, a collection that happens to
-    have nobody with a rare answer would be the surest.) It is found in two steps, the first from the widest variance
-    that a sample can have, 1/4. With the weights w, all together are worth :math:`1 / \sum_j (w_j^2 / n_j)` reports.
+    Variances are taken at the common share. (At its own estimate, a collection without reports of a rare answer would
+    have the highest precision.) It is found in two steps, the first from the largest sampling variance, 1/4. With the
+    weights w, the effective sample size is :math:`1 / \sum_j (w_j^2 / n_j)`.
 
     Examples
     --------
@@ -216,8 +216,8 @@ def ratio_to_error(share: Array, error: Array) -> Array:
 def averaged(shares: Array, errors: Array, reports: Numbers) -> tuple[Array, Array]:
     """Average estimates of one difference, along the first axis, with weights that hardly depend on them.
 
-    By its own error alone, a collection that happens to have nobody with a rare answer would be the surest. So the
-    weights are those of errors with a few reports more that score 1 or -1; of many reports these are nothing.
+    By its own error alone, a collection without reports of a rare answer would have the highest precision. So the
+    weights are those of errors with a few more reports that score 1 or -1.
     """
     wide = np.sqrt(errors**2 + ADDED_REPORTS / reports**2)
     share, error = combined(shares, wide)
@@ -245,38 +245,40 @@ def combined(shares: Array, errors: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """The readouts of one group in all collections that tell something: arrays of shape (collections, sets)."""
+    """Sampling models of one group in all informative collections: arrays of shape (collections, sets)."""
 
     binomial: Binomial
     exact: Mask
     error: Array
     people: Array
-    silent: float  # people of the group whose reports say nothing
-    apart: bool  # of differences of shares, which may be negative
-    fuzzy: bool = False  # of fuzzy sets, whose shares are no numbers of people
+    uninformative: float  # number of respondents of the group with uninformative reports
+    signed: bool  # differences of shares, which may be negative
+    fuzzy: bool = False  # fuzzy sets, whose shares are not numbers of respondents
     freedom: float = math.inf  # of a complex sample
-    blind: bool = False  # of a group of a complex sample in one cluster
+    blind: bool = False  # a group of a complex sample in one cluster
 
     @property
     def is_one_count(self) -> bool:
-        """Whether one binomial count determines the share of all respondents of the group."""
-        return len(self.exact) == 1 and bool(self.exact.all() and (self.binomial.n >= 1).all()) and not self.silent
+        """True if one binomial count determines the share of all respondents of the group."""
+        return (
+            len(self.exact) == 1 and bool(self.exact.all() and (self.binomial.n >= 1).all()) and not self.uninformative
+        )
 
-    def only_count(self, place: int) -> Binomial:
-        return Binomial(*(float(part[0, place]) for part in self.binomial))
+    def only_count(self, index: int) -> Binomial:
+        return Binomial(*(float(part[0, index]) for part in self.binomial))
 
     @property
-    def everybody(self) -> float:
-        """The number of all people of the group, those included whose reports say nothing."""
-        return float(self.people[:, 0].sum() + self.silent)
+    def sample_size(self) -> float:
+        """Sample size of the group, with uninformative reports."""
+        return float(self.people[:, 0].sum() + self.uninformative)
 
     def noisy(self, tail: float) -> Mask:
-        """Whether all binomial counts have so much noise that shares of the sample are about normal."""
+        """Return where all binomial counts have so much noise that shares of the sample are about normal."""
         return np.asarray((score_interval_is_accurate(self.binomial, tail) | ~self.exact).all(axis=0))
 
-    def only(self, sets: Mask) -> Joint:
+    def select(self, sets: Mask) -> Joint:
         exact, error, people = self.exact[:, sets], self.error[:, sets], self.people[:, sets]
-        return replace(self, binomial=self.binomial.of_sets(sets), exact=exact, error=error, people=people)
+        return replace(self, binomial=self.binomial.select(sets), exact=exact, error=error, people=people)
 
     def average(self, target: str) -> tuple[Array, Array, float]:
         """Average shares of all collections, with standard errors, and the fraction of uninformative reports.
@@ -286,11 +288,11 @@ class Joint:
         """
         shares, errors = self.estimates(target)
         if target == "population":
-            by_error = self.apart or self.fuzzy
+            by_error = self.signed or self.fuzzy
             return *(averaged(shares, errors, self.binomial.n) if by_error else self.sampled()[:2]), 0.0
-        weight = self.people / self.everybody
+        weight = self.people / self.sample_size
         error = np.sqrt((weight**2 * errors**2).sum(axis=0))
-        return (weight * shares).sum(axis=0), error, float(self.silent / self.everybody)
+        return (weight * shares).sum(axis=0), error, float(self.uninformative / self.sample_size)
 
     def sampled(self) -> Sampled:
         """Shares of the population, averaged over all collections."""
@@ -299,7 +301,7 @@ class Joint:
     def estimates(self, target: str) -> tuple[Array, Array]:
         """Unbiased shares of each collection, and standard errors with half a report more of each kind."""
         binomial = self.binomial
-        if self.apart:
+        if self.signed:
             return binomial.unbiased, self.error
         if target == "realised":
             error = standard_error(binomial, target)
@@ -313,7 +315,7 @@ def beside(groups: list[Joint]) -> Joint:
     """Concatenate the sets of groups that have equally many collections."""
     rows = [(*group.binomial, group.exact, group.error, group.people) for group in groups]
     *counts, exact, error, people = (np.concatenate(parts, axis=1) for parts in zip(*rows, strict=True))
-    return replace(groups[0], binomial=Binomial(*counts), exact=exact, error=error, people=people, silent=0.0)
+    return replace(groups[0], binomial=Binomial(*counts), exact=exact, error=error, people=people, uninformative=0.0)
 
 
 def joints(
@@ -401,7 +403,7 @@ def _lower_limits(binomial: Binomial, share: Array, tail: float) -> tuple[Array,
     variance = (binomial.n * reported * (1 - reported)).sum(axis=0)
     exact = variance <= max(MOST_POOLED_VARIANCE, variance_needed(tail))
     if exact.any():
-        some = binomial.of_sets(exact).whole()
+        some = binomial.select(exact).whole()
         low[exact] = lowest(some, share[exact], low[exact], tail)
     return low, exact
 
@@ -414,14 +416,14 @@ def lowest(binomial: Binomial, share: Array, guess: Array, tail: float) -> Array
 
     That probability rises with the share. `share` is the estimate, and `guess` an approximate limit.
     """
-    wanted = float(ndtri(tail))
+    quantile = float(ndtri(tail))
     # The collection that tells most goes last: its law is added up as it is.
     order = np.argsort(binomial.n * binomial.gain**2 / _variance(binomial, share), axis=0, kind="stable")
     binomial = Binomial(*(np.take_along_axis(part, order, axis=0) for part in binomial))
 
     def excess(at: Array, some: Mask) -> Array:
-        tails = _tail_at(binomial.of_sets(some), share[some], at, tail)
-        return np.asarray(ndtri(np.clip(tails * (1 + TAIL_TOLERANCE), SMALLEST_TAIL, 1 - NEGLECTED)) - wanted)
+        tails = _tail_at(binomial.select(some), share[some], at, tail)
+        return np.asarray(ndtri(np.clip(tails * (1 + TAIL_TOLERANCE), SMALLEST_TAIL, 1 - NEGLECTED)) - quantile)
 
     error = 1 / np.sqrt(information(binomial, share))
     low = rising_roots(excess, guess, error, 0.0, 1.0, LIMIT_TOLERANCE * error)
@@ -433,7 +435,7 @@ def _tail_at(binomial: Binomial, share: Array, at: Array, tail: float) -> Array:
     """Probability of counts whose estimate is at least `share`, if the true share is `at`."""
     weights = binomial.gain / _variance(binomial, share)
     inside = (share > 0) & (share < 1)  # there the score is zero at the counts that were observed
-    centre = np.where(inside, binomial.count, binomial.n * binomial.reported(share))
+    center = np.where(inside, binomial.count, binomial.n * binomial.reported(share))
     chances = np.clip(binomial.reported(at), 0, 1)
     terms = np.stack([terms_of(n, chance, tail) for n, chance in zip(binomial.n, chances, strict=True)])
     short = terms[:-1].prod(axis=0) <= LATTICE_CELLS
@@ -441,25 +443,25 @@ def _tail_at(binomial: Binomial, share: Array, at: Array, tail: float) -> Array:
     for which, added in ((short, _every_pair), (~short, _on_a_lattice)):
         if which.any():
             widths = terms.sum(axis=0)[which] + (LATTICE_CELLS if len(terms) > 2 else 0)
-            rows = [part[:, which].T for part in (weights, centre, binomial.n, chances)]
+            rows = [part[:, which].T for part in (weights, center, binomial.n, chances)]
             result[which] = in_blocks(lambda *block, added=added: _summed(tail, added, *block), widths, *rows)
     return result
 
 
-def _summed(tail: float, added: Adding, weights: Array, centre: Array, n: Array, chances: Array) -> Array:
+def _summed(tail: float, added: Adding, weights: Array, center: Array, n: Array, chances: Array) -> Array:
     """P(weighted sum of counts above the center >= 0), in rows of collections; the last one is summed exactly."""
     laws = [binomial_law(*column, tail) for column in zip(n.T, chances.T, strict=True)]
     values = [
         weight[:, np.newaxis] * (law.counts() - middle[:, np.newaxis])
-        for weight, middle, law in zip(weights.T, centre.T, laws, strict=True)
+        for weight, middle, law in zip(weights.T, center.T, laws, strict=True)
     ]
     value, terms = values[0], laws[0].terms
     for other, law in zip(values[1:-1], laws[1:-1], strict=True):
         value, terms = added((value, terms), (other, law.terms))
     # The least count of the last collection that makes the sum reach zero; rounding must not lose a tie.
     missing = -value / weights[:, -1:]
-    rounding = NEGLECTED * np.maximum(np.abs(missing), 1) + 8 * np.spacing(centre[:, -1:])
-    least = np.ceil(centre[:, -1:] + missing - rounding)
+    rounding = NEGLECTED * np.maximum(np.abs(missing), 1) + 8 * np.spacing(center[:, -1:])
+    least = np.ceil(center[:, -1:] + missing - rounding)
     return np.asarray((terms * laws[-1].at_least(least)).sum(axis=1))
 
 
@@ -482,8 +484,8 @@ def _on_a_lattice(one: Values, other: Values) -> Values:
     spectra = []
     for values, (_, terms), low in zip(parts, (one, other), start, strict=True):
         rows = np.arange(len(values))[:, np.newaxis] * LATTICE_CELLS
-        places = (np.ceil((values - low) / cell).astype(np.int64) + rows).ravel()
-        table = np.bincount(places, weights=terms.ravel(), minlength=len(values) * LATTICE_CELLS)
+        indices = (np.ceil((values - low) / cell).astype(np.int64) + rows).ravel()
+        table = np.bincount(indices, weights=terms.ravel(), minlength=len(values) * LATTICE_CELLS)
         spectra.append(np.fft.rfft(table.reshape(len(values), LATTICE_CELLS), axis=1))
     terms = np.maximum(np.fft.irfft(spectra[0] * spectra[1], n=LATTICE_CELLS, axis=1), 0)
     return start[0] + start[1] + cell * np.arange(LATTICE_CELLS), terms
@@ -499,7 +501,7 @@ def crossing(binomial: Binomial, z: float) -> Array:
     error = 1 / np.sqrt(information(binomial, guess))
     guess = np.clip(guess - z * error, 0, 1)
     below = np.full(guess.size, SCORE_LIMIT_TOLERANCE)
-    return rising_roots(lambda at, some: z - _score(binomial.of_sets(some), at), guess, error, 0.0, 1.0, below)
+    return rising_roots(lambda at, some: z - _score(binomial.select(some), at), guess, error, 0.0, 1.0, below)
 
 
 def _score(binomial: Binomial, share: Array) -> Array:

@@ -120,7 +120,7 @@ class CountTest:
         step = max((end - start) // LAW_POINTS, 1)
         lower = np.arange(start, end + 1, step, dtype=np.float64)
         masses = np.exp(log_binomial(np.arange(start, end + 1, dtype=np.float64), self.n, chance))
-        # Of many counts, neighbours are taken together, with the evidence of the least of them.
+        # Of many counts, neighbors are merged, with the evidence of the least of them.
         chances = np.add.reduceat(masses, (lower - start).astype(np.int64))
         return -np.log(np.maximum(self.p_value(lower), SMALLEST)), chances
 
@@ -160,7 +160,7 @@ class ScoreTest:
 Evidence = CountTest | ScoreTest
 
 
-def evidence(design: Design, places: Sequence[int], n: float, alpha: float, power: float) -> list[Evidence | None]:
+def evidence(design: Design, indices: Sequence[int], n: float, alpha: float, power: float) -> list[Evidence | None]:
     """Choose a test for each of these answers: that which finds the smallest share with this power.
 
     None of them where the table is too large to look for one.
@@ -168,15 +168,15 @@ def evidence(design: Design, places: Sequence[int], n: float, alpha: float, powe
     operator = design.law.likelihood()
     answers, kinds = operator.shape
     if answers**2 * kinds > MOST_SEARCHED_CELLS:
-        return [None] * len(places)
+        return [None] * len(indices)
     matrix = np.asarray(operator.forward(np.eye(answers)))
     inverse, identified = design.law.linear.weights(), design.law.linear.identifiable()
     tests: list[Evidence | None] = []
-    for place in places:
-        own, others = matrix[place], np.delete(matrix, place, axis=0)
+    for index in indices:
+        own, others = matrix[index], np.delete(matrix, index, axis=0)
         able: list[Evidence] = [_best_set(own, others, n, alpha, power)]
-        if identified[place] and design.k > 2:
-            able.append(_summed(own, others, inverse[:, place], n))
+        if identified[index] and design.k > 2:
+            able.append(_summed(own, others, inverse[:, index], n))
         tests.append(min(able, key=lambda test: test.smallest(alpha, power)))
     return tests
 
@@ -236,17 +236,17 @@ def smallest_together(tests: Sequence[Evidence], alpha: float, power: float) -> 
     alone = min(test.smallest(alpha, power) for test in tests)
     if len(tests) == 1:
         return alone
-    critical, wanted = float(gammainccinv(len(tests), alpha)), float(ndtri(power))
+    critical, power_quantile = float(gammainccinv(len(tests), alpha)), float(ndtri(power))
     if _beyond(tests, 1.0, critical) < power:
         return math.inf
 
     def excess(share: Array, _: Mask) -> Array:
         chance = _beyond(tests, share.item(), critical)
-        return np.asarray(ndtri(np.clip(chance, SMALLEST, 1 - ROUNDING)) - wanted)
+        return np.asarray(ndtri(np.clip(chance, SMALLEST, 1 - ROUNDING)) - power_quantile)
 
     # Alone, a share is found that is about so many standard errors.
     start = np.clip([alone], SMALLEST_START, 1.0)
-    scale = start / max(wanted - float(ndtri(alpha)), 1.0)
+    scale = start / max(power_quantile - float(ndtri(alpha)), 1.0)
     return float(rising_roots(excess, start, scale, 0.0, 1.0, SHARE_TOLERANCE * scale)[0])
 
 
@@ -266,8 +266,8 @@ def _in_classes(test: Evidence, share: float, critical: float) -> Array:
     """Distribution of the evidence of a test in classes of equal width; the last class is enough evidence."""
     values, chances = test.law(share)
     width = critical / (EVIDENCE_CLASSES - 1)
-    places = np.minimum(np.floor(values / width), EVIDENCE_CLASSES - 1).astype(np.int64)  # never more than it is
-    return np.bincount(places, weights=chances, minlength=EVIDENCE_CLASSES).astype(np.float64)
+    indices = np.minimum(np.floor(values / width), EVIDENCE_CLASSES - 1).astype(np.int64)  # never more than it is
+    return np.bincount(indices, weights=chances, minlength=EVIDENCE_CLASSES).astype(np.float64)
 
 
 def _convolved(first: Array, second: Array) -> Array:
@@ -333,7 +333,7 @@ class Presence(TableResult):
     Attributes
     ----------
     p_values : ndarray of shape (k,), or (groups, k)
-        Of "nobody holds it", for each answer alone.
+        Of the hypothesis that no respondent has the answer, for each answer alone.
     adjusted : ndarray of the same shape
         The p-values, adjusted for the number of answers.
     found : ndarray of bool of the same shape
@@ -393,12 +393,12 @@ class Presence(TableResult):
         about = "approximate, " if self.approximate and self.tally.simple else ""
         lines = [f"Detected answers ({about}{promise}{about_groups(self.tally)}):"]
         least = np.atleast_1d(self.smallest).tolist()
-        for place, (group, found) in enumerate(group_rows(self.tally, self.found)):
+        for index, (group, found) in enumerate(group_rows(self.tally, self.found)):
             if found is None:
                 lines.append(f"{group}no reports")
                 continue
-            named = names_of(self.tally, place, found) or "none rises above the noise"
-            share = f"a share of {percent(least[place])}" if least[place] <= 1 else "not even a share of 100 %"
+            named = names_of(self.tally, index, found) or "none rises above the noise"
+            share = f"a share of {percent(least[index])}" if least[index] <= 1 else "not even a share of 100 %"
             lines.append(f"{group}{named}")
             lines.append(f"  {share} is detected with a probability of {level_text(self.power)}")
         return "\n".join(lines)
@@ -490,8 +490,8 @@ def _of_design(design: Design, counts: Counts, n: Array, alpha: float, power: fl
         return Detection(p_values, [], np.where(readout.exact, 0.0, readout.error))
     for total, row in by_total.items():
         groups = np.flatnonzero(totals == total)
-        for place in others:
-            p_values[groups, place] = row[place].p_value(observed(row[place], counts[groups]))
+        for index in others:
+            p_values[groups, index] = row[index].p_value(observed(row[index], counts[groups]))
     return Detection(p_values, tests, None)
 
 
@@ -499,7 +499,7 @@ def detection_tests(readout: SamplingModel, by_place: dict[int, Any], asked: lis
     """Return the tests of each answer in a group: of its own count if it has one, otherwise those of `by_place`."""
     base, gain = (np.broadcast_to(part, len(asked)).tolist() for part in (readout.base, readout.gain))
     own = map(own_count, asked, base, gain)
-    return [by_place.get(place, test) for place, test in enumerate(own)]
+    return [by_place.get(index, test) for index, test in enumerate(own)]
 
 
 def absence_p_values(readout: SamplingModel) -> Array:
@@ -508,7 +508,7 @@ def absence_p_values(readout: SamplingModel) -> Array:
     if readout.exact.ndim == 0 and readout.exact:
         if gain > 0:
             return at_each_count(lambda c, total: at_least(c, total, base), readout.count, n)
-        # If the truth is the rarer report, an answer that somebody holds shows by a count that is too low.
+        # With p < q, an answer with a positive share has a low count.
         return at_each_count(lambda c, total: at_least(total - c, total, 1 - base), readout.count, n)
     above = at_least(readout.count, n, base)
     below = at_least(n - readout.count, n, 1 - base)

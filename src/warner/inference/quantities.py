@@ -62,7 +62,7 @@ class Quantities(TableResult):
         confidences, doubts = [part.confidence for part in self.parts], [part.approximate for part in self.parts]
 
         def joined(values: Iterable[Any]) -> list[Any]:
-            """Join the values of all parts; a single value stands for all rows of its part."""
+            """Join the values of all parts; a single value is repeated for all rows of its part."""
             each = (
                 values if isinstance(values, list) else [values] * len(part.of)
                 for values, part in zip(values, parts, strict=True)
@@ -73,9 +73,9 @@ class Quantities(TableResult):
         def written() -> list[tuple[list[str], ...]]:
             return [one.texts(one.reasons(), sign=True) for one in found]
 
-        def cells(place: int) -> list[str]:
+        def cells(index: int) -> list[str]:
             """Return values, standard errors, intervals or p-values; empty texts where a quantity has none."""
-            return joined(texts[place] or "" for texts in written())
+            return joined(texts[index] or "" for texts in written())
 
         def group_cells(name: str) -> list[str]:
             """Return the names of groups, which are empty for what compares groups."""
@@ -104,7 +104,7 @@ class Quantities(TableResult):
             Column("target", objects(joined(confidence.target for confidence in confidences))),
             Column("interval", objects(joined(part.method for part in parts))),
             Column("approximate", np.array(joined(doubts))),
-            *(Column(heading=head, texts=partial(cells, place)) for place, head in enumerate(headings)),
+            *(Column(heading=head, texts=partial(cells, index)) for index, head in enumerate(headings)),
             Column(heading="method of the interval", texts=joined(how)),
         ]
 

@@ -46,7 +46,7 @@ class Ranking(TableResult):
     Attributes
     ----------
     count : int
-        How many of the commonest answers.
+        Number of the most common answers.
     certain, possible : ndarray of bool of shape (k,), or (groups, k)
         Certainly among them; not certainly outside.
     confidence : Confidence
@@ -89,16 +89,16 @@ class Ranking(TableResult):
         about = "approximate, " if self.approximate and self.tally.simple else ""
         tally, level = self.tally, f"{about}{level_text(self.confidence.level)} confidence, {self.confidence.target}"
         lines = [f"Certainly {self._leading} ({level}{about_groups(tally)}):"]
-        for place, (group, certain, possible) in enumerate(group_rows(tally, self.certain, self.possible)):
+        for index, (group, certain, possible) in enumerate(group_rows(tally, self.certain, self.possible)):
             if certain is None or possible is None:
                 lines.append(f"{group}no reports")
                 continue
-            sure = names_of(tally, place, certain)
+            sure = names_of(tally, index, certain)
             lines.append(f"{group}{sure or 'none can be named'}")
             undecided = possible & ~certain
             if undecided.any():
-                places = f"and {self.count - certain.sum():,} more of" if certain.any() else f"{self.count:,} of"
-                lines.append(f"  {places}: {names_of(tally, place, undecided)}")
+                indices = f"and {self.count - certain.sum():,} more of" if certain.any() else f"{self.count:,} of"
+                lines.append(f"  {indices}: {names_of(tally, index, undecided)}")
         return "\n".join(lines)
 
     def facts(self) -> Document:
@@ -199,7 +199,7 @@ def leading(support: Counts, ceilings: Array, count: int, level: float) -> tuple
     certain[order[:count]] = shown(support[order[:count]], rival)
     values = np.unique(support[support < weakest])
     # How many values are shown to be smaller than the weakest leader
-    out = first_true(lambda place: not shown(weakest, values[place]), 0, values.size)
+    out = first_true(lambda index: not shown(weakest, values[index]), 0, values.size)
     return certain, support > values[out - 1] if out else np.ones(support.size, dtype=bool)
 
 
@@ -216,7 +216,7 @@ def certain_ranks(low: Array, high: Array, count: int) -> tuple[Mask, Mask]:
 def answer_columns(tally: Collected) -> dict[str, Counts]:
     """Columns of group and answer names, a row for each answer (and group)."""
     columns = {
-        name: np.repeat(objects(key[place] for key in tally.groups), tally.k) for place, name in enumerate(tally.by)
+        name: np.repeat(objects(key[index] for key in tally.groups), tally.k) for index, name in enumerate(tally.by)
     }
     return columns | {"value": np.tile(objects(tally.domain), len(tally.answered))}
 
@@ -237,12 +237,12 @@ def group_rows(tally: Collected, *masks: Mask) -> Iterator[tuple[Any, ...]]:
 
 def names_of(tally: Collected, group: int, mask: Mask) -> str:
     """Name some answers of a group, the largest unbiased shares first; of a pool in the order of the domain."""
-    places = np.flatnonzero(mask)
+    indices = np.flatnonzero(mask)
     if len(tally.parts) == 1:
         counts, n = tally.parts[0].scaled()
         shares = tally.parts[0].design.law.readout(counts[[group]], n[[group]]).share()[0]
-        places = places[np.argsort(-shares[places], kind="stable")]
-    return enumerated([printable(str(tally.domain[i])) for i in places], ANSWERS_LISTED)
+        indices = indices[np.argsort(-shares[indices], kind="stable")]
+    return enumerated([printable(str(tally.domain[i])) for i in indices], ANSWERS_LISTED)
 
 
 def listed_labels(tally: Collected, mask: Mask) -> list[Label] | list[list[Label]]:

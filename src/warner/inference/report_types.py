@@ -40,7 +40,7 @@ EQUAL_G2 = (
 TILTING_STEPS = 100  # far more than are needed to tilt a law
 TILTING_TOLERANCE = 1e-6  # relative: how near its average must come
 SUM_DEVIATIONS = 24  # standard deviations that the law of a sum is computed on, in all
-LONGEST_TRANSFORM, QUICK_TRANSFORM = 2**22, 2**14  # terms of its Fourier transform; of that for those who did not ask
+LONGEST_TRANSFORM, QUICK_TRANSFORM = 2**22, 2**14  # terms of its Fourier transform; in warnings
 
 
 class TypeCounts(NamedTuple):
@@ -55,9 +55,9 @@ class TypeCounts(NamedTuple):
         """Return the smaller tail probability of each type at the ends of its range; 1 for counts within the range."""
         result = np.ones(self.counts.shape)
         for side, tail, expected in ((-1, at_most, self.least), (1, at_least, self.most)):
-            rows, places = np.nonzero(side * (self.counts - self.n * expected) > 0)
-            chances = tail(self.counts[rows, places].astype(np.float64), self.n[rows, 0], expected[places])
-            result[rows, places] = np.minimum(result[rows, places], chances)
+            rows, indices = np.nonzero(side * (self.counts - self.n * expected) > 0)
+            chances = tail(self.counts[rows, indices].astype(np.float64), self.n[rows, 0], expected[indices])
+            result[rows, indices] = np.minimum(result[rows, indices], chances)
         return result
 
 
@@ -103,30 +103,30 @@ def _range_test(part: Tally, types: TypeCounts, tails: Array, misfits: Mask) -> 
     kinds, counts = part.design.law.types, part.histogram
     p_values = in_all_groups(_smallest(tails), part.answered)
 
-    def say(group: int) -> str:
+    def sentence(group: int) -> str:
         row, n = np.count_nonzero(part.answered[:group]), float(np.atleast_1d(part.n)[group])
-        place = int(tails[row].argmin())
-        low, high = n * types.least[place], n * types.most[place]
+        index = int(tails[row].argmin())
+        low, high = n * types.least[index], n * types.most[index]
         expected = f"{low:,.1f}" if low == high else f"{low:,.1f} to {high:,.1f}"
         assert kinds is not None
         names = kinds.labels
-        made = amount(counts.reshape(-1, len(names))[group, place])
+        made = amount(counts.reshape(-1, len(names))[group, index])
         times = "once" if made == "1" else f"{made} times"
         listed = enumerated([f"{names[i]}" for i in np.flatnonzero(misfits[group])], MISFITS_LISTED) or "none"
         return (
-            f"Each kind of report ({kinds.name}): {names[place]} came {times}, {expected} are "
+            f"Each kind of report ({kinds.name}): {names[index]} came {times}, {expected} are "
             f"expected whatever people answer: {p_value(p_values[group])}. Rarer or commoner than the design can "
             f"explain: {listed}."
         )
 
-    return Test("kinds of reports", p_values, say)
+    return Test("kinds of reports", p_values, sentence)
 
 
 def _smallest(tails: Array) -> Array:
     return np.asarray(np.minimum(1, 2 * tails.shape[-1] * tails.min(axis=-1)))
 
 
-# What nobody's answer changes
+# What does not depend on the true answers
 
 
 def _law_test(
@@ -138,7 +138,7 @@ def _law_test(
     p_values, g2 = in_all_groups(p, part.answered), in_all_groups(deviances, part.answered)
     averages = in_all_groups(_average(counts, types.n[:, 0]), part.answered)
 
-    def say(group: int) -> str:
+    def sentence(group: int) -> str:
         mean = float(np.arange(len(ancillary.law)) @ ancillary.law)
         average = f"{averages[group]:.4g} on average, where {mean:.4g} are expected; " if ancillary.ordered else ""
         sees = (
@@ -149,7 +149,7 @@ def _law_test(
             f"(G2 against {simulations:,} simulated surveys; exact).{sees}"
         )
 
-    return Test("known law", p_values, say, g2)
+    return Test("known law", p_values, sentence, g2)
 
 
 def _by_class(counts: Counts, ancillary: Ancillary) -> Counts:
@@ -172,20 +172,20 @@ def _law_p_values(
 ) -> tuple[Array, Array]:
     """Compute the p-value and G2 of each group; groups of one size share the simulated surveys."""
     law = ancillary.law / ancillary.law.sum()
-    # Of very many classes, neighbours are taken together: their law is known as well.
+    # Of very many classes, neighbors are merged: their distribution is known as well.
     first = np.arange(0, law.size, -(-law.size // CLASSES_SIMULATED))
     chances = np.add.reduceat(law, first)
     g2 = g_squared(np.add.reduceat(counts, first, axis=-1), counts.sum(axis=-1, keepdims=True) * chances)
     p, step = np.ones(len(g2)), max(1, SIMULATED_COUNTS_AT_ONCE // first.size)
     sizes = _whole(n)
-    for size, places in of_each_size(sizes):
+    for size, indices in of_each_size(sizes):
         generator = seeded_by([size]) if rng is None else rng
         draws = (
             generator.multinomial(size, chances, size=min(step, simulations - start))
             for start in range(0, simulations, step)
         )
         simulated = np.sort(np.concatenate([g_squared(drawn, size * chances) for drawn in draws]))
-        p[places] = (1 + simulations - np.searchsorted(simulated, g2[places] * EQUAL_G2)) / (1 + simulations)
+        p[indices] = (1 + simulations - np.searchsorted(simulated, g2[indices] * EQUAL_G2)) / (1 + simulations)
     if ancillary.ordered:
         averages = [_average_test(row, size, law) for row, size in zip(counts, sizes.tolist(), strict=True)]
         p = np.minimum(1, 2 * np.minimum(p, averages))
@@ -206,7 +206,7 @@ def g_squared(counts: Counts, expected: Array) -> Array:
     return np.asarray(2 * deviance(counts, expected).sum(axis=-1))[()]
 
 
-# For those who did not ask
+# Warnings
 
 
 def report_type_evidence(part: Tally) -> list[tuple[float, str]]:

@@ -27,8 +27,8 @@ from warner.inference.differences import (
     Difference,
     Sample,
     agreeing,
+    domains_compared,
     exact_difference,
-    groups_apart,
     joined,
     joined_test,
     ratio_limits,
@@ -106,7 +106,7 @@ class Comparisons(TableResult):
 
     @property
     def changed(self) -> Mask:
-        """Whether the adjusted p-value of each answer is at most 1 - level."""
+        """True for answers with an adjusted p-value of at most 1 - level."""
         return np.asarray(self.adjusted <= 1 - self.confidence.level)
 
     def columns(self, rows: int | None = None) -> list[Column]:
@@ -153,7 +153,7 @@ class Comparisons(TableResult):
     def footnotes(self, rows: int | None = None) -> list[str]:
         """Return which shares differ, and which tests and intervals these are."""
         hidden = len(self.answers) - len(self._rows_shown(rows))
-        changed = [quoted(self.answers[place]) for place in np.flatnonzero(self.changed)]
+        changed = [quoted(self.answers[index]) for index in np.flatnonzero(self.changed)]
         about = "about" if self.approximate or self.correction == "bh" else "at most"
         method, rate = {
             "holm": ("Holm's method", "family-wise error rate"),
@@ -175,7 +175,7 @@ class Comparisons(TableResult):
             "version": COMPARISONS_VERSION,
             "first": self.first,
             "second": self.second,
-            "changed": [self.answers[place] for place in np.flatnonzero(self.changed)],
+            "changed": [self.answers[index] for index in np.flatnonzero(self.changed)],
             "correction": self.correction,
             "test": self.test,
             "level": self.confidence.level,
@@ -369,19 +369,19 @@ def _sample(tally: Collected, answer: Label, name: str) -> Sample:
     return sample
 
 
-def _samples(tally: Collected, row: int, places: Sequence[int], name: str) -> list[Sample]:
+def _samples(tally: Collected, row: int, indices: Sequence[int], name: str) -> list[Sample]:
     """Return the sampling models of some shares in one group."""
     informative = any(part.design.epsilon > 0 and part.answered[row] for part in tally.parts)
-    (joint,) = joints(tally.parts, [row], [[place] for place in places]) if informative else (None,)
-    unknown = places[:1] if joint is None else np.asarray(places)[~np.isfinite(joint.sampled().error)]
+    (joint,) = joints(tally.parts, [row], [[index] for index in indices]) if informative else (None,)
+    unknown = indices[:1] if joint is None else np.asarray(indices)[~np.isfinite(joint.sampled().error)]
     if joint is None or len(unknown):
         answer = tally.domain[int(unknown[0])]
         raise ValueError(f"the design of {name} must identify the share of {answer!r}, but it does not")
-    counts = joint.exact[0] & (joint.binomial.n[0] >= 1) & (len(joint.exact) == 1) & (not joint.silent)
+    counts = joint.exact[0] & (joint.binomial.n[0] >= 1) & (len(joint.exact) == 1) & (not joint.uninformative)
     estimates = zip(*joint.sampled(), strict=True)
     return [
-        Sample(Sampled(*estimate), joint.only_count(place) if counts[place] else None)
-        for place, estimate in enumerate(estimates)
+        Sample(Sampled(*estimate), joint.only_count(index) if counts[index] else None)
+        for index, estimate in enumerate(estimates)
     ]
 
 
@@ -396,16 +396,16 @@ def _all_answers(
     correction: str,
 ) -> Comparisons:
     """Compare the shares of all answers in two samples, or in two groups of one tally."""
-    places = _answers_compared(tallies)
-    one, two = (_samples(tally, row, places, name) for tally, row, name in zip(tallies, rows, names, strict=True))
+    indices = _answers_compared(tallies)
+    one, two = (_samples(tally, row, indices, name) for tally, row, name in zip(tallies, rows, names, strict=True))
     if tallies[0].sample is not None:
         law = law_of(tallies[0], confidence)
-        each = [groups_apart(tallies[0].parts[0], place, list(rows), law)[0] for place in places]
+        each = [domains_compared(tallies[0].parts[0], index, list(rows), law)[0] for index in indices]
         numbers, tests = [(apart.low, apart.high, apart.p_value) for apart in each], [STUDENT]
     else:
         reports = float(one[0].estimate.reports + two[0].estimate.reports)
         simple = tallies[0].simple and tallies[1].simple
-        quick = len(places) * reports <= MOST_REPORTS_OF_GROUPS
+        quick = len(indices) * reports <= MOST_REPORTS_OF_GROUPS
         tested = [_equality(pair, simple=simple, quick=quick) for pair in zip(one, two, strict=True)]
         numbers = [
             (*joined(list(pair), 1 - confidence.level), p)
@@ -419,7 +419,7 @@ def _all_answers(
     result = Comparisons(
         printable(names[0]),
         printable(names[1]),
-        answers=tuple(tallies[0].domain[place] for place in places),
+        answers=tuple(tallies[0].domain[index] for index in indices),
         shares=np.clip(unbiased, 0, 1),
         unbiased=apart,
         low=np.asarray(ends.low),

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # Totals
 
 
-KNOWN, EXPANDED = "known population", "sums of weights"  # where the number of people comes from
+KNOWN, EXPANDED = "known population", "sums of weights"  # sources of the population size
 # What decides the width of the interval of a sum of weights
 BY_DESIGN, BY_RANDOMIZATION, BY_RESPONDENTS = "linear", "randomization", "within_clusters"
 FLOORS = {
@@ -69,7 +69,7 @@ class Totals(IntervalResult):
     weighted : bool
         Whether people were not drawn alike and alone, but have weights, strata or clusters.
     source : {"known population", "sums of weights"}
-        Where the number of people comes from.
+        Source of the population size.
     answers : tuple
         The answers; empty where the total is of a number.
     by, groups : tuple
@@ -102,7 +102,7 @@ class Totals(IntervalResult):
 
     def _group_columns(self) -> dict[str, Counts]:
         each = max(len(self.answers), 1)
-        names = (objects(group[place] for group in self.groups) for place in range(len(self.by)))
+        names = (objects(group[index] for group in self.groups) for index in range(len(self.by)))
         return {name: np.repeat(column, each) for name, column in zip(self.by, names, strict=True)}
 
     def rows(self) -> Rows:
@@ -128,7 +128,7 @@ class Totals(IntervalResult):
     def footnotes(self) -> list[str]:
         outside = f"* outside its own interval: {self.outside}" if self.outside and self.marked.any() else ""
         floors = [FLOORS[name] for name in self.methods if name in FLOORS]
-        notes = [self.reports, f"number of people: {self.source}", *super().footnotes(), outside, *floors]
+        notes = [self.reports, f"population size: {self.source}", *super().footnotes(), outside, *floors]
         return list(filter(None, notes))
 
     def facts(self) -> Document:
@@ -200,8 +200,8 @@ def _expanded(tally: Collected, values: Any, confidence: Confidence) -> tuple[tu
     """Compute Horvitz-Thompson totals of a complex sample with weights; also return the methods of their intervals."""
     if tally.sample is None or not tally.weighted:
         raise ValueError(
-            "population must be given for totals, the number of all people; without it they need weights that say how "
-            "many people a report stands for, and strata, clusters, sampled or replicates, which say how these vary"
+            "population must be given for totals, the size of the population; without it totals need weights that are "
+            "numbers of the population per report, and strata, clusters, sampled or replicates for their variance"
         )
     part: Tally = tally.parts[0]
     if not counts_everyone(part.design.law):
@@ -328,22 +328,22 @@ def share_beyond(
             least, most = (_on_grid(float(end), x) for end in within)
         except (TypeError, ValueError):
             raise ValueError(f"within must be two numbers, such as (18, 25), but got {within!r}") from None
-        chosen, shown = (x >= least) & (x <= most), f"{_written(least)} to {_written(most)}"
+        selected, range_text = (x >= least) & (x <= most), f"{_written(least)} to {_written(most)}"
     else:
         limit = _on_grid(_number(*given.popitem()), x)
-        chosen, shown = x > limit if above is not None else x < limit, _written(limit)
-    if not chosen.any():
+        selected, range_text = x > limit if above is not None else x < limit, _written(limit)
+    if not selected.any():
         raise ValueError(
-            f"{name} must leave some answers, but none lies {name} {shown}; they are {_written(x.min())} to "
+            f"{name} must leave some answers, but none lies {name} {range_text}; they are {_written(x.min())} to "
             f"{_written(x.max())}"
         )
     if confidence.simultaneous:
         raise ValueError("simultaneous intervals are for every answer, or cumulative; for one share leave it out")
-    ends = limits(tally, confidence, sets=[np.flatnonzero(chosen).tolist()])
+    ends = limits(tally, confidence, sets=[np.flatnonzero(selected).tolist()])
     low, high, error = (end[:, 0] for end in (ends.low, ends.high, ends.error))
-    value = np.clip(np.atleast_2d(shares)[:, chosen].sum(axis=1), low, high)
+    value = np.clip(np.atleast_2d(shares)[:, selected].sum(axis=1), low, high)
     numbers = {"value": value, "se": error, "low": low, "high": high}
-    return ShareBeyond.of_groups(tally, numbers, confidence, ends.methods, share_of=f"{name} {shown}")
+    return ShareBeyond.of_groups(tally, numbers, confidence, ends.methods, share_of=f"{name} {range_text}")
 
 
 def _on_grid(limit: float, x: Array) -> float:

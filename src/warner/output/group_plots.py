@@ -154,7 +154,7 @@ def _draw_trends(
         days = np.nan_to_num(axis.positions)
         x = np.datetime64("1970-01-01", "s") + np.round(86_400 * days).astype("timedelta64[s]")
     alone = separate_shares(estimates, place)
-    series = [line[line >= 0] for line in estimates.series.places.T]
+    series = [line[line >= 0] for line in estimates.series.indices.T]
     largest = sorted(range(len(series)), key=lambda i: -float(np.atleast_1d(tally.n)[series[i]].sum()))[:SERIES_DRAWN]
     handles, labels = [], []
     dots: list[Any] = []
