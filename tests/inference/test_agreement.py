@@ -195,7 +195,7 @@ def test_many_reports_in_many_groups_are_approximate() -> None:
     found = agreement_test(pool([grouped(RARELY, rows), grouped(MOSTLY, rows[:, ::-1])]))
     assert found is not None
     assert found.approximate.all()
-    assert "(approximate)" in found.sentence(0)
+    assert "(approximate)" in found.say(0)
 
 
 def test_one_voice_everywhere(tmp_path: Path) -> None:

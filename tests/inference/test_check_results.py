@@ -278,21 +278,19 @@ def test_every_door_says_the_same(design: Any) -> None:
 def test_a_test_says_its_sentence() -> None:
     found = check(Tally(THREE, [480, 300, 220]))
     rarest, together = found.tests
-    assert rarest.sentence(0).startswith(
+    assert rarest.say(0).startswith(
         "Rarest answer: 'often' has 220 reports. With this noise every answer has at least 200.0"
     )
-    assert together.sentence(0).startswith(
+    assert together.say(0).startswith(
         "All answers together: G2 = 0, p = 1.000 (against 999 simulated surveys; conservative)."
     )
     assert rarest.statistic is None
     for test in found.tests:
-        assert test.sentence(0)[:50] in found.text()
+        assert test.say(0)[:50] in found.text()
     (range_,) = check(Tally(FORCED, [40, 60])).tests
-    assert range_.sentence(0).endswith(f"outside what is possible: {p_value(range_.p_value[0])}.")
+    assert range_.say(0).endswith(f"outside what is possible: {p_value(range_.p_value[0])}.")
     commonest = check(Tally(RandomizedResponse(["a", "b", "c"], odds=(1, 3)), [50, 30, 20])).tests[0]
-    assert commonest.sentence(0).startswith(
-        "Commonest answer: 'a' has 50 reports. With this noise every answer has at most"
-    )
+    assert commonest.say(0).startswith("Commonest answer: 'a' has 50 reports. With this noise every answer has at most")
 
 
 @pytest.mark.parametrize(

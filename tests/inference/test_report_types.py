@@ -239,7 +239,7 @@ def test_the_sizes_by_hand() -> None:
     (law,) = (test for test in found.tests if test.name == "known law")
     assert law.statistic is not None
     assert_allclose(law.statistic[0], g2)
-    assert "1 on average, where 1 are expected; G2 = 9.4" in law.sentence(0)
+    assert "1 on average, where 1 are expected; G2 = 9.4" in law.say(0)
 
 
 # What is said

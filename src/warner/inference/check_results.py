@@ -174,7 +174,7 @@ class Test:
         ``known law``, ``answers asked about`` or ``same population``.
     p_value : ndarray of shape (groups,)
         NaN for a group without reports.
-    sentence : callable
+    say : callable
         Returns the sentence on a group, by its position.
     statistic : ndarray of shape (groups,) or None
         G2, of the tests that compare it with simulated surveys.
@@ -182,7 +182,7 @@ class Test:
 
     name: str
     p_value: Array
-    sentence: Callable[[int], str]
+    say: Callable[[int], str]
     statistic: Array | None = None
 
 
@@ -533,12 +533,12 @@ class Check(TableResult):
             head = [f"Collection {number}, {part.tally.design.summary()}:"] if several else []
             yield [*head, *(self._failed_groups(part) if self.tally.by else self._about(part, 0))]
         if self.agreement is not None:
-            yield self._groups_apart() if self.tally.by else [self.agreement.sentence(0)]
+            yield self._groups_apart() if self.tally.by else [self.agreement.say(0)]
 
     def _about(self, part: Findings, group: int) -> list[str]:
         if not part.tests or not part.tally.answered[group]:
             return []
-        sentences = [test.sentence(group) for test in part.tests]
+        sentences = [test.say(group) for test in part.tests]
         if part.together is not None:
             both = p_value(part.together[group])
             sentences[1] += (
@@ -582,7 +582,7 @@ class Check(TableResult):
         assert self.agreement is not None
         apart = self._order[self._rejected[1][self._order]]
         names = self._group_names()
-        sentences = [f"{names[i]}: {self.agreement.sentence(i)}" for i in apart[:GROUPS_DETAILED].tolist()]
+        sentences = [f"{names[i]}: {self.agreement.say(i)}" for i in apart[:GROUPS_DETAILED].tolist()]
         return [*sentences, *self._approximate()]
 
     def _group_names(self) -> list[str]:
