@@ -159,6 +159,7 @@ def test_the_best_beta_distribution_may_have_all_its_weight_at_both_ends() -> No
     # Half of 20 groups all say no, and half all say yes: shares of 0 and 1 are equally likely, and vary by 1/4.
     counts = np.array([[0.0] * 10 + [20.0] * 10, [20.0] * 20, [0.0] * 20, [1.0] * 20])
     grid = np.linspace(0, 1, 121)
-    pooled = Pooled(*[np.zeros(20)] * 4, spread=0.5, overall=0.5, spreads=np.array([0.5]), weights=np.ones(1))
+    none = np.zeros(20)
+    pooled = Pooled(none, none, none, none, 0.5, 0.5, spreads=np.array([0.5]), weights=np.ones(1))
     found = best_beta_likelihood(likelihoods(counts, grid), grid, np.ones(20), pooled)
     assert_allclose(found, 20 * np.log(0.5), rtol=1e-6)

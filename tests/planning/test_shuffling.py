@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -259,7 +259,7 @@ def true_delta_of_sets(epsilon: float, n: int, design: Any) -> float:
                 for order in itertools.product(range(len(reports)), repeat=n)
             ]
             keys = [tuple(sorted(order)) for order in itertools.product(range(len(reports)), repeat=n)]
-            total: Counter[tuple[int, ...]] = Counter()
+            total: dict[tuple[int, ...], float] = defaultdict(float)
             for key, chance in zip(keys, orders, strict=True):
                 total[key] += float(chance)
             chances.append(np.array([total[outcome] for outcome in outcomes]))
