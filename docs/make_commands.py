@@ -53,7 +53,8 @@ def printed(*words: str) -> str:
 def page(run: Callable[..., str] = printed) -> str:
     """Return the whole page, from what the commands print when they are run."""
     parts = [OPENING]
-    for command in ("", *COMMANDS):
+    groups = [(command.split()[0], command) for command in COMMANDS]
+    for command in ("", *dict.fromkeys(name for pair in groups for name in pair)):
         text = "\n".join(line.rstrip() for line in run(*command.split(), "--help").strip().splitlines())
         parts.append(f"## `{' '.join(['warner', *command.split()])}`\n\n```text\n{text}\n```\n")
     return "\n".join(parts)

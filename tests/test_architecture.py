@@ -249,6 +249,8 @@ LOADED_LATE = {
     "output": "pictures and pages are rare, and Matplotlib is slow to import",
     "reports/batches": "Spark, Dask and databases are rare",
     "reports/excel": "one format of files",
+    "service/notices": "only `warner survey new` and `warner survey notice` need it",
+    "service/reporting": "only `warner survey report` needs it",
     "service/server": "only `warner collect` needs uvicorn",
     "service/stores/postgres": "SQLite is the default",
 }

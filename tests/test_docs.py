@@ -213,7 +213,7 @@ def test_commands_on_the_pages_have_options_that_there_are() -> None:
     shown = 0
     for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "Makefile"]:
         for line in page.read_text(encoding="utf-8").replace("\\\n", "").splitlines():
-            for command, rest in re.findall(r"(?:^[\t ]*\$ |`|\$\(BIN\)/)warner ([a-z]+)([^`#|]*)", line):
+            for command, rest in re.findall(r"(?:^[\t ]*\$ |`|\$\(BIN\)/)warner ((?:survey )?[a-z]+)([^`#|]*)", line):
                 words = re.sub(r'"[^"]*"', "", rest).split()
                 given = {word for word in words if re.match("--?[a-z]", word)}
                 assert command in {*options, "memo"}, (page.name, line)  # the personalization of a hash

@@ -35,7 +35,7 @@ LONG = "a" * 10_000
         ("check", "links/*.csv", "-c", "answer", "-d", "survey.json"),
         ("check", "links/**", "-c", "answer", "-d", "survey.json"),
         ("tally", "links/circle.csv", "reports.csv", "-c", "answer", "-d", "survey.json"),
-        ("invite", "circle.json", "5", "--url", "https://example.org", "-o", "links.csv"),
+        ("survey", "invite", "circle.json", "5", "--url", "https://example.org", "-o", "links.csv"),
     ],
 )
 def test_a_link_that_leads_to_itself_is_one_clear_line(prompt: Prompt, arguments: tuple[str, ...]) -> None:

@@ -178,14 +178,19 @@ class Running:
     """A survey that is served by the command, in a process of its own."""
 
     def __init__(
-        self, folder: Path, *options: str, survey: str = "survey.json", environment: dict[str, str] | None = None
+        self,
+        folder: Path,
+        *options: str,
+        survey: str = "survey.json",
+        command: tuple[str, ...] = ("collect",),
+        environment: dict[str, str] | None = None,
     ):
         self.folder = folder
         self.out, self.err = folder / "stdout.txt", folder / "stderr.txt"
         with self.out.open("ab") as out, self.err.open("ab") as err:
             start = out.tell()
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "warner", "collect", survey, "--port", "0", "--dashboard-port", "0", *options],
+                [sys.executable, "-m", "warner", *command, survey, "--port", "0", "--dashboard-port", "0", *options],
                 cwd=folder,
                 stdout=out,
                 stderr=err,

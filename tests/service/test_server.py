@@ -126,7 +126,7 @@ def test_a_response_is_counted_once_however_often_it_is_sent(running: Running) -
 def test_a_second_process_is_refused(running: Running, shell: Shell) -> None:
     told = shell.complains("collect", "survey.json", "--port", "0", "--dashboard-port", "0", folder=running.folder)
     assert "another process is collecting into" in told
-    told = shell.complains("close", "test.db", folder=running.folder)
+    told = shell.complains("survey", "close", "test.db", folder=running.folder)
     assert "this survey is running: close it on its dashboard, or stop it first" in told
 
 
@@ -142,9 +142,9 @@ def test_a_port_in_use_is_refused_before_the_database_is_made(running: Running, 
 def test_a_backup_is_made_beside_a_running_survey(running: Running, shell: Shell) -> None:
     assert status(running, body_of(SURVEY)) == 200
     place = str(running.folder / "test.db")
-    assert shell.prints("backup", place, "-o", "copy.db") == f"copy.db: a copy of {place}\n"
+    assert shell.prints("survey", "backup", place, "-o", "copy.db") == f"copy.db: a copy of {place}\n"
     assert responses(str(shell.folder / "copy.db")) == responses(place)
-    assert "already" in shell.complains("backup", place, "-o", "copy.db")
+    assert "already" in shell.complains("survey", "backup", place, "-o", "copy.db")
 
 
 MARKER = "MARKERmarkerMARKERmark"  # 22 characters that are a nonce or a token as well
@@ -222,7 +222,7 @@ def test_it_stops_within_three_seconds_with_a_stream_open(tmp_path: Path) -> Non
 
 def test_invitations_from_the_command_to_the_last_response(tmp_path: Path, shell: Shell) -> None:
     INVITED.save(tmp_path / "survey.json")
-    invite = ("invite", "survey.json", "3", "--url", "https://survey.example.org/", "-o", "links.csv")
+    invite = ("survey", "invite", "survey.json", "3", "--url", "https://survey.example.org/", "-o", "links.csv")
     made, *prospects = shell.prints(*invite).splitlines()
     assert made == "links.csv: 3 links, good for one response each; only this file has them"
     assert [line.partition(": ")[0] for line in prospects] == ["q1", "q2"]
@@ -248,21 +248,21 @@ def test_invitations_from_the_command_to_the_last_response(tmp_path: Path, shell
         assert sent(process, tokens[1]) == 200
         assert sent(process, base64.urlsafe_b64encode(bytes(16))[:22].decode()) == 403
         assert status(process, body_of(SURVEY), INVITED) == 400  # of another survey, and without an invitation
-        told = shell.complains("invite", "survey.json", "3", "--url", "https://x.example", "-o", "more.csv")
+        told = shell.complains("survey", "invite", "survey.json", "3", "--url", "https://x.example", "-o", "more.csv")
         assert "this survey is running: stop it, invite, and start it again" in told
         assert process.stop() == 0
-    assert shell.prints("close", "test.db") == (
+    assert shell.prints("survey", "close", "test.db") == (
         "test.db: closed with 2 responses, a number that the survey file does not fix: the intervals remain those that "
         "hold however often you look\n"
     )
-    assert "closed already" in shell.complains("close", "test.db")
+    assert "closed already" in shell.complains("survey", "close", "test.db")
     with collecting(tmp_path, INVITED) as process:
         assert sent(process, tokens[2]) == 410
         assert status(process, body, INVITED) == 200  # it was counted when the survey was open
         page = exchanged(process.port, b"GET /s/test HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         assert b"<script" not in page
         assert process.stop() == 0
-    told = shell.complains("invite", "survey.json", "1", "--url", "https://x.example", "-o", "more.csv")
+    told = shell.complains("survey", "invite", "survey.json", "1", "--url", "https://x.example", "-o", "more.csv")
     assert "closed" in told
 
 
@@ -486,7 +486,7 @@ def test_a_survey_closes_by_itself_at_the_number_that_its_file_fixes(tmp_path: P
     # The commands take the interval for one look, without a word of others; and the survey is closed already.
     told = json.loads(shell.prints("estimate", "test.db", "--question", "q1", "--json"))
     assert (told["anytime"], told["interval"]) == (False, "clopper_pearson")
-    assert "closed already" in shell.complains("close", "test.db")
+    assert "closed already" in shell.complains("survey", "close", "test.db")
 
 
 def _err(process: Running) -> str:
@@ -495,7 +495,7 @@ def _err(process: Running) -> str:
 
 def test_invitations_are_revoked_and_counted_by_the_command(tmp_path: Path, shell: Shell) -> None:
     INVITED.save(tmp_path / "survey.json")
-    invite = ("invite", "survey.json")
+    invite = ("survey", "invite", "survey.json")
     assert "there is no file" in shell.complains(*invite)
     shell.prints(*invite, "4", "--url", "https://survey.example.org", "-o", "links.csv")
     links = (tmp_path / "links.csv").read_text().splitlines()[1:]
@@ -521,7 +521,7 @@ def test_invitations_are_revoked_and_counted_by_the_command(tmp_path: Path, shel
         assert status(process, body_of(INVITED, None, tokens[2]), INVITED) == 403
         assert status(process, body_of(INVITED, None, tokens[3]), INVITED) == 200
         assert process.stop() == 0
-    shell.prints("close", "test.db")
+    shell.prints("survey", "close", "test.db")
     assert shell.prints(*invite).endswith("none can be used any more, because the survey is closed\n")
 
 
@@ -529,7 +529,10 @@ def test_invitations_are_revoked_and_counted_by_the_command(tmp_path: Path, shel
     ("arguments", "words"),
     [
         (("--revoke", "nope.csv"), "there is no file nope.csv"),
-        (("--revoke", "bad.csv"), "bad.csv: line 2 must be a link of `warner invite`, or its code of 22 characters"),
+        (
+            ("--revoke", "bad.csv"),
+            "bad.csv: line 2 must be a link of `warner survey invite`, or its code of 22 characters",
+        ),
         (("--revoke", "empty.csv"), "empty.csv must hold at least one invitation"),
         (("--revoke", "foreign.csv"), "only invitations to this survey can be revoked, but 1 of these 1 are none"),
         (("3", "--revoke", "foreign.csv"), "give a number of respondents to invite, or --revoke, not both"),
@@ -545,7 +548,7 @@ def test_what_cannot_be_invited_or_revoked(
     secret = base64.urlsafe_b64encode(bytes(range(16)))[:22].decode()
     for name, lines in {"bad": ["link", f"{secret}x"], "empty": ["link"], "foreign": ["link", secret]}.items():
         (tmp_path / f"{name}.csv").write_text("\n".join(lines))
-    told = shell.complains("invite", "survey.json", *arguments)
+    told = shell.complains("survey", "invite", "survey.json", *arguments)
     assert words in told
     assert secret not in told
 

@@ -13,7 +13,7 @@ Its files::
     designing    design
     planning     plan
     randomizing  show, randomize and audit
-    collecting   collect, invite, close, backup
+    collecting   collect, and the commands of warner survey
     sources      sources of reports: files, pipes, tables of databases, surveys, saved tallies; and their design
     values       values from words: labels of a file, grids of numbers, numbers of answers
     delivering   output of results: text, JSON, CSV, files
@@ -61,20 +61,40 @@ COMMANDS: dict[str, Listed] = {
         "Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.",
         "warner collect drinking.json --port 8000 --limit 5000",
     ),
-    "invite": Listed(
+    "survey new": Listed(
+        "collecting",
+        "Write a survey file; asks for its questions in the terminal.",
+        'warner survey new exams.json --title Exams --question "Have you ever cheated?" --epsilon 2',
+    ),
+    "survey serve": Listed(
+        "collecting",
+        "Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.",
+        "warner survey serve exams.json --share",
+    ),
+    "survey invite": Listed(
         "collecting",
         "Make links that are good for one response each, revoke them, or count them.",
-        "warner invite drinking.json 500 --url https://survey.example.org -o links.csv",
+        "warner survey invite exams.json 500 --url https://survey.example.org -o links.csv",
     ),
-    "close": Listed(
+    "survey close": Listed(
         "collecting",
         "Close a survey for good, and publish the responses that are still waiting.",
-        "warner close drinking.db",
+        "warner survey close exams.db",
     ),
-    "backup": Listed(
+    "survey backup": Listed(
         "collecting",
         "Copy the database of a survey to an SQLite file, even while the survey is running.",
-        "warner backup drinking.db -o copy.db",
+        "warner survey backup exams.db -o copy.db",
+    ),
+    "survey report": Listed(
+        "collecting",
+        "Write one page with the results of all questions, for readers without statistics.",
+        "warner survey report exams.db -o report.html",
+    ),
+    "survey notice": Listed(
+        "collecting",
+        "Write the privacy notice of a survey, in the language of its page.",
+        "warner survey notice exams.json -o notice.html",
     ),
     "tally": Listed(
         "tallying",
@@ -124,31 +144,42 @@ COMMANDS: dict[str, Listed] = {
 }
 
 
+GROUPS = {"survey": "Run a web survey: write its file, serve it, and report its results."}
+
+
 class Commands(click.Group):
     """The list of commands; the options of a command are declared when it is called or completed."""
 
-    def __init__(self, **options: Any) -> None:
-        listed = {name: click.Command(name, help=command.summary) for name, command in COMMANDS.items()}
-        super().__init__(commands=listed, **options)
+    def __init__(self, prefix: str = "", **options: Any) -> None:
+        self.prefix = prefix
+        entries: dict[str, click.Command] = {}
+        for key, command in COMMANDS.items():
+            if key.startswith(prefix):
+                name, _, rest = key.removeprefix(prefix).partition(" ")
+                if rest and name not in entries:
+                    entries[name] = Commands(f"{name} ", name=name, help=GROUPS[name], no_args_is_help=True)
+                elif not rest:
+                    entries[name] = click.Command(name, help=command.summary)
+        super().__init__(commands=entries, **options)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Return the command with its options, instead of the entry of the list."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command and command_named(str(name)), rest
+        is_group = command is None or isinstance(command, click.Group)
+        return name, command if is_group else command_named(f"{self.prefix}{name}"), rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their complete summaries."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+            formatter.write_dl([(name, str(command.help)) for name, command in self.commands.items()])
 
 
-def command_named(name: str) -> click.Command:
-    """Return the command of this name, with its options."""
+def command_named(key: str) -> click.Command:
+    """Return the command of this name, such as "plan" or "survey new", with its options."""
     from warner.cli.commands import declared
     from warner.cli.options import Command
 
-    listed = COMMANDS[name]
-    return Command(name, declared(name), listed.module, listed.example)
+    return Command(key, declared(key), COMMANDS[key].module, COMMANDS[key].example)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, show: bool) -> None:

@@ -1,31 +1,35 @@
-"""Web surveys: collect serves a survey; invite, close and backup manage its database."""
+"""Web surveys: `warner collect`, and the commands of `warner survey`."""
 
 from __future__ import annotations
 
 import base64
+import json
+import re
 import secrets
+import sys
+import unicodedata
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from warner.cli.delivering import refuse_overwriting
-from warner.cli.messages import tell, warn
+from warner.cli.messages import tell, warn, working
 from warner.documents import loaded, save_text, written_whole
-from warner.text import counted, not_installed
+from warner.text import counted, not_installed, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from types import ModuleType
 
     from warner.cli import commands
+    from warner.documents import Document
     from warner.service.stores.contract import Store
     from warner.service.survey import Survey
 
 
 def collect(options: commands.Collect) -> None:
-    """Serve a survey whose answers are randomized in the respondents' browsers."""
     survey, page, url = options.survey, options.page, options.url
     from warner.service.survey import load_survey
 
@@ -44,13 +48,16 @@ def collect(options: commands.Collect) -> None:
         rate=options.rate,
         certificate=options.certificate,
         key=options.key,
+        share=survey.parent / f"{asked.id}.certificate.pem" if options.share else None,
         key_file=options.key_file,
     )
-    server.serve(asked, options.database or _beside(survey, asked), settings, _say)
+    server.serve(asked, options.database or _beside(survey, asked), settings, click.echo)
 
 
-def invite(options: commands.Invite) -> None:
-    """Make links that are good for one response each, revoke them, or print how many are left."""
+serve = collect
+
+
+def invite(options: commands.SurveyInvite) -> None:
     survey, number, revoke = options.survey, options.number, options.revoke
     url, output = options.url, options.output
     from warner.service.survey import load_survey
@@ -71,7 +78,9 @@ def invite(options: commands.Invite) -> None:
         missing = next(option for option, value in making.items() if value is None)
         raise ValueError(f"{missing} must be given for new invitations")
     refuse_overwriting({"the survey": survey, "the database": place}, {"--output": output})
-    _invite(asked, place, number, _address(url), output)
+    from warner.service.sharing import shareable_address
+
+    _invite(asked, place, number, shareable_address(url), output)
 
 
 def _invite(asked: Survey, place: str, number: int, address: str, output: Path) -> None:
@@ -109,7 +118,9 @@ def _tokens(file: Path) -> list[bytes]:
         except ValueError:
             token = b""
         if code and (len(token) != 16 or len(code) != 22):
-            raise ValueError(f"{file}: line {place:,} must be a link of `warner invite`, or its code of 22 characters")
+            raise ValueError(
+                f"{file}: line {place:,} must be a link of `warner survey invite`, or its code of 22 characters"
+            )
         tokens += [token] if code else []
     if len(set(tokens)) < len(tokens) or not tokens:
         raise ValueError(f"{file} must hold at least one invitation, and each once")
@@ -142,8 +153,7 @@ def _tell_prospects(asked: Survey, invited: int) -> None:
         warn(doubt)
 
 
-def close(options: commands.Close) -> None:
-    """Close a survey for good, and publish the responses that are still waiting."""
+def close(options: commands.SurveyClose) -> None:
     database = options.database
     from warner.service.stores import collected
     from warner.service.stores.contract import closing_words
@@ -157,8 +167,7 @@ def close(options: commands.Close) -> None:
     click.echo(f"{_shown(database)}: {closing_words(after)}")
 
 
-def backup(options: commands.Backup) -> None:
-    """Copy the database of a survey to an SQLite file, even while the survey is running."""
+def backup(options: commands.SurveyBackup) -> None:
     database, output = options.database, options.output
     from warner.service.stores import backup as copied
 
@@ -226,5 +235,187 @@ def _shown(database: str) -> str:
     return without_password(database)
 
 
-def _say(line: str) -> None:
-    click.echo(line)
+# New survey files
+
+
+DEFAULT_ANSWERS = {"en": "yes,no", "de": "ja,nein", "fr": "oui,non", "es": "sí,no", "ar": "نعم,لا"}
+DEFAULT_EPSILON = "2"
+EPSILON_CHOICES = {"1": "strong", "2": "medium", "3": "weak"}
+PRIORS = (0.1, 0.5)  # probabilities of the sensitive answer before the report
+IDENTIFIER_WORDS = 2
+IDENTIFIER_LENGTH = 40
+SHORTEST_WORD = 5  # letters of a word that an id takes from a text
+EXAMPLE_SURVEY: Document = {
+    "title": "Exams at our school",
+    "question": ["Have you cheated in an exam this year?", "How often did you skip a class this year?"],
+    "answers": ["yes,no", "never,once or twice,more often"],
+    "sensitive": ["yes", "more often"],
+    "epsilon": ["2", "2"],
+    "group": ["Which grade are you in?=9,10,11"],
+}
+
+
+def new(options: commands.SurveyNew) -> None:
+    from warner.service.dashboard_data import prospects
+    from warner.service.survey import survey_from_json
+
+    file = options.file
+    if file.exists() and not options.force:
+        raise FileExistsError(f"{file} already exists, and is not overwritten; give another file, or --force")
+    fields: Document = {name: getattr(options, name) for name in ("language", *EXAMPLE_SURVEY)}
+    if options.example:
+        if given := [name for name in EXAMPLE_SURVEY if fields[name]]:
+            raise ValueError(f"--example must be given without --{given[0]}: the example has its own")
+        fields |= EXAMPLE_SURVEY
+    elif sys.stdin is not None and sys.stdin.isatty():
+        _ask_for_fields(fields)
+    for name in ("title", "question"):
+        if not fields[name]:
+            raise ValueError(f"--{name} must be given, because there is no terminal to ask for it")
+    language = fields["language"] or "en"
+    number = len(fields["question"])
+    defaults = {"answers": _yes_no(language), "sensitive": "", "epsilon": DEFAULT_EPSILON}
+    columns = {name: _for_each(name, fields[name], number, default) for name, default in defaults.items()}
+    questions: list[Document] = []
+    for place, text in enumerate(fields["question"]):
+        answers, sensitive, epsilon = (column[place] for column in columns.values())
+        ids = [question["id"] for question in questions]
+        questions.append(_question(text, answers, sensitive, epsilon, ids))
+    groups: list[Document] = []
+    for text in fields["group"]:
+        groups.append(_group(text, [group["id"] for group in groups]))
+    document: Document = {"format": "warner survey", "version": 1, "id": _identifier(fields["title"], "survey")}
+    document |= {"title": fields["title"], "language": language, "groups": groups, "questions": questions}
+    document |= {"access": "invited"} if options.invited else {}
+    document |= {} if options.stop is None else {"stop": options.stop}
+    survey = survey_from_json(json.dumps(document))
+    save_text(file, json.dumps(survey.to_dict(), ensure_ascii=False, indent=2))
+    tell(f"{file}: {counted(number, 'question', 'questions')}. Add an introduction and a consent in an editor.")
+    precision = prospects(survey, 0)
+    for question in survey.questions:
+        tell(f"{question.id}: {_privacy(question.listed.epsilon)}; {precision[question.id]}")
+    tell(f"Next: warner survey notice {file} -o notice.html, and warner survey serve {file} --share")
+
+
+def _yes_no(language: str) -> str:
+    return DEFAULT_ANSWERS.get(language.partition("-")[0], DEFAULT_ANSWERS["en"])
+
+
+def _for_each(name: str, values: Sequence[str], number: int, default: str) -> Sequence[str]:
+    """Return a value for each question: one each, or the only one for all."""
+    if len(values) not in {0, 1, number}:
+        raise ValueError(f"--{name} must be given once, or once for each of {number} questions, but got {len(values)}")
+    return values if len(values) == number else [*values, default][:1] * number
+
+
+def _question(text: str, answers: str, sensitive: str, epsilon: str, ids: Sequence[str]) -> Document:
+    from warner.designs import RandomizedResponse
+
+    labels = [label.strip() for label in answers.split(",")]
+    if sensitive and sensitive not in labels:
+        raise ValueError(f"--sensitive must be one of the answers ({', '.join(labels)}), but got {sensitive!r}")
+    if len(labels) == 2 and sensitive == labels[1]:
+        labels.reverse()  # results show the first of two answers
+    design = RandomizedResponse(labels, epsilon=epsilon)
+    named = {"sensitive": sensitive} if sensitive and len(labels) > 2 else {}
+    return {"id": _identifier(text, "question", ids), "text": text, **named, "design": design.to_dict()}
+
+
+def _group(text: str, ids: Sequence[str]) -> Document:
+    wording, _, values = text.rpartition("=")
+    if not wording or not values:
+        raise ValueError(f'--group must be TEXT=A,B,..., as "Which class are you in?=7a,7b", but got {text!r}')
+    listed = [value.strip() for value in values.split(",")]
+    return {"id": _identifier(wording, "group", ids), "text": wording.strip(), "values": listed}
+
+
+def _identifier(text: str, default: str, others: Sequence[str] = ()) -> str:
+    """Return an id of the words of a text, different from the others."""
+    letters = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
+    words = [word for word in re.findall(r"[a-z0-9]+", letters) if len(word) >= SHORTEST_WORD]
+    name = "-".join(words[:IDENTIFIER_WORDS])[:IDENTIFIER_LENGTH].strip("-") or default
+    return next(one for one in (name, *(f"{name}-{number}" for number in range(2, 999))) if one not in others)
+
+
+def _privacy(epsilon: float) -> str:
+    """Return bounds on the probability of an answer after a report, for usual priors."""
+    from warner.service.notices import certainty
+
+    bounds = [f"from {percent(prior, 0)} to at most {certainty(epsilon, prior)}" for prior in PRIORS]
+    return f"a report raises the probability of an answer {' or '.join(bounds)}"
+
+
+def _ask_for_fields(fields: Document) -> None:
+    """Ask in the terminal for the fields that are not options."""
+    fields["title"] = fields["title"] or _ask("Title of the survey")
+    fields["language"] = fields["language"] or _ask("Language of the page (en, de, fr, es, ar)", "en")
+    if not fields["question"]:
+        _ask_for_questions(fields)
+    elif not fields["epsilon"]:
+        fields["epsilon"] = [_ask_for_epsilon()]
+    if not fields["group"]:
+        fields["group"] = list(_asked_groups())
+
+
+def _ask_for_questions(fields: Document) -> None:
+    default, given = _yes_no(fields["language"]), {name: fields[name] for name in ("answers", "sensitive", "epsilon")}
+    fields |= {name: list(values[:1]) for name, values in given.items()}
+    fields["question"] = []
+    while text := _ask(f"Question {len(fields['question']) + 1}{' (Enter to end)' * bool(fields['question'])}", ""):
+        fields["question"].append(text)
+        if not given["answers"]:
+            fields["answers"].append(_ask("  Answers, separated by commas", default))
+        if not given["sensitive"]:
+            labels = [label.strip() for label in fields["answers"][-1].split(",")]
+            fields["sensitive"].append(_ask("  The most sensitive answer", labels[0 if len(labels) == 2 else -1]))
+        if not given["epsilon"]:
+            fields["epsilon"].append(_ask_for_epsilon())
+
+
+def _ask_for_epsilon() -> str:
+    """Ask for epsilon, with a sentence on each of the usual values."""
+    for epsilon, word in EPSILON_CHOICES.items():
+        click.echo(f"  {epsilon} {word}: {_privacy(float(epsilon))}", err=True)
+    return _ask("  Privacy: 1, 2, 3 or another epsilon (less privacy needs fewer respondents)", DEFAULT_EPSILON)
+
+
+def _asked_groups() -> Iterator[str]:
+    while text := _ask("Question about a group, such as the class, which is not randomized (Enter for none)", ""):
+        yield f"{text}={_ask('  Values, separated by commas')}"
+
+
+def _ask(prompt: str, default: str | None = None) -> str:
+    answer: str = click.prompt(prompt, default=default, show_default=bool(default), err=True)
+    return answer.strip()
+
+
+# Documents for readers
+
+
+def report(options: commands.SurveyReport) -> None:
+    from warner.service.reporting import survey_report
+    from warner.service.stores import collected
+
+    _refuse_existing(options.output, (".html",), force=options.force)
+    with working("estimating"):
+        page = survey_report(collected(options.database), level=options.level, target=options.target, noun=options.noun)
+    save_text(options.output, page)
+    tell(f"{options.output}: a page for readers; print it with a browser for a PDF")
+
+
+def notice(options: commands.SurveyNotice) -> None:
+    from warner.service.notices import privacy_notice
+    from warner.service.survey import load_survey
+
+    refuse_overwriting({"the survey": options.survey}, {"--output": options.output})
+    _refuse_existing(options.output, (".html", ".md"), force=options.force)
+    text = privacy_notice(load_survey(options.survey), form=options.output.suffix.lower().removeprefix("."))
+    save_text(options.output, text)
+    tell(f"{options.output}: replace the words in brackets; this is not legal advice")
+
+
+def _refuse_existing(output: Path, endings: tuple[str, ...], *, force: bool) -> None:
+    if output.suffix.lower() not in endings:
+        raise ValueError(f"--output must end in {' or '.join(endings)}, but got {output}")
+    if output.exists() and not force:
+        raise FileExistsError(f"{output} already exists, and is not overwritten; give another file, or --force")

@@ -106,10 +106,14 @@ answers after --answers, the sensitive one first, and the two reports after --re
 LOOPBACK = "127.0.0.1"
 
 
-@cache
-def declared(name: str) -> type:
+def declared(key: str) -> type:
     """Return the frozen dataclass that declares a command."""
-    return dataclass(frozen=True, kw_only=True)(globals()[name.capitalize()])
+    return _declared({"survey serve": "Collect"}.get(key, key.title().replace(" ", "")))
+
+
+@cache
+def _declared(name: str) -> type:
+    return dataclass(frozen=True, kw_only=True)(globals()[name])
 
 
 @dataclass(frozen=True)
@@ -289,11 +293,34 @@ class Collect:
     certificate: Path | None = None
     key: Path | None = None
     key_file: Path | None = None
+    share: bool = False
     page: Path | None = None
     url: str | None = None
 
 
-class Invite:
+class SurveyNew:
+    """Write a survey file; asks for its questions in the terminal.
+
+    Every question of this command is also an option, for use without a terminal. The n-th --answers, --sensitive and
+    --epsilon belong to the n-th --question; a single one is for all questions. The file has further fields, such as an
+    introduction, which the documentation describes; edit it before the survey begins.
+    """
+
+    file: Path
+    title: str | None = None
+    language: str | None = None
+    question: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    epsilon: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
+    stop: int | None = None
+    invited: bool = False
+    example: bool = False
+    force: bool = False
+
+
+class SurveyInvite:
     """Make links that are good for one response each, revoke them, or count them.
 
     Only the file has the links, readable by its owner alone: the database keeps hashes. If the survey runs with an
@@ -310,7 +337,7 @@ class Invite:
     database: str | None = None
 
 
-class Close:
+class SurveyClose:
     """Close a survey for good, and publish the responses that are still waiting.
 
     If the survey is running with an SQLite file, close it on its dashboard instead. Unless the survey file fixes the
@@ -321,7 +348,7 @@ class Close:
     database: str
 
 
-class Backup:
+class SurveyBackup:
     """Copy the database of a survey to an SQLite file, even while the survey is running.
 
     The copy is written in an order that reveals nothing; other ways of copying the file may show who responded when.
@@ -329,6 +356,33 @@ class Backup:
 
     database: str
     output: Path
+
+
+class SurveyReport:
+    """Write one page with the results of all questions, for readers without statistics.
+
+    The page is an HTML file with sentences, figures and groups, and the technical details at the end; a browser prints
+    it as PDF. It shows the published responses. Groups are shown once the survey is closed.
+    """
+
+    database: str
+    output: Path
+    level: float = 0.95
+    target: str = "realised"
+    noun: str = "respondents"
+    force: bool = False
+
+
+class SurveyNotice:
+    """Write the privacy notice of a survey, in the language of its page.
+
+    The numbers of the survey are filled in. Replace the words in brackets, such as your address, and show the notice to
+    respondents before they answer. It is not legal advice.
+    """
+
+    survey: Path
+    output: Path
+    force: bool = False
 
 
 class Tally:

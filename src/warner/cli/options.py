@@ -28,7 +28,7 @@ KEYWORD_ARGUMENT = re.compile(r'\b([a-z_]+)=(?:"([\w,-]+)"|\((\d+), (\d+)\)|True
 REMEDY_ARGUMENT = re.compile(r"; give ([a-z_]+)\b")
 RULES = ("must ", "needs ", "is for ")  # verbs after the argument that a message begins with
 UNDERSCORED = re.compile(r"\b[a-z]+_[a-z_]+\b")
-LISTS = {"--answers", "--reports"}  # options that take all words up to the next option
+ALL_WORDS = "WORDS"  # value of options that take all words up to the next option
 TERM_COLUMNS = 30  # of an option and its value in the help
 
 
@@ -206,26 +206,27 @@ def _completion(text: Text) -> Callable[[Any, Any, str], list[CompletionItem]] |
 class Command(click.Command):
     """A command declared by a dataclass and run by the function of its name in a module."""
 
-    def __init__(self, name: str, declared: type, module: str, example: str) -> None:
+    def __init__(self, key: str, declared: type, module: str, example: str) -> None:
         self.declared, self.module = declared, module
         self.headings: dict[str, str] = {}
         self.groups: dict[str, type] = {}
+        self.lists: set[str] = set()
         parameters: list[click.Parameter] = []
         for field in _options_of(declared, self.groups):
-            text = text_of(name, field.name)
+            text = text_of(key, field.name)
             if text is not None:
                 self.headings[field.name] = text.heading
+                self.lists |= set(text.names) if text.value == ALL_WORDS else set()
                 parameters.append(parameter(field, text))
         parameters.append(click.Option(["quiet", "--quiet"], is_flag=True, help=TEXTS["", "quiet"].help))
-        super().__init__(name, params=parameters, help=declared.__doc__, epilog=f"Example: {example}")
+        super().__init__(key.rpartition(" ")[2], params=parameters, help=declared.__doc__, epilog=f"Example: {example}")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Repeat --answers and --reports before each of their words, as the parser of click expects."""
         spelled: list[str] = []
         current = ""
-        lists = LISTS.intersection(*[[name for option in self.params for name in option.opts]])
         for word in args:
-            if word in lists:
+            if word in self.lists:
                 current = word
                 continue
             if word.startswith("-") and not word[1:].isdecimal():  # -3 is an answer

@@ -28,7 +28,7 @@ Arguments
   first FIRST: Tally that `warner tally` saved.
   second SECOND: Tally that `warner tally` saved.
   command COMMAND: Client, in quotes: it reads one answer per line and prints one report per line, without a header.
-  survey SURVEY: Survey: a JSON file, whose format the documentation describes.
+  survey SURVEY: Survey file, which `warner survey new` writes.
   number [NUMBER]>=1<=1000000: Number of respondents to invite.
 Answers
   answers WORDS: Possible answers, in order: all words up to the next option.
@@ -221,16 +221,47 @@ randomize / Input
   keep COLUMN: Column to copy to the output; repeatable.
 randomize / Output
   output --output -o FILE: File to write the reports to: .csv, .parquet or .jsonl, or - for standard output.
-invite / Server
+collect / Server
+  share: Share the survey on the local network: its address, a certificate made on the spot, and a QR code for phones.
+survey serve / Server
+  share: Share the survey on the local network: its address, a certificate made on the spot, and a QR code for phones.
+survey new / Arguments
+  file FILE: New survey file, such as exams.json.
+survey new / Survey
+  title TEXT: Heading of the page.
+  language TAG: Language of the page: en, de, fr, es or ar; another tag has English texts. Default: en.
+  question --question TEXT: Question; repeatable.
+  answers A,B,...: Possible answers to the question, separated by commas; yes and no if not given.
+  sensitive ANSWER: Answer with which the privacy is explained; the first of two answers, and the last of more, if not
+      given.
+  epsilon NUMBER: Privacy of the question: 1 is strong, 2 is medium, 3 is weak. Default: 2.
+  group TEXT=A,B,...: Question about a group, which is not randomized, as "Which class are you in?=7a,7b"; repeatable.
+  stop NUMBER>=2: Number of responses at which the survey closes by itself, such as the number of pupils.
+  invited: Only respondents with an invitation can answer.
+  example: Write an example survey, without questions in the terminal.
+survey new / Output
+  force: Replace an existing survey file.
+survey invite / Server
   url URL: Address of the survey, such as https://survey.example.org.
-invite / Output
+survey invite / Output
   output --output -o FILE: New CSV file for the links, one per line.
-close / Arguments
+survey close / Arguments
   database DATABASE: Database of a survey: a file, or postgresql://user@host/name.
-backup / Arguments
+survey backup / Arguments
   database DATABASE: Database of a survey: a file, or postgresql://user@host/name.
-backup / Output
+survey backup / Output
   output --output -o FILE: New file for the copy.
+survey report / Arguments
+  database DATABASE: Database of a survey: a file, or postgresql://user@host/name.
+survey report / Intervals
+  target [realised|population]: Shares that the page is about: `realised` for the respondents themselves, or population.
+survey report / Output
+  output --output -o FILE: HTML file of the page.
+  noun NOUN: Word for the respondents, such as pupils.
+  force: Replace an existing file.
+survey notice / Output
+  output --output -o FILE: File of the notice: .html or .md.
+  force: Replace an existing file.
 discover / Design
   design --design -d FILE: Design file of `warner design`.
 discover / Input

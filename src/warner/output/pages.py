@@ -182,7 +182,7 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
         f"<h2>Table of results</h2>{_table_section(estimate, table, totals, interval)}",
         f"<h2>How to read the table</h2>{read}",
         f"<h2>Rows left out</h2>{left_out_section(estimate.tally)}",
-        f"<h2>How it was computed</h2>{_computation_section(estimate, confidence)}",
+        f"<h2>How it was computed</h2>{computation_section(estimate, confidence)}",
     ]
     return whole_page(heading, sections)
 
@@ -196,14 +196,17 @@ def _figure(estimate: Estimate, confidence: Confidence, title: str, *, cumulativ
     return f"<figure role='img' aria-label='{escape(title)}; the numbers are in the table'>{pictures}</figure>"
 
 
-def whole_page(heading: str, sections: Sequence[str]) -> str:
+def whole_page(
+    heading: str, sections: Sequence[str], *, style: str = "", language: str = "en", direction: str = "ltr"
+) -> str:
     """Join the sections of a page with its style and script."""
     head = (
         "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(heading)}</title><style>{STYLE}</style>"
+        f"<title>{escape(heading)}</title><style>{STYLE}{style}</style>"
     )
     body = "\n".join([*sections, f"<script>{SCRIPT}</script>"])
-    return f"<!DOCTYPE html>\n<html lang='en'><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
+    root = f"<html lang='{language}' dir='{direction}'>"
+    return f"<!DOCTYPE html>\n{root}<head>{head}</head>\n<body>\n{body}\n</body></html>\n"
 
 
 def _facts(tally: Collected) -> str:
@@ -514,7 +517,7 @@ def _outside_explained(estimate: Estimate) -> str:
     return f"That is not a mistake in the numbers but {bias}: rely on the interval there."
 
 
-def _computation_section(estimate: Estimate, confidence: Confidence) -> str:
+def computation_section(estimate: Estimate, confidence: Confidence) -> str:
     from warner import __version__
 
     lines = {

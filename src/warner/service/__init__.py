@@ -15,6 +15,8 @@ Its files::
     dashboard          the operator's web application: page, stream of steps, files, closing
     dashboard_data     the numbers and sentences that the dashboard shows
     exports            files of published results
+    reporting          one page of results for readers without statistics
+    notices            the privacy notice of a survey, in the languages of the page
     sharing            address, certificate and QR code on a local network
     connections        deadlines for slow clients, a maximum number of connections
     server             two listeners in one process

@@ -150,7 +150,7 @@ class Collected:
         if self.state != "closed":
             raise ValueError(
                 f"the reports to question {found.id!r} are searched in one look, when the survey is closed: close it "
-                "first, with warner close or on its dashboard"
+                "first, with warner survey close or on its dashboard"
             )
         cells, names, groups = self._by_groups(found, by)
         kept = self.reports.get(self.survey.questions.index(found), ())

@@ -1,0 +1,157 @@
+"""Privacy notice of a survey, filled in, in the languages of the page.
+
+The texts are in `notices.json`: for each language the sections, whose paragraphs have a condition. A paragraph with the
+condition "odds", "bound" or "no bound" is repeated for each question. Words in brackets are left to the operator.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warner.designs.facts import full_symmetry
+from warner.output.pages import whole_page
+from warner.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warner.service.survey import Question, Survey
+
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+LARGE_CERTAINTY = 0.99  # above it, a certainty has two decimals
+RIGHT_TO_LEFT = ("ar",)
+UNBOUNDED_EPSILON = 700.0  # larger ones have factors beyond floating-point numbers
+EXPONENTIAL_ROUNDING = 1e-9  # of exponentials, in floating point
+TYPED_ANSWERS = 12  # the page has a field to type in for more numbers than this
+
+
+@cache
+def _texts() -> dict[str, Any]:
+    texts: dict[str, Any] = json.loads(Path(__file__).with_name("notices.json").read_text(encoding="utf-8"))
+    return texts
+
+
+def certainty(epsilon: float, prior: float) -> str:
+    """Return the largest probability of an answer after a report, in percent, rounded up.
+
+    With the odds e^epsilon of a report, a prior probability P becomes at most e^epsilon P / (1 - P + e^epsilon P).
+
+    >>> certainty(2, 0.5), certainty(2, 0.1), certainty(8, 0.5), certainty(math.inf, 0.5)
+    ('89 %', '46 %', '99.97 %', '100 %')
+    """
+    largest = prior / (prior + (1 - prior) * math.exp(-epsilon))
+    digits = 0 if largest < LARGE_CERTAINTY or largest == 1 else 2
+    return f"{math.ceil(largest * 100 * 10**digits - EXPONENTIAL_ROUNDING) / 10**digits:.{digits}f} %"
+
+
+def privacy_notice(survey: Survey, *, form: str = "html") -> str:
+    """Return the privacy notice of a survey in its language, as a page or in Markdown.
+
+    Raises
+    ------
+    ValueError
+        If there is no notice in the language of the survey.
+    """
+    language = survey.language.split("-")[0].lower()
+    texts = _texts()
+    if language not in texts:
+        known = ", ".join(name for name in texts if "-" not in name)
+        raise ValueError(
+            f"language must be one of {known} for a notice, but the survey has {survey.language!r}; translate "
+            "docs/privacy-notice.md, or write the notice from a copy of the survey in one of these languages"
+        )
+    words = texts.get(f"{language}-informal", texts[language]) if survey.address == "informal" else texts[language]
+    sections = [(heading, list(_paragraphs(survey, entries))) for heading, entries in words["sections"]]
+    if form == "md":
+        parts = [f"# {words['title']}", *(f"## {heading}\n\n" + "\n\n".join(lines) for heading, lines in sections)]
+        return "\n\n".join(parts)
+    body = [f"<h1>{escape(words['title'])}</h1>"]
+    body += [
+        f"<h2>{escape(heading)}</h2>" + "".join(f"<p>{escape(line)}</p>" for line in lines)
+        for heading, lines in sections
+    ]
+    direction = "rtl" if language in RIGHT_TO_LEFT else "ltr"
+    return whole_page(f"{words['title']}: {survey.title}", body, language=survey.language, direction=direction)
+
+
+def _paragraphs(survey: Survey, entries: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield the paragraphs of a section whose conditions hold, with the numbers of the survey."""
+    conditions = _conditions(survey)
+    values = {
+        "title": survey.title,
+        "batch": f"{survey.batch:,}",
+        "groups": ", ".join(group.text for group in survey.groups),
+        "epsilon": survey.shown_epsilon,
+        "factor": _rounded_up(math.exp(survey.epsilon)) if survey.epsilon < UNBOUNDED_EPSILON else "",
+        "fingerprint": survey.fingerprint,
+    }
+    for condition, text in entries:
+        if condition in QUESTION_VALUES:
+            for question in survey.questions:
+                known = QUESTION_VALUES[condition](question)
+                if known is not None:
+                    yield _filled(text, known)
+        elif not condition or conditions[condition]:
+            yield _filled(text, values)
+
+
+def _conditions(survey: Survey) -> dict[str, bool]:
+    questions = survey.questions
+    listed = [question for question in questions if not question.open and question.mode == "device"]
+    return {
+        "device": any(question.mode == "device" for question in questions),
+        "person": any(question.mode == "person" for question in questions),
+        "numbers": any(question.listed.ordered and question.listed.k > TYPED_ANSWERS for question in listed),
+        "open": any(question.open is not None for question in questions),
+        "groups": bool(survey.groups),
+        "optional": any(question.optional for question in questions),
+        "invited": survey.invited,
+        "uninvited": not survey.invited,
+        "factor": survey.epsilon < UNBOUNDED_EPSILON,
+    }
+
+
+def _odds(question: Question) -> dict[str, str] | None:
+    """Return how many of 100 respondents send the sensitive answer; None unless the design is symmetric."""
+    if question.open or question.mode != "device" or not question.listed.law.exclusive:
+        return None
+    symmetry = full_symmetry(question.listed.law)
+    if symmetry is None:
+        return None
+    return _named(question) | {"hits": f"{float(100 * symmetry.p):.0f}", "others": f"{float(100 * symmetry.q):.0f}"}
+
+
+def _bound(question: Question) -> dict[str, str] | None:
+    if question.open or question.design.epsilon >= UNBOUNDED_EPSILON:
+        return None
+    epsilon = question.design.epsilon
+    return _named(question) | {"half": certainty(epsilon, 0.5), "tenth": certainty(epsilon, 0.1)}
+
+
+def _no_bound(question: Question) -> dict[str, str] | None:
+    return _named(question) if question.design.epsilon >= UNBOUNDED_EPSILON else None
+
+
+def _named(question: Question) -> dict[str, str]:
+    answer = question.sensitive_answer
+    text = str(answer) if answer is None or question.mode == "person" else question.shown(answer)
+    return {"question": question.text, "answer": text}
+
+
+QUESTION_VALUES = {"odds": _odds, "bound": _bound, "no bound": _no_bound}
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    return PLACEHOLDER.sub(lambda match: printable(values[match[1]]), text)
+
+
+def _rounded_up(number: float) -> str:
+    """Round up to one decimal, or to a whole number from 100 on."""
+    digits = 1 if number < 100 else 0
+    return f"{math.ceil(number * 10**digits - EXPONENTIAL_ROUNDING) / 10**digits:,.{digits}f}"

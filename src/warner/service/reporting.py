@@ -1,0 +1,306 @@
+"""Report of a whole survey for readers without statistics: sentences with numbers of respondents, and one figure each.
+
+The page has the published responses of all questions. Technical details are at its end. Groups are shown once the
+survey is closed: before, a new member of a small group would show in the difference of two reports.
+"""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from warner.discovery.discoveries import discover
+from warner.estimation import estimated
+from warner.inference.checking import check
+from warner.inference.intervals import Confidence
+from warner.output.estimate_plots import svg
+from warner.output.pages import computation_section, design_section, whole_page
+from warner.text import level_text, percent, printable
+from warner.typesetting import fragment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from warner.arrays import Counts, Label
+    from warner.documents import Document
+    from warner.service.stores.contract import Collected
+    from warner.service.survey import Question
+
+MOST_BARS = 12  # answers; more are drawn as the plot of an estimate
+MOST_FREQUENT_SHOWN = 12  # free-text answers
+RESPONDENTS_ROUNDING = 1e-6  # of a number of respondents, in floating point
+LEAST_IN_GROUP = 5  # respondents; the results of smaller groups are left out
+REPORT_STYLE = """
+.bars { display: grid; grid-template-columns: minmax(5rem, max-content) 1fr 4.5rem; gap: .5rem .8rem;
+  align-items: center; max-width: 46rem; overflow: visible; }
+.bars .name { overflow-wrap: anywhere; max-width: 12rem; }
+.bars .track { position: relative; height: 1.5rem; background: var(--card); border-radius: 3px; }
+.bars .fill { position: absolute; inset: 0 auto 0 0; background: var(--accent); border-radius: 3px; }
+.bars .range { position: absolute; top: 50%; height: 0; border-top: 2px solid var(--ink); min-width: 2px; }
+.bars .range::before, .bars .range::after { content: ""; position: absolute; top: -.45rem; height: .8rem;
+  border-left: 2px solid var(--ink); }
+.bars .range::before { left: 0; }
+.bars .range::after { right: 0; }
+.bars .number { text-align: right; font-variant-numeric: tabular-nums; }
+.technical { color: var(--soft); }
+.technical dl { margin-top: .8rem; }
+table.groups { width: auto; }
+table.groups caption { text-align: left; }
+@media print { h2, h3 { break-after: avoid; } .question, figure, table { break-inside: avoid; }
+  .technical { break-before: page; } .bars .fill, .bars .track { print-color-adjust: exact; } }
+"""
+
+
+class _Row(NamedTuple):
+    """An answer with its share, its interval and the words for both."""
+
+    name: str
+    share: float
+    low: float
+    high: float
+    about: str
+    range: str
+
+
+class _Words(NamedTuple):
+    """Target and words of a report."""
+
+    noun: str
+    confidence: Confidence
+
+    def row(self, name: str, share: float, low: float, high: float, n: int) -> _Row:
+        """Return an answer in numbers of respondents or, for the population, in percent."""
+        if self.confidence.target == "realised":
+            least, most = math.ceil(low * n - RESPONDENTS_ROUNDING), math.floor(high * n + RESPONDENTS_ROUNDING)
+            number = min(max(round(share * n), least), most)
+            return _Row(
+                name, share, low, high, f"about {number:,} of {n:,} {self.noun}", f"between {least:,} and {most:,}"
+            )
+        ends = f"between {percent(low, 0)} and {percent(high, 0)}"
+        return _Row(name, share, low, high, f"about {percent(share, 0)}", ends)
+
+
+def survey_report(
+    collected: Collected, *, level: float = 0.95, target: str = "realised", noun: str = "respondents"
+) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    collected : Collected
+        Published state of a survey.
+    level : float
+        Confidence level of the intervals.
+    target : {"realised", "population"}
+        The respondents themselves, in numbers of respondents, or the population, in percent.
+    noun : str
+        Word for the respondents in plural, such as "pupils".
+    """
+    survey, n = collected.survey, collected.responses
+    if not n:
+        raise ValueError(
+            f"the database has 0 published responses: they are published in steps of {survey.batch:,}, and when the "
+            "survey is closed"
+        )
+    anytime = target == "population" and not collected.fixed
+    words = _Words(escape(printable(noun)), Confidence(level, target, anytime=anytime))
+    days = sorted(collected.days)
+    dates = " to ".join(dict.fromkeys([days[0], days[-1]])) if days else ""
+    facts = [f"{n:,} {words.noun} responded", dates, f"the survey is {collected.state}"]
+    sections = [_Section(collected, question, words) for question in survey.questions]
+    headlines = "".join(f"<li>{section.headline}</li>" for section in sections if section.headline)
+    parts = [
+        f"<h1>{escape(survey.title)}</h1>\n<p class='facts'>{' · '.join(filter(None, facts))}</p>",
+        "<p class='warning'>The survey is still open: its numbers will change.</p>" * (collected.state == "open"),
+        f"<div class='headline'><p>In short</p><ul>{headlines}</ul></div>" if headlines else "",
+        f"<h2>How to read this page</h2>{_reading(collected, words)}",
+        *(section.html() for section in sections),
+        f"<section class='technical'><h2>Technical details</h2>{_facts(collected)}",
+        *(section.technical() for section in sections),
+        "</section>",
+    ]
+    return whole_page(survey.title, parts, style=REPORT_STYLE)
+
+
+def _reading(collected: Collected, words: _Words) -> str:
+    often = level_text(words.confidence.level)
+    who = f"these {words.noun}" if words.confidence.target == "realised" else f"all {words.noun} like these"
+    lines = [
+        (
+            "Chance changed the answers before they were sent, so no single answer is known. The probabilities are "
+            "known, so the results of all respondents together can be computed."
+        ),
+        (
+            f"The results are estimates for {who}. Each has a range, the line on its bar. In {often} of such surveys, "
+            "the range contains the true number. If two ranges overlap, the difference may be due to chance."
+        ),
+    ]
+    if words.confidence.target == "realised" and not collected.fixed:
+        lines.append("The ranges assume that the survey was not closed because of its results.")
+    return "".join(f"<p>{line}</p>" for line in lines)
+
+
+class _Section:
+    """Results of one question."""
+
+    def __init__(self, collected: Collected, question: Question, words: _Words) -> None:
+        self.collected, self.question, self.words = collected, question, words
+        self.estimate = None if question.open else estimated(collected.tally(question.id))
+        self.discovery = None
+        if question.open and collected.state == "closed":
+            self.discovery = discover(collected.open_tally(question.id), level=words.confidence.level)
+        tally = self.estimate.tally if self.estimate is not None else self.discovery.tally if self.discovery else None
+        self.n, self.skipped = (0, 0) if tally is None else (int(tally.n), int(tally.missing))
+
+    @property
+    def headline(self) -> str:
+        """Sentence on the sensitive answer, or on the mean of numbers."""
+        text = f"<q>{escape(self.question.text)}</q>"
+        if mean := self._mean():
+            return f"{text} {mean}"
+        answer = self.question.sensitive_answer
+        if self.estimate is None or not self.n or answer is None:
+            return ""
+        row = self._rows(self.estimate.table(**self._options()))[_index(self.estimate.tally.domain, answer)]
+        return f"{text} <q>{row.name}</q>: <strong>{row.about}</strong>, {row.range}."
+
+    def html(self) -> str:
+        """Sentences, figure and groups."""
+        skipped = f"<p>{self.skipped:,} {self.words.noun} skipped this question.</p>" * (self.skipped > 0)
+        if self.question.open and self.discovery is None:
+            body = "<p>Answers in respondents' own words are found once the survey is closed.</p>"
+        elif not self.n:
+            body = "<p>There are no reports yet.</p>"
+        else:
+            body = "".join([*self._warnings(), self._results(), skipped, *self._groups()])
+        return f"<section class='question'><h2>{escape(self.question.text)}</h2>{body}</section>"
+
+    def technical(self) -> str:
+        """Design, complete table and methods."""
+        head = f"<h3>{escape(self.question.text)}</h3>"
+        if self.estimate is None:
+            return (
+                ""
+                if self.discovery is None
+                else f"{head}{design_section(self.discovery.tally)}{fragment(self.discovery.printed())}"
+            )
+        if not self.n:
+            return ""
+        table = fragment(self.estimate.printed(**self._options()))
+        methods = computation_section(self.estimate, self.words.confidence)
+        return f"{head}{design_section(self.estimate.tally)}<div class='wide'>{table}</div>{methods}"
+
+    def _options(self) -> Document:
+        confidence = self.words.confidence
+        return {"level": confidence.level, "target": confidence.target, "anytime": confidence.anytime}
+
+    def _rows(self, table: dict[str, Counts], n: int | None = None) -> list[_Row]:
+        columns = (table[name].tolist() for name in ("value", "share", "low", "high"))
+        labels = self.question.labels if self.question.mode == "device" else None
+        return [
+            self.words.row(escape(labels[str(value)] if labels else str(value)), share, low, high, n or self.n)
+            for value, share, low, high in zip(*columns, strict=True)
+        ]
+
+    def _mean(self) -> str:
+        numbers = (
+            self.estimate._mean_and_median(self.words.confidence) if self.estimate is not None and self.n else None
+        )
+        if numbers is None:
+            return ""
+        ((value, ends),) = numbers[0].value_texts()
+        return f"The mean is <strong>about {escape(value)}</strong>, between {escape(ends.replace(' to ', ' and '))}."
+
+    def _results(self) -> str:
+        if self.discovery is not None:
+            return self._frequent()
+        assert self.estimate is not None
+        mean = f"<p>{text}</p>" if (text := self._mean()) else ""
+        if self.estimate.tally.k > MOST_BARS:
+            picture = svg(self.estimate, self.words.confidence, title="Estimated shares")
+            return (
+                f"{mean}<figure role='img' aria-label='Estimated shares; the numbers are at the end'>{picture}</figure>"
+            )
+        rows = self._rows(self.estimate.table(**self._options()))
+        return f"{mean}{_bars(rows)}{_sentences(rows)}"
+
+    def _frequent(self) -> str:
+        assert self.discovery is not None
+        table = self.discovery.table()
+        rows = self._rows({name: column[:MOST_FREQUENT_SHOWN] for name, column in table.items()})
+        if not rows:
+            return "<p>No answer is frequent enough.</p>"
+        return f"<p>Frequent answers; rarer ones cannot be found.</p>{_bars(rows)}{_sentences(rows)}"
+
+    def _warnings(self) -> Iterator[str]:
+        if self.estimate is None:
+            return
+        lines = self.estimate.doubts()
+        checked = check(self.estimate.tally)
+        lines += [] if checked.fits else [checked.verdict()]
+        for line in lines:
+            yield f"<p class='warning'>Attention: {escape(line)}</p>"
+
+    def _groups(self) -> Iterator[str]:
+        """Yield a table of the sensitive answer for each question about groups."""
+        answer = self.question.sensitive_answer
+        if self.estimate is None or self.collected.state != "closed" or answer is None:
+            return
+        place = _index(self.estimate.tally.domain, answer)
+        for group in self.collected.survey.groups:
+            result = estimated(self.collected.tally(self.question.id, by=(group.id,)))
+            table, width = result.table(**self._options()), result.tally.k
+            lines = []
+            for number, (value, n) in enumerate(zip(group.values, result.tally.n.tolist(), strict=True)):
+                cells = "<td class='text'>too few to show</td>"
+                if n >= LEAST_IN_GROUP:
+                    one = {name: column[number * width + place :][:1] for name, column in table.items()}
+                    (row,) = self._rows(one, int(n))
+                    cells = f"<td class='text'>{row.about}, {row.range}</td>"
+                lines.append(f"<tr><th class='text' scope='row'>{escape(value)}</th>{cells}</tr>")
+            name = self._rows({key: column[place : place + 1] for key, column in table.items()})[0].name
+            yield (
+                f"<h3>{escape(group.text)}</h3><table class='groups'><caption>Answer <q>{name}</q></caption>"
+                f"<tbody>{''.join(lines)}</tbody></table>"
+            )
+
+
+def _index(domain: Any, answer: Label) -> int:
+    position: int = domain.index(answer)  # of a tuple or a range
+    return position
+
+
+def _bars(rows: Sequence[_Row]) -> str:
+    """Draw a bar for each answer, with its range."""
+    parts = []
+    for row in rows:
+        low, high = (100 * min(max(end, 0), 1) for end in (row.low, row.high))
+        parts.append(
+            f"<span class='name'>{row.name}</span><span class='track'>"
+            f"<span class='fill' style='width:{100 * min(max(row.share, 0), 1):.2f}%'></span>"
+            f"<span class='range' style='left:{low:.2f}%;width:{high - low:.2f}%'></span></span>"
+            f"<span class='number'>{percent(row.share, 0)}</span>"
+        )
+    label = "; ".join(f"{row.name}: {row.about}, {row.range}" for row in rows)
+    return f"<figure class='bars' role='img' aria-label=\"{label}\">{''.join(parts)}</figure>"
+
+
+def _sentences(rows: Sequence[_Row]) -> str:
+    return "<ul>" + "".join(f"<li><q>{row.name}</q>: {row.about}, {row.range}</li>" for row in rows) + "</ul>"
+
+
+def _facts(collected: Collected) -> str:
+    from warner import __version__
+
+    survey = collected.survey
+    fixed = "reached the number of responses that was fixed beforehand" if collected.fixed else collected.state
+    lines = {
+        "survey": survey.id,
+        "fingerprint": survey.fingerprint,
+        "responses": f"{collected.responses:,}",
+        "state": fixed,
+        "privacy": f"epsilon {survey.shown_epsilon} for all questions together",
+        "software": f"warner {__version__}",
+    }
+    return "<dl>" + "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in lines.items()) + "</dl>"

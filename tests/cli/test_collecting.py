@@ -1,0 +1,121 @@
+"""`warner survey`: from a new survey to its report, as the commands are typed."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.shell import Prompt, fails, run, succeeds
+from service.serving import Running, body_of, exchanged, posted
+from warner.service.survey import load_survey
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUESTIONS = (
+    ("--title", "Exams at our school", "--stop", "40"),
+    ("--question", "Have you ever cheated?", "--answers", "no,yes", "--sensitive", "yes", "--epsilon", "3"),
+    ("--question", "How often did you skip a class?", "--answers", "never,once,often"),
+    ("--sensitive", "once", "--epsilon", "1", "--group", "Which grade are you in?=9,10"),
+)
+NEW = ("survey", "new", "exams.json", *(word for words in QUESTIONS for word in words))
+
+
+def test_from_a_new_survey_to_its_report(tmp_path: Path) -> None:
+    said = succeeds(tmp_path, *NEW)
+    assert "from 10 % to at most 70 % or from 50 % to at most 96 %" in said  # e^3 / (9 + e^3), e^3 / (1 + e^3)
+    survey = load_survey(tmp_path / "exams.json")
+    running = Running(tmp_path, survey="exams.json", command=("survey", "serve"))
+    try:
+        for _ in range(40):
+            assert b"200" in exchanged(running.port, posted(survey, body_of(survey)))[:20]
+    finally:
+        running.stop()
+    complaint = fails(tmp_path, "survey", "close", "exams-school.db")
+    assert "closed already" in complaint  # by the fortieth response
+    succeeds(tmp_path, "survey", "backup", "exams-school.db", "-o", "copy.db")
+    succeeds(tmp_path, "survey", "notice", "exams.json", "-o", "notice.md")
+    said = succeeds(tmp_path, "survey", "report", "copy.db", "-o", "report.html", "--noun", "pupils")
+    assert said == "report.html: a page for readers; print it with a browser for a PDF\n"
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"about \d+ of 40 pupils</strong>, between \d+ and \d+", page)
+    assert "reached the number of responses that was fixed beforehand" in page
+
+
+def test_every_question_is_an_option(tmp_path: Path) -> None:
+    succeeds(tmp_path, *NEW)
+    survey = load_survey(tmp_path / "exams.json")
+    assert (survey.id, survey.title, survey.stop, survey.invited) == ("exams-school", "Exams at our school", 40, False)
+    cheated, skipped = survey.questions
+    assert list(cheated.listed.domain) == ["yes", "no"]  # the sensitive one of two answers is first
+    assert list(skipped.listed.domain) == ["never", "once", "often"]
+    assert [question.sensitive_answer for question in survey.questions] == ["yes", "once"]
+    assert [round(question.design.epsilon, 9) for question in survey.questions] == [3, 1]
+    assert [(group.text, group.values) for group in survey.groups] == [("Which grade are you in?", ("9", "10"))]
+
+
+def test_single_values_are_for_all_questions_and_the_rest_has_defaults(tmp_path: Path) -> None:
+    words = ("--title", "Zwei", "--question", "Eins?", "--question", "Zwei?", "--language", "de", "--invited")
+    succeeds(tmp_path, "survey", "new", "zwei.json", *words, "--epsilon", "1.5")
+    survey = load_survey(tmp_path / "zwei.json")
+    assert [list(question.listed.domain) for question in survey.questions] == [["ja", "nein"]] * 2
+    assert all(math.isclose(question.design.epsilon, 1.5) for question in survey.questions)
+    assert survey.invited
+    assert len({question.id for question in survey.questions}) == 2
+
+
+def test_the_example_is_a_survey(tmp_path: Path) -> None:
+    succeeds(tmp_path, "survey", "new", "exams.json", "--example")
+    assert len(load_survey(tmp_path / "exams.json").questions) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "--title must be given, because there is no terminal"),
+        (("--title", "A"), "--question must be given, because there is no terminal"),
+        (("--title", "A", "--example"), "--example must be given without --title"),
+        (("--title", "A", "--question", "B?", "--sensitive", "maybe"), "must be one of the answers (yes, no)"),
+        (("--title", "A", "--question", "B?", "--epsilon", "-1"), "epsilon must be positive"),
+        (("--title", "A", "--question", "B?", "--group", "Class"), "--group must be TEXT=A,B,..."),
+        (("--title", "A", "--question", "B?", "--group", "Class=7a"), "at least two distinct texts"),
+        (
+            ("--title", "A", *(2 * ("--question", "B?")), *(3 * ("--epsilon", "1"))),
+            "for each of 2 questions, but got 3",
+        ),
+        (("--title", "A", "--question", "B?", "--stop", "5"), "stop must be a whole number"),
+    ],
+)
+def test_wrong_options_are_one_clear_line(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    assert words in fails(tmp_path, "survey", "new", "new.json", *arguments)
+
+
+def test_nothing_is_overwritten_without_force(tmp_path: Path) -> None:
+    succeeds(tmp_path, *NEW)
+    for command in (NEW, ("survey", "notice", "exams.json", "-o", "notice.html")):
+        run(tmp_path, *command)  # the first of the two notices
+        assert "already exists, and is not overwritten" in fails(tmp_path, *command)
+        succeeds(tmp_path, *command, "--force")
+    assert "--output must end in .html or .md" in fails(tmp_path, "survey", "notice", "exams.json", "-o", "notice.pdf")
+    assert "--output must not be exams.json" in fails(tmp_path, "survey", "notice", "exams.json", "-o", "exams.json")
+    assert "responses to a survey" not in fails(tmp_path, "survey", "report", "none.db", "-o", "report.html")
+
+
+def test_a_terminal_is_asked(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter(["Exams", "", "Have you ever cheated?", "", "", "7", "", "Which grade?", "9,10", ""])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(answers))
+    printed, asked = prompt.notes("survey", "new", "exams.json")
+    assert "exams.json: 1 question." in printed
+    assert "1 strong: a report raises the probability of an answer from 10 % to at most 24 % or" in asked
+    survey = load_survey(prompt.folder / "exams.json")
+    assert survey.language == "en"
+    assert survey.questions[0].sensitive_answer == "yes"
+    assert math.isclose(survey.questions[0].design.epsilon, 7)
+    assert survey.groups[0].values == ("9", "10")
+    document = json.loads((prompt.folder / "exams.json").read_text(encoding="utf-8"))
+    assert document["questions"][0]["text"] == "Have you ever cheated?"
