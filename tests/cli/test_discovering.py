@@ -70,7 +70,21 @@ def test_tallies_are_saved_added_up_and_searched(collected: Path) -> None:
     assert succeeds(collected, "discover", "n.json", "s.json") == f"{discover(both).text()}\n"
     succeeds(collected, "tally", "n.json", "s.json", "-o", "both.json")
     assert OpenTally.load(collected / "both.json") == both
-    assert "a tally, which has no columns" in fails(collected, "discover", "n.json", "--by", "region")
+    assert "--by must name groups of the tally, but n.json has no groups" in fails(
+        collected, "discover", "n.json", "--by", "region"
+    )
+
+
+def test_saved_tallies_roll_up(collected: Path) -> None:
+    counted = ("tally", "reports.csv", "--column", "word", "--design", "words.json")
+    succeeds(collected, *counted, "--by", "region", "-o", "by.json")
+    succeeds(collected, *counted, "-o", "all.json")
+    succeeds(collected, *counted, "--where", "region=n", "-o", "n.json")
+    by = OpenTally.load(collected / "by.json")
+    assert by.aggregate() == OpenTally.load(collected / "all.json")
+    assert by.filter(region="n").aggregate() == OpenTally.load(collected / "n.json")
+    found = succeeds(collected, "discover", "by.json", "--where", "region=n", "--by", "region")
+    assert found == f"{discover(by.filter(region='n'))}\n"
 
 
 @pytest.mark.filterwarnings("ignore:.*(infer_string|fetch_arrow_table):DeprecationWarning")  # Ibis

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.shell import COUNTS, SURVEY, succeeds
+from cli.shell import COUNTS, ESTIMATE, SURVEY, fails, succeeds
 from warner import Pool, RandomizedResponse, Tally, tally
 
 if TYPE_CHECKING:
@@ -44,6 +44,26 @@ def test_tallies_are_counted_saved_and_merged(halves: Prompt) -> None:
     assert halves.prints("estimate", "one.json", "two.json") == halves.prints("estimate", "all.json")
     plan = ("plan", "--half-width", "0.05", "-d", "survey.json", "--json", "--pilot")
     assert halves.prints(*plan, "all.json") == halves.prints(*plan, "reports.csv", "-c", "answer")
+
+
+def test_saved_tallies_roll_up_and_are_filtered(halves: Prompt) -> None:
+    folder = halves.folder
+    for name in ("one", "two"):
+        halves.prints("tally", f"{name}.csv", *TALLY[2:], "--by", "region", "-o", f"{name}.json")
+    halves.prints(*TALLY, "--by", "region", "-o", "by.json")
+    halves.prints("tally", "one.json", "two.json", "--by", "region", "-o", "both.json")
+    assert Tally.load(folder / "both.json") == Tally.load(folder / "by.json")
+    region = Tally.load(folder / "by.json").groups[0][0]
+    halves.prints(*TALLY, "--by", "region", "--where", f"region={region}", "-o", "once.json")
+    halves.prints("tally", "one.json", "two.json", "--where", f"region={region}", "-o", "rolled.json")
+    assert Tally.load(folder / "rolled.json") == Tally.load(folder / "once.json")
+    # The same where reports are: estimates of one region from saved tallies.
+    asked = ("--where", f"region={region}", "--by", "region", "--json")
+    assert halves.prints("estimate", "one.json", "two.json", *asked) == halves.prints(*ESTIMATE, *asked)
+    assert "--by must name groups of the tally, but one.json is grouped by region, not by year" in fails(
+        folder, "tally", "one.json", "--by", "year"
+    )
+    assert "must be one of the tally's values" in fails(folder, "estimate", "one.json", "--where", "region=nowhere")
 
 
 def test_a_tally_says_what_it_left_out(halves: Prompt) -> None:

@@ -125,14 +125,13 @@ class Source:
             return self._count_open(self.files[0], design) if is_open else None
         with self.opened() as reports:
             if saved := saved_in(reports, {OPEN_FORMAT}):
+                self.refuse_reading(saved)
                 tallies = [OpenTally.load(file) for file in saved]
                 if design is not None and any(one.design != design for one in tallies):
                     raise ValueError(f"--design must be left out for {saved[0]}, a tally, which has its own")
-                if self.columns != ALL_COLUMNS:
-                    raise ValueError(
-                        f"{saved[0]} is a tally, which has no columns; leave --column, --by and others out"
-                    )
-                return sum(tallies[1:], tallies[0])
+                parts = [coarsened(one, self.columns, file) for one, file in zip(tallies, saved, strict=True)]
+                added: OpenTally = rolled_up(sum(parts[1:], parts[0]), self.columns)
+                return added
             return None if design is None else self._count_open(reports, design)
 
     def _count_open(self, reports: Any, design: OpenDomain | None) -> OpenTally:
@@ -183,6 +182,21 @@ class Source:
         else:
             yield self.inspected if len(self.files) == 1 else Files.at([Path(file) for file in self.files])
 
+    def refuse_reading(self, saved: Sequence[Path]) -> None:
+        """Raise an error for options of reading reports, or for a saved tally that is given twice."""
+        columns = self.columns
+        given = {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}
+        given |= {f"--{name.replace('_', '-')}": value or None for name, value in vars(self.sample).items()}
+        for option, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already"
+                )
+        if not self.reading.plain:
+            raise ValueError(f"--encoding, --decimal, --missing and --sheet must be left out for {saved[0]}, a tally")
+        if len({resolved(file) for file in saved}) < len(saved):
+            raise ValueError("each tally must be given once, or its reports would be counted twice")
+
     @contextmanager
     def _spool(self, file: str) -> Iterator[Path]:
         """Copy a pipe to a temporary file, because engines read reports more than once."""
@@ -222,26 +236,34 @@ def saved_in(reports: Any, formats: Collection[str] = (FORMAT, POOL_FORMAT)) -> 
 
 
 def merged(saved: Sequence[Path], source: Source, design: Design | None) -> Tally | Pool:
-    """Read and add up saved tallies; raise an error for options of reading reports."""
-    columns = source.columns
-    given = {"--column": columns.column, "--weights": columns.weights, "--counts": columns.counts}
-    given |= {f"--{name.replace('_', '-')}": value or None for name, value in vars(source.sample).items()}
-    for option, value in {**given, "--where": columns.where}.items():
-        if value is not None:
-            raise ValueError(f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already")
-    if not source.reading.plain:
-        raise ValueError(f"--encoding, --decimal, --missing and --sheet must be left out for {saved[0]}, a tally")
-    if len({resolved(file) for file in saved}) < len(saved):
-        raise ValueError("each tally must be given once, or its reports would be counted twice")
-    tallies = [Tally.load(file) for file in saved]
-    for file, counted in zip(saved, tallies, strict=True):
-        if columns.by and columns.groups != counted.by:
-            grouped = f"is grouped by {', '.join(counted.by)}" if counted.by else "has no groups"
-            raise ValueError(f"--by must be the groups of the tally, but {file} {grouped}; count the reports again")
-        for part in counted.parts:
+    """Read, roll up and add up saved tallies; raise an error for options of reading reports."""
+    source.refuse_reading(saved)
+    tallies = []
+    for file in saved:
+        tally = Tally.load(file)
+        for part in tally.parts:
             if design is not None and part.design != design:
                 raise ValueError(f"the design of {file} must be the one that is given, but it is {part.design!r}")
-    return tallies[0] if len(tallies) == 1 else pool(part for counted in tallies for part in counted.parts)
+        tallies.append(coarsened(tally, source.columns, file))
+    added = tallies[0] if len(tallies) == 1 else pool(part for counted in tallies for part in counted.parts)
+    result: Tally | Pool = rolled_up(added, source.columns)
+    return result
+
+
+def coarsened(tally: Any, columns: Columns, file: Path) -> Any:
+    """Add up the groups of a saved tally, as far as --by and --where do not distinguish them."""
+    for option, names in (("--by", columns.groups), ("--where", columns.rows)):
+        missing = [name for name in names if name not in tally.by]
+        if missing:
+            grouped = f"is grouped by {', '.join(tally.by)}, not by {missing[0]}" if tally.by else "has no groups"
+            raise ValueError(f"{option} must name groups of the tally, but {file} {grouped}; count the reports again")
+    return tally.aggregate(dict.fromkeys((*columns.groups, *columns.rows))) if columns.by else tally
+
+
+def rolled_up(tally: Any, columns: Columns) -> Any:
+    """Return the groups that --where selects, added up by --by."""
+    selected = tally.filter(**columns.rows) if columns.rows else tally
+    return selected.aggregate(columns.groups) if columns.by else selected
 
 
 # Tables of databases

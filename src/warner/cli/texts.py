@@ -63,8 +63,9 @@ Input
   question --question -q ID: Question, if FILE is the database of a survey.
   column --column -c COLUMN: Column that holds the reports.
   by COLUMN: Group by this column; repeatable. With several designs, the first column names the design of each row,
-      and all are estimated together.
-  where COLUMN=VALUE: Take only the rows in which this column has this value; repeatable.
+      and all are estimated together. Saved tallies are added up to these groups.
+  where COLUMN=VALUE: Take only the rows, or the groups of saved tallies, in which this column has this value;
+      repeatable.
   weights COLUMN: Column of survey weights.
   counts COLUMN: Column with the number of times that each value was reported.
   numeric COLUMN: Correlate the answers with this column of numbers; needed for one question.

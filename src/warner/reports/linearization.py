@@ -61,7 +61,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
@@ -319,6 +319,7 @@ class ComplexSample(ABC):
 
     cells: Tally
     people: Any = None
+    cell_arrays: ClassVar[tuple[str, ...]] = ()  # other fields with a row for each cell
 
     @abstractmethod
     def described(self) -> str:
@@ -381,41 +382,32 @@ class ComplexSample(ABC):
         """Return the number of reports of each group, (groups, 1)."""
         return np.array([[self.reports[self._cells_of.get(group, [])].sum()] for group in groups], dtype=np.float64)
 
-    def summed(self, by: tuple[str, ...], **more: Any) -> Tally:
+    def summed(self, by: tuple[str, ...]) -> Tally:
         """Return the tally of the groups: the sums of their cells."""
-        from warner.reports.tallies import SUMMED, Tally, group_order
-
-        cells = self.cells
         if RESULT_COLUMN in by:
             raise ValueError(f"by must not name a group {RESULT_COLUMN!r}, which is a column of the result; rename it")
-        groups = tuple(sorted({key[: self.depth] for key in cells.groups}, key=group_order))
-        number = {group: place for place, group in enumerate(groups)}
-        place = [number[key[: self.depth]] for key in cells.groups]
+        return self.cells.summed(by, [key[: self.depth] for key in self.cells.groups], sample=self)
 
-        def total(values: Counts) -> Any:
-            result = np.zeros((max(len(groups), 1), *values.shape[1:]), dtype=values.dtype)
-            np.add.at(result, place, values)
-            return result if by else result[0]
+    def aggregated(self, tally: Tally, by: tuple[str, ...]) -> Tally:
+        """Return the tally of coarser groups: the sums of the cells of one unit, or of one set of weights."""
+        from warner.reports.tallies import group_order, shortened_keys
 
-        sums = {name: total(np.asarray(value)) for name in SUMMED if (value := getattr(cells, name)) is not None}
-        for follows, name in (
-            (cells.design.law.sufficient == "histogram", "counts"),
-            (cells.design.law.exclusive, "n"),
-        ):
-            if follows:
-                sums.pop(name, None)
-        kept = None if cells.kept is None else cells.kept.renumbered(place)
-        dropped, backend = cells.dropped, cells.backend
-        return Tally(
-            cells.design,
-            by=by,
-            groups=groups if by else (),
-            dropped=dropped,
-            backend=backend,
-            kept=kept,
-            sample=self,
-            **{**sums, **more},
-        )
+        names = (*by, *self.names)
+        keys = shortened_keys(self.cells.by, self.cells.groups, names)
+        order = {key: index for index, key in enumerate(sorted(set(keys), key=group_order))}
+        index = [order[key] for key in keys]
+
+        def total(values: Any) -> Any:
+            if values is None:
+                return None
+            result = np.zeros((len(order), *np.shape(values)[1:]), dtype=np.asarray(values).dtype)
+            np.add.at(result, index, values)
+            return result
+
+        arrays = {name: total(getattr(self, name)) for name in ("people", *self.cell_arrays)}
+        sample = replace(self, cells=self.cells.summed(names, keys), **arrays)
+        groups = shortened_keys(tally.by, tally.groups, by)
+        return replace(tally, sample=None).summed(by, groups, sample=sample)
 
     def _cells_document(self) -> Document:
         fields = self.cells.to_dict()
@@ -428,6 +420,7 @@ class ComplexSample(ABC):
 class ClusterSample(ComplexSample):
     """Respondents drawn in strata, in clusters or alone."""
 
+    cell_arrays = ("squares", "without_weight")
     squares: Any = None  # with weights, sums of squares for each kind of report, of shape (cells, columns)
     strata: str | None = None  # name of the strata
     clusters: str | None = None  # name of the clusters

@@ -19,7 +19,16 @@ from warner.designs.open_domain import OpenDomain
 from warner.designs.support_counts import LevelReports
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.reports.counts import left_out, refuse_unknown, together
-from warner.reports.tallies import Tally, group_order, grouping_from_json, refuse_grouping
+from warner.reports.tallies import (
+    Tally,
+    aggregated_names,
+    group_order,
+    grouping_from_json,
+    new_numbers,
+    refuse_grouping,
+    selected_groups,
+    shortened_keys,
+)
 from warner.runtime import refuse_beyond_memory
 from warner.text import counted, group_name, printable, reports_counted
 
@@ -162,6 +171,38 @@ class OpenTally:
         counts = np.array([part.counts for part in sums], dtype=np.int64).reshape(-1, len(design.law.columns))
         n = np.array([int(part.n) for part in sums], dtype=np.int64)
         return Tally(design, counts, n=n, by=self.by, groups=self.groups, backend=self.backend, **left)
+
+    def aggregate(self, by: str | Sequence[str] = ()) -> OpenTally:
+        """Add up groups, for coarser groups or none; see `Tally.aggregate`."""
+        names = aggregated_names(by, self.by)
+        if names == self.by:
+            return self
+        keys = shortened_keys(self.by, self.groups, names)
+        groups = tuple(sorted(set(keys), key=group_order))
+        number = {group: index for index, group in enumerate(groups)}
+        return self._regrouped(names, groups, np.array([number[key] for key in keys], dtype=np.int64))
+
+    def filter(self, **columns: object) -> OpenTally:
+        """Select the groups with these values; see `Tally.filter`."""
+        rows = selected_groups(self.by, self.groups, columns)
+        if len(rows) == len(self.groups):
+            return self
+        numbers = np.array(new_numbers(rows, len(self.groups)), dtype=np.int64)
+        return self._regrouped(self.by, tuple(self.groups[row] for row in rows), numbers)
+
+    def _regrouped(self, by: tuple[str, ...], groups: tuple[Group, ...], numbers: Integers) -> OpenTally:
+        """Return the reports with new numbers of their groups; groups with the number -1 are left out."""
+        rows, place = self.rows
+        index = numbers[place]
+        present = numbers >= 0
+        left: dict[str, Any] = {}
+        for name in LEFT_OUT:
+            total = np.zeros(max(len(groups), 1), dtype=np.int64)
+            np.add.at(total, numbers[present], np.asarray(getattr(self, name))[present])
+            left[name] = total if by else int(total[0])
+        dropped = self.dropped if present.all() or not np.any(self.unknown) else {}
+        more = {"by": by, "groups": groups if by else (), "dropped": dropped, **left}
+        return self.of_rows(self.design, rows[index >= 0], index[index >= 0], **more)
 
     def group_names(self) -> list[str]:
         """Names of the groups; one empty name without groups."""

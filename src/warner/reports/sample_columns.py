@@ -13,7 +13,7 @@ from warner.reports.linearization import CLUSTER, REPLICATE, STRATUM, ClusterSam
 from warner.reports.options import JACKKNIFE
 from warner.reports.replicates import ReplicateSample, refuse_clusters, refuse_scale
 from warner.reports.samples import parts_by_stratum, refuse_parts
-from warner.reports.tallies import Tally
+from warner.reports.tallies import Tally, group_order
 
 if TYPE_CHECKING:
     from warner.reports.options import Sample
@@ -132,7 +132,8 @@ def replicate(asked: Sample, whole: Tally, alike: Tally, each: list[Tally]) -> T
     if whole.design.law.sufficient == "histogram":
         del arrays["counts"]
     cells = Tally(whole.design, by=(*whole.by, REPLICATE), groups=keys, **arrays)
-    people = np.tile(numbers, len(aligned))
+    cells = cells.with_groups(tuple(sorted(keys, key=group_order)))  # as sums have them
+    people = np.repeat(numbers, len(aligned))
     sample = ReplicateSample(cells, people, len(aligned), float(asked.scale), asked.replicate_clusters)
     return replace(whole, sample=sample)
 

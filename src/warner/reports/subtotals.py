@@ -100,9 +100,9 @@ class StoredReports:
                     yield block.where(selected)
 
     def renumbered(self, numbers: list[int]) -> StoredReports:
-        """Return the same reports with other group numbers."""
+        """Return the same reports with other group numbers; those of groups with -1 are left out."""
         renumbered = tuple(
-            tuple(numbers) if before is None else tuple(numbers[number] for number in before)
+            tuple(numbers) if before is None else tuple(-1 if number < 0 else numbers[number] for number in before)
             for before in self.group_numbers
         )
         return StoredReports(self.sources, renumbered, self.streamed)

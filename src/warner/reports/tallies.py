@@ -44,7 +44,7 @@ from warner.reports.design_based import (
     steady_effective,
 )
 from warner.reports.samples import effective_number
-from warner.text import amount, counted, group_name, printable, reports_counted
+from warner.text import amount, counted, enumerated, group_name, printable, reports_counted
 
 if TYPE_CHECKING:
     import os
@@ -67,6 +67,7 @@ VERSION = 1
 DAMAGED_TALLY = "this tally is damaged: "
 RESULTS = {"value", "reports", "share", "people", "se", "low", "high", "outside"}  # columns of Estimate.table
 COUNTS_IN_REPR = 4
+VALUES_LISTED = 5  # values of a group in an error
 NUMERIC = re.compile(r"[-+]?\d{1,15}(\.\d+)?")  # a text that is a number
 SUMMED = ("counts", "n", "histogram", "missing", "unknown", "squares")  # fields that add up
 
@@ -410,6 +411,83 @@ class Tally:
         kept = None if self.kept is None else self.kept.renumbered(place)
         return replace(self, groups=groups, kept=kept, **moved)
 
+    def aggregate(self, by: str | Sequence[str] = ()) -> Tally:
+        """Add up groups, for coarser groups or none: equal to a tally made at once with this `by`.
+
+        Parameters
+        ----------
+        by : str or sequence of str
+            Names among those of the tally's groups, in any order; without names, all groups are added up.
+
+        Examples
+        --------
+        >>> from warner import RandomizedResponse
+        >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
+        >>> groups = (("Mon", "FR"), ("Mon", "IT"), ("Tue", "FR"))
+        >>> days = Tally(survey, [[40, 60], [1, 2], [30, 70]], by=("day", "country"), groups=groups)
+        >>> days.aggregate(by="day").counts.tolist(), days.aggregate().counts.tolist()
+        ([[41, 62], [30, 70]], [71, 132])
+        """
+        names = aggregated_names(by, self.by)
+        if names == self.by:
+            return self
+        keys = shortened_keys(self.by, self.groups, names)
+        if self.sample is not None:
+            return self.sample.aggregated(self, names)
+        return self.summed(names, keys)
+
+    def filter(self, **columns: object) -> Tally:
+        """Select the groups with these values: equal to a tally made at once with ``where=``.
+
+        Not defined for complex samples, whose groups are domains of one sample.
+
+        Parameters
+        ----------
+        **columns
+            Values by the names of the tally's groups, such as ``country="FR"``; None selects missing values.
+
+        Examples
+        --------
+        >>> from warner import RandomizedResponse
+        >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
+        >>> groups = (("Mon", "FR"), ("Mon", "IT"), ("Tue", "FR"))
+        >>> days = Tally(survey, [[40, 60], [1, 2], [30, 70]], by=("day", "country"), groups=groups)
+        >>> days.filter(country="FR").aggregate(by="day").counts.tolist()
+        [[40, 60], [30, 70]]
+        """
+        rows = selected_groups(self.by, self.groups, columns)
+        if len(rows) == len(self.groups):
+            return self
+        if self.sample is not None:
+            raise ValueError(
+                f"filter must be left out for a tally with {self.sample.described()}: the variance of a group depends "
+                "on the whole sample; estimate by group, or add groups up with aggregate"
+            )
+        fields = {name: value[rows] for name in SUMMED if (value := getattr(self, name)) is not None}
+        kept = None if self.kept is None else self.kept.renumbered(new_numbers(rows, len(self.groups)))
+        dropped = {} if np.any(self.unknown) else self.dropped  # the groups of invalid values are not known
+        return replace(self, groups=tuple(self.groups[row] for row in rows), kept=kept, dropped=dropped, **fields)
+
+    def summed(self, by: tuple[str, ...], keys: Sequence[Group], **more: Any) -> Tally:
+        """Return the tally of the groups with these `keys`, one for each present group; equal keys are added up."""
+        groups = tuple(sorted(set(keys), key=group_order))
+        number = {group: index for index, group in enumerate(groups)}
+        index = [number[key] for key in keys]
+
+        def total(values: Counts) -> Any:
+            result = np.zeros((max(len(groups), 1), *values.shape[1:]), dtype=values.dtype)
+            np.add.at(result, index, values)
+            return result if by else result[0]
+
+        sums = {name: total(np.asarray(value)) for name in SUMMED if (value := getattr(self, name)) is not None}
+        law = self.design.law
+        for follows, name in ((law.sufficient == "histogram", "counts"), (law.exclusive, "n")):
+            if follows:
+                sums.pop(name, None)
+        kept = None if self.kept is None else self.kept.renumbered(index)
+        facts = {"dropped": self.dropped, "backend": self.backend, "kept": kept, **more}
+        return Tally(self.design, by=by, groups=groups if by else (), **sums, **facts)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented
@@ -516,6 +594,60 @@ def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...], columns: Abs
             raise ValueError(f"groups must hold strings, finite numbers or None, but one holds {reprlib.repr(value)}")
     if any(len(group) != len(by) for group in groups) or len(set(groups)) < len(groups):
         raise ValueError("groups must be distinct, with one value for each name in by")
+
+
+def aggregated_names(by: str | Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names to group by, which must be among those of a tally."""
+    names = (by,) if isinstance(by, str) else tuple(by)
+    _refuse_unknown_names("by", names, known)
+    if len(set(names)) < len(names):
+        raise ValueError(f"by must name each column once, but got {', '.join(map(repr, names))}")
+    return names
+
+
+def _refuse_unknown_names(argument: str, names: Iterable[object], known: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in known:
+            grouped = f"grouped by {', '.join(map(repr, known))}" if known else "without groups"
+            raise ValueError(
+                f"{argument} must name columns that the tally is grouped by, but got {name!r} for a tally {grouped}; "
+                "count the reports again"
+            )
+
+
+def shortened_keys(by: tuple[str, ...], groups: Sequence[Group], names: tuple[str, ...]) -> list[Group]:
+    """Return the values of each group under these names."""
+    positions = [by.index(name) for name in names]
+    return [tuple(group[position] for position in positions) for group in groups]
+
+
+def selected_groups(by: tuple[str, ...], groups: tuple[Group, ...], columns: Mapping[str, object]) -> list[int]:
+    """Return the indices of the groups with these values; numbers may be texts."""
+    _refuse_unknown_names("filter", columns, by)
+    rows = list(range(len(groups)))
+    for name, value in columns.items():
+        position = by.index(name)
+        present = {group[position]: _as_text(group[position]) for group in groups}
+        matching = [row for row in rows if present[groups[row][position]] == _as_text(value)]
+        if _as_text(value) not in present.values():
+            listed = enumerated([repr(known) for known in present], VALUES_LISTED)
+            raise ValueError(f"{name} must be one of the tally's values, {listed}, but got {value!r}")
+        rows = matching
+    return rows
+
+
+def _as_text(value: object) -> str | None:
+    """Return a value of a group as text, as command lines and text files contain it; 1.0 is 1."""
+    whole = isinstance(value, float) and value.is_integer()
+    return None if value is None else str(int(value) if whole else value)  # type: ignore[call-overload]
+
+
+def new_numbers(rows: Sequence[int], groups: int) -> list[int]:
+    """Return the new number of each group after a selection of rows; -1 for groups that are left out."""
+    numbers = [-1] * groups
+    for new, row in enumerate(rows):
+        numbers[row] = new
+    return numbers
 
 
 def _json_numbers(name: str, given: object) -> PerGroup:
@@ -651,6 +783,14 @@ class Pool:
     def shown_epsilon(self) -> str:
         """Write the largest epsilon of one report among the collections, rounded up."""
         return max(self.parts, key=lambda part: part.design.epsilon).shown_epsilon()
+
+    def aggregate(self, by: str | Sequence[str] = ()) -> Pool:
+        """Add up groups of all collections; see `Tally.aggregate`."""
+        return Pool(tuple(part.aggregate(by) for part in self.parts))
+
+    def filter(self, **columns: object) -> Pool:
+        """Select the groups with these values in all collections; see `Tally.filter`."""
+        return Pool(tuple(part.filter(**columns) for part in self.parts))
 
     def to_dict(self) -> Document:
         """Return the pool as a JSON document: its tallies."""
