@@ -268,7 +268,7 @@ def test_limits_columns_and_doubts_are_computed_once(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(owner, name, counting)
 
     count(estimation, "limits")
-    count(estimation, "doubt")
+    count(estimation, "fit_warning")
     count(Estimate, "_tabulated")
     count(Estimate, "_caution")
     result = estimate(Tally(SURVEY, COUNTS))
@@ -278,9 +278,9 @@ def test_limits_columns_and_doubts_are_computed_once(monkeypatch: pytest.MonkeyP
     assert result.to_json()
     assert result.to_markdown()
     assert result._repr_html_()
-    assert sorted(calls) == ["_caution", "_tabulated", "doubt", "limits"]
+    assert sorted(calls) == ["_caution", "_tabulated", "fit_warning", "limits"]
     result.text(level=0.9)  # other intervals have other limits and columns, and the same warnings
-    assert sorted(calls) == ["_caution", "_tabulated", "_tabulated", "doubt", "limits", "limits"]
+    assert sorted(calls) == ["_caution", "_tabulated", "_tabulated", "fit_warning", "limits", "limits"]
 
 
 def test_nobody_damages_an_estimate_through_its_table() -> None:

@@ -292,6 +292,7 @@ MAKERS: dict[str, Callable[[], Result]] = {
     "plan of an open domain": lambda: plan(WORDS, people=10_000),
     "comparison": lambda: estimate(Tally(SURVEY, COUNTS)).compare("50 % & more", "<none>"),
     "comparison by group": lambda: estimate(WEEKS).compare("50 % & more", "<none>"),
+    "comparisons": lambda: warner.compare_samples(Tally(SURVEY, COUNTS), Tally(SURVEY, COUNTS[::-1])),
     "ranking": lambda: estimate(Tally(SURVEY, COUNTS)).commonest(1),
     "presence": lambda: estimate(Tally(SURVEY, COUNTS)).present(),
     "presence by group": lambda: estimate(WEEKS).present(),
@@ -342,7 +343,7 @@ def test_every_kind_of_result_is_among_those_that_are_tested() -> None:
         if not module.name.startswith(("warner.service", "warner.cli", "warner.__main__")):
             importlib.import_module(module.name)
     tested = {kind for result in map(result_of, MAKERS) for kind in type(result).__mro__}
-    siblings = {"UnrelatedQuestion", "LieDetector", "AnchoredCrosswise"}  # as CheatingDetection
+    siblings = {"UnrelatedQuestion", "LieDetector", "AnchoredCrosswise", "ExtendedCrosswise"}  # as CheatingDetection
     found = {kind for kind in kinds() if kind.__module__.startswith("warner.") and not isabstract(kind)}
     missing = {kind.__name__ for kind in found} - siblings
     assert sorted(missing - {kind.__name__ for kind in tested}) == []

@@ -67,7 +67,7 @@ def test_a_whole_disk_is_not_searched(prompt: Prompt, monkeypatch: pytest.Monkey
             (deep / name / f"{number}.txt").touch()
     for place in ("disk", "disk/**/*.csv", "disk/*/*.csv"):
         complaint = prompt.complains("estimate", place, "-c", "answer", "-d", "survey.json")
-        assert f"{place} stands for more than 50 files and folders; give the folder of the reports itself" in complaint
+        assert f"{place} matches more than 50 files and folders; give the folder of the reports itself" in complaint
 
 
 @pytest.mark.parametrize("encoding", ["rot13", "base64", "hex", "zlib", "undefined", "klingon"])

@@ -110,9 +110,9 @@ def test_totals_are_those_of_the_library(folder: Path) -> None:
     grouped = json.loads(succeeds(folder, *asked, "--json", *people))
     assert grouped["totals"] == by_sex.totals([3000, 2000]).to_dict()
     for options, message in {
-        ("--totals",): "--population must be given for totals, the number of all people",
+        ("--totals",): "--population must be given for totals, the size of the population",
         ("--population", "9"): "--population is for --totals",
-        ("--totals", "--population", "0"): "--population must be the number of all people, above 0, but got 0",
+        ("--totals", "--population", "0"): "--population must be the size of the population, above 0, but got 0",
         ("--totals", "--population", "9", "--by", "sex"): "--population must be one number for each group",
     }.items():
         assert message in fails(folder, "estimate", "wave.csv", *DESIGN, *options)

@@ -36,8 +36,8 @@ def test_its_name_is_told_at_every_door(tmp_path: Path) -> None:
     assert json.loads(estimate.to_json())["method"] == "halfway"
     estimate.save_page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text("utf-8")
-    assert "halfway: an estimator of the user&#x27;s own" in page
-    assert "none: halfway is an estimator of the user&#x27;s own" in page
+    assert "halfway: a custom estimator" in page
+    assert "none: halfway is a custom estimator" in page
 
 
 def test_intervals_and_log_likelihood_do_not_depend_on_who_estimates() -> None:

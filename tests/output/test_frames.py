@@ -25,8 +25,8 @@ PEOPLE = 600
 # Results without reports, and classes that only others inherit from.
 WITHOUT_REPORTS = {
     "Plan", "NumberPlan", "OpenPlan", "SurveyPlan", "Tradeoff", "Mechanisms", "Audit", "TwoSamples",
-    "UnrelatedQuestion", "CheatingDetection", "LieDetector", "AnchoredCrosswise", "Sensitivity", "TableResult",
-    "IntervalResult", "NumericResult", "Quantities",
+    "UnrelatedQuestion", "CheatingDetection", "LieDetector", "AnchoredCrosswise", "ExtendedCrosswise", "Sensitivity",
+    "TableResult", "IntervalResult", "NumericResult", "Quantities",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Linear shares of small groups: reports that are all alike do not make an estimate certain."""
+"""Linear shares of small groups (`linear`): reports that are all alike do not make an estimate certain."""
 
 from __future__ import annotations
 

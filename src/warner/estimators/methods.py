@@ -600,7 +600,7 @@ MethodAsked: TypeAlias = "str | Callable[..., Any] | None"
 
 AUTO = "auto"
 METHOD_NAME = re.compile(r"[\w.+-]+")  # it may become the name of a folder
-CUSTOM_SENTENCE = "an estimator of the user's own"
+CUSTOM_SENTENCE = "a custom estimator"
 
 
 @dataclass(frozen=True, eq=False)

@@ -177,7 +177,7 @@ def _number_of_people(tally: Collected, population: Any) -> Array:
         people = np.zeros(0)
     if people.shape not in {(1,), (len(tally.answered),)} or not (np.isfinite(people) & (people > 0)).all():
         each = ", or one for each group, in their order" if tally.by else ""
-        raise ValueError(f"population must be the number of all people, above 0{each}, but got {population!r}")
+        raise ValueError(f"population must be the size of the population, above 0{each}, but got {population!r}")
     if people.size == 1 and len(tally.answered) > 1:
         raise ValueError("population must be one number for each group, in their order, but got one for all")
     return people[:, np.newaxis]

@@ -234,7 +234,7 @@ class ExtendedCrosswise(TwoSamples):
     Attributes
     ----------
     prevalence : Share
-        The share of respondents with the trait, among those who follow the design.
+        The share of respondents with the trait, among the respondents who follow the design.
     one_sayers : Share
         The share of respondents who always give the same report.
     """

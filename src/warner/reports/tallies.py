@@ -25,6 +25,7 @@ from warner.designs.facts import LinearCombination
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.reports.counts import (
     LONG_ROW,
+    VALUES_LISTED,
     Histograms,
     agree,
     as_histograms,
@@ -67,7 +68,6 @@ VERSION = 1
 DAMAGED_TALLY = "this tally is damaged: "
 RESULTS = {"value", "reports", "share", "people", "se", "low", "high", "outside"}  # columns of Estimate.table
 COUNTS_IN_REPR = 4
-VALUES_LISTED = 5  # values of a group in an error
 NUMERIC = re.compile(r"[-+]?\d{1,15}(\.\d+)?")  # a text that is a number
 SUMMED = ("counts", "n", "histogram", "missing", "unknown", "squares")  # fields that add up
 
@@ -617,8 +617,7 @@ def _refuse_unknown_names(argument: str, names: Iterable[object], known: tuple[s
 
 def shortened_keys(by: tuple[str, ...], groups: Sequence[Group], names: tuple[str, ...]) -> list[Group]:
     """Return the values of each group under these names."""
-    positions = [by.index(name) for name in names]
-    return [tuple(group[position] for position in positions) for group in groups]
+    return [tuple(group[by.index(name)] for name in names) for group in groups]
 
 
 def selected_groups(by: tuple[str, ...], groups: tuple[Group, ...], columns: Mapping[str, object]) -> list[int]:
@@ -628,26 +627,22 @@ def selected_groups(by: tuple[str, ...], groups: tuple[Group, ...], columns: Map
     for name, value in columns.items():
         position = by.index(name)
         present = {group[position]: _as_text(group[position]) for group in groups}
-        matching = [row for row in rows if present[groups[row][position]] == _as_text(value)]
         if _as_text(value) not in present.values():
             listed = enumerated([repr(known) for known in present], VALUES_LISTED)
             raise ValueError(f"{name} must be one of the tally's values, {listed}, but got {value!r}")
-        rows = matching
+        rows = [row for row in rows if present[groups[row][position]] == _as_text(value)]
     return rows
 
 
 def _as_text(value: object) -> str | None:
     """Return a value of a group as text, as command lines and text files contain it; 1.0 is 1."""
-    whole = isinstance(value, float) and value.is_integer()
-    return None if value is None else str(int(value) if whole else value)  # type: ignore[call-overload]
+    return None if value is None else str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def new_numbers(rows: Sequence[int], groups: int) -> list[int]:
     """Return the new number of each group after a selection of rows; -1 for groups that are left out."""
-    numbers = [-1] * groups
-    for new, row in enumerate(rows):
-        numbers[row] = new
-    return numbers
+    numbers = {row: new for new, row in enumerate(rows)}
+    return [numbers.get(row, -1) for row in range(groups)]
 
 
 def _json_numbers(name: str, given: object) -> PerGroup:

@@ -135,14 +135,14 @@ def _table(collected: Collected, question: str, ending: str) -> bytes:
 
 def _page(collected: Collected, question: str) -> bytes:
     found, anytime = collected.survey.question(question), confidence(collected).anytime
-    texts = {"title": collected.survey.title, "question": found.text}
+    title, text = collected.survey.title, found.text
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
         if found.open:
-            discover(collected.open_tally(question), level=PROSPECT_LEVEL).save_page(path, **texts)
+            discover(collected.open_tally(question), level=PROSPECT_LEVEL).save_page(path, title=title, question=text)
         else:
             result = estimated(collected.tally(question))
-            result.save_page(path, **texts, level=PROSPECT_LEVEL, anytime=anytime)
+            result.save_page(path, title=title, question=text, level=PROSPECT_LEVEL, anytime=anytime)
         return path.read_bytes()
 
 
