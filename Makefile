@@ -102,7 +102,7 @@ bench: $(READY)
 mutants: $(READY)
 	nice $(BIN)/python benchmarks/mutants.py
 
-# The squared error of every mechanism and estimator, for docs/which-mechanism.md: about an hour.
+# The squared error of every mechanism and estimator, for docs/explanation/choosing-a-mechanism.md: about an hour.
 mechanisms: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/mechanism_variances.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bit_flip_errors.py

@@ -1,4 +1,4 @@
-"""The squared error of bit flips by the number of answers asked about: a table of docs/which-mechanism.md.
+"""Squared error of bit flips by the number of answers: a table of docs/explanation/choosing-a-mechanism.md.
 
 `make mechanisms` runs it, for about a minute; see `mechanism_errors`, whose measure it uses.
 """
@@ -39,7 +39,9 @@ def table() -> Iterator[str]:
 
 if __name__ == "__main__":
     measure.METHODS = ("inv", "inv_p")
-    page = (DOCS / "which-mechanism.md").read_text(encoding="utf-8")
+    page = (DOCS / "explanation" / "choosing-a-mechanism.md").read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
     made = "\n".join(table())
-    (DOCS / "which-mechanism.md").write_text(f"{before}{BEGIN}\n{made}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    (DOCS / "explanation" / "choosing-a-mechanism.md").write_text(
+        f"{before}{BEGIN}\n{made}\n\n{END}{rest.split(END)[1]}", encoding="utf-8"
+    )

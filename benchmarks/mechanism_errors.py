@@ -1,4 +1,4 @@
-"""The squared error of every mechanism and estimator, measured: the tables and the picture of docs/which-mechanism.md.
+"""Squared errors of mechanisms and estimators: tables and picture of docs/explanation/choosing-a-mechanism.md.
 
 `make mechanisms` runs it, for about an hour; the page is otherwise written by hand. People are drawn from a population,
 each of them is asked, and the reports themselves are estimated from, so that nothing but the contract of a design is
@@ -155,6 +155,6 @@ def written(page: str, made: str) -> str:
 if __name__ == "__main__":
     mechanisms(int(PICTURE["answers"]), epsilon=PICTURE["epsilon"]).save_plot(DOCS / "images" / "mechanisms.png")
     if "--picture" not in sys.argv:
-        path = DOCS / "which-mechanism.md"
+        path = DOCS / "explanation" / "choosing-a-mechanism.md"
         made = "\n".join(tables(run()))
         path.write_text(written(path.read_text(encoding="utf-8"), made), encoding="utf-8")

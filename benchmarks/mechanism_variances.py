@@ -1,4 +1,4 @@
-"""Variance that randomization adds to a mean and a distribution: two tables of docs/which-mechanism.md.
+"""Variance added to means and distributions: two tables of docs/explanation/choosing-a-mechanism.md.
 
 `make mechanisms` runs it, for some seconds. Every number is exact, by the formulas of `warner.mechanisms`; nothing is
 simulated. A test compares the page with it.
@@ -14,7 +14,7 @@ from warner import mechanisms
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = Path(__file__).parent.parent / "docs" / "which-mechanism.md"
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "choosing-a-mechanism.md"
 ANSWERS, EPSILONS = (11, 51, 201), (0.5, 1.0, 2.0, 4.0)
 SHOWN = ("cutoff response", "square wave", "randomized response", "subset selection", "unary encoding (optimal)")
 TITLES = {

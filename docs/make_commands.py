@@ -61,4 +61,4 @@ def page(run: Callable[..., str] = printed) -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parent / "commands.md").write_text(page(), encoding="utf-8")
+    (Path(__file__).parent / "reference" / "commands.md").write_text(page(), encoding="utf-8")

@@ -21,7 +21,7 @@ from typing import Any
 from experiments.estimators.ratios import REFERENCES, Ratio, is_valid, markdown, written
 
 DOCS = Path(__file__).parent
-PAGES = ("how-close.md", "which-estimator.md")
+PAGES = ("evidence/how-close.md", "explanation/choosing-an-estimator.md")
 FIGURES = {
     "settings-squared-error.png": "how_close_squared_error.png",
     "settings-total-variation.png": "how_close_total_variation.png",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-PAGE = Path(__file__).parent / "numbers.md"
+PAGE = Path(__file__).parent / "how-to" / "numeric-answers.md"
 BLOCK = re.compile(r"(<!-- measured: quantiles -->\n).*?(<!-- end -->)", flags=re.DOTALL)
 SURVEYS, PEOPLE = 100, 10_000
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)

@@ -22,6 +22,7 @@ from warner.designs.survey_designs import SURVEYS
 from warner.estimators import METHODS
 
 DOCS = Path(__file__).parent.parent / "docs"
+PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 # A third of the time would be spent on looking for garbage in trees of pages that are kept until the end.
 SPHINX = "import gc, sys; gc.disable(); from sphinx.cmd.build import main; sys.exit(main(sys.argv[1:]))"
 
@@ -40,13 +41,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_page_is_built_without_a_warning(site: Path) -> None:
-    pages = {page.stem for page in DOCS.glob("*.md")}
-    assert pages >= {"index", "tutorial", "theory", "which-estimator", "formats", "limitations", "api"}
-    assert pages <= {page.stem for page in site.glob("*.html")}
+    pages = {page.relative_to(DOCS).with_suffix("") for page in PAGES}
+    assert pages >= {Path("index"), Path("start/quickstart"), Path("theory/index"), Path("explanation/limitations")}
+    assert pages <= {page.relative_to(site).with_suffix("") for page in site.rglob("*.html")}
 
 
 def test_pages_read_offline(site: Path) -> None:
-    for page in site.glob("*.html"):
+    for page in site.rglob("*.html"):
         html = page.read_text(encoding="utf-8")
         fetched = re.findall(r'<(?:script|img|iframe)[^>]* src="([^"]*)|<link[^>]* href="([^"]*)', html)
         assert not [address for pair in fetched for address in pair if "//" in address], page.name
@@ -54,9 +55,9 @@ def test_pages_read_offline(site: Path) -> None:
 
 def test_every_formula_is_typeset(site: Path) -> None:
     # What the converter does not know, it leaves as it was written, behind a backslash.
-    formulas = re.findall(r"<math.*?</math>", (site / "theory.html").read_text(encoding="utf-8"), re.DOTALL)
+    formulas = re.findall(r"<math.*?</math>", (site / "theory" / "index.html").read_text(encoding="utf-8"), re.DOTALL)
     assert len(formulas) > 100
-    for page in site.glob("*.html"):
+    for page in site.rglob("*.html"):
         html = page.read_text(encoding="utf-8")
         assert not [formula for formula in re.findall(r"<math.*?</math>", html, re.DOTALL) if "\\" in formula], (
             page.name
@@ -66,27 +67,27 @@ def test_every_formula_is_typeset(site: Path) -> None:
 
 def test_no_line_of_a_page_is_lost_as_a_comment() -> None:
     # A line that begins with a percent sign, as when "14 %" is broken, is a comment to MyST and shows nowhere.
-    for page in DOCS.glob("*.md"):
+    for page in PAGES:
         prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
         assert not re.findall(r"^\s*%.*", prose, re.MULTILINE), page.name
 
 
 def test_a_cell_of_a_table_of_mechanisms_holds_one_number() -> None:
-    page = (DOCS / "which-mechanism.md").read_text(encoding="utf-8")
+    page = (DOCS / "explanation" / "choosing-a-mechanism.md").read_text(encoding="utf-8")
     cells = [cell.strip() for line in page.splitlines() if line.startswith("|") for cell in line.strip("|").split("|")]
     assert len(cells) > 400
     assert not [cell for cell in cells if re.fullmatch(r"[*\d.]+( [*\d.]+)+", cell)]
 
 
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
-    anchors = set(re.findall(r'id="([^"]+)"', (site / "api.html").read_text(encoding="utf-8")))
+    anchors = set(re.findall(r'id="([^"]+)"', (site / "reference" / "api.html").read_text(encoding="utf-8")))
     modules = {name for name in warner.__all__ if inspect.ismodule(getattr(warner, name))}
     assert {f"module-warner.{name}" for name in modules} <= anchors
     assert {f"warner.{name}" for name in set(warner.__all__) - modules} <= anchors
 
 
 def test_every_page_has_an_example_that_runs_or_says_why_not() -> None:
-    without = {page.stem for page in DOCS.glob("*.md") if ">>>" not in page.read_text(encoding="utf-8")}
+    without = {page.stem for page in PAGES if ">>>" not in page.read_text(encoding="utf-8")}
     assert without <= {"limitations", "api", "commands"}  # prose; docstrings, which run themselves; command help
 
 
@@ -99,7 +100,7 @@ def test_the_command_page_is_the_help_of_the_commands(tmp_path: Path) -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 
-    committed = (DOCS / "commands.md").read_text(encoding="utf-8").split("\n## ")
+    committed = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8").split("\n## ")
     made = module.page(lambda *words: succeeds(tmp_path, *words)).split("\n## ")
     # Versions of Click may lay the help out otherwise.
     assert [section.split() for section in committed] == [section.split() for section in made], "run make docs"
@@ -119,14 +120,14 @@ def quoted(text: str) -> set[str]:
 
 
 def test_the_page_on_estimators_and_the_head_of_their_package_name_every_method() -> None:
-    names = quoted(" ".join(table_of("which-estimator", "use")))
+    names = quoted(" ".join(table_of("explanation/choosing-an-estimator", "use")))
     assert names == {*METHODS, "auto"}
     assert isinstance(estimators.__doc__, str)
     assert set(METHODS) - {"ibu"} <= quoted(estimators.__doc__)  # ibu stands in the list of files
 
 
 def test_every_list_of_survey_designs_has_all_of_them_with_their_parameters() -> None:
-    page = " ".join(table_of("surveys", "design"))
+    page = " ".join(table_of("tutorials/dice-survey", "design"))
     shown = {name.replace("_", " "): text for name, text in re.findall(r"`(\w+)\(([^)]*)\)`", page)}
     assert shown.keys() == SURVEYS.keys()
     for name, text in shown.items():
@@ -140,7 +141,7 @@ def test_every_list_of_survey_designs_has_all_of_them_with_their_parameters() ->
 
 
 def test_the_page_on_formats_describes_every_mechanism_and_its_draw() -> None:
-    page = (DOCS / "formats.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "formats.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith("| `mechanism` |"))
     assert re.findall(r'`"([^"]*)"`', row) == [*MECHANISMS, OpenDomain.mechanism, ClosedList.mechanism]
     sections = dict(section.partition("\n")[::2] for section in re.split(r"^## ", page, flags=re.MULTILINE))
@@ -156,13 +157,13 @@ def test_the_page_on_formats_describes_every_mechanism_and_its_draw() -> None:
 
 
 def test_the_page_on_mechanisms_lists_those_that_are_compared() -> None:
-    listed = {cell.strip("`").partition(".")[0] for cell in table_of("which-mechanism", "mechanism")}
+    listed = {cell.strip("`").partition(".")[0] for cell in table_of("explanation/choosing-a-mechanism", "mechanism")}
     compared = {MECHANISMS[one.design.mechanism].__name__ for one in warner.mechanisms(8, epsilon=1).candidates}
     assert listed == compared
 
 
 def test_the_page_on_repeated_questions_names_every_design_for_them() -> None:
-    page = (DOCS / "repeated-questions.md").read_text(encoding="utf-8")
+    page = (DOCS / "how-to" / "repeated-questions.md").read_text(encoding="utf-8")
     sentence = page.partition("The names are ")[2].partition(".")[0]
     assert re.findall(r"`([\w-]+)`", sentence) == [name.replace(" ", "-") for name in REPEATED_DESIGNS]
 
@@ -170,7 +171,7 @@ def test_the_page_on_repeated_questions_names_every_design_for_them() -> None:
 def test_a_file_that_is_called_a_survey_never_is_a_design() -> None:
     # Else the first command of a page fails in examples/, or its remedy destroys the survey there.
     folder = DOCS.parent
-    pages = [*DOCS.glob("*.md"), folder / "README.md", folder / "Makefile"]
+    pages = [*PAGES, folder / "README.md", folder / "Makefile"]
     design = re.compile(r"(--design|-d|-o|show|audit.*|save\(.|load(?!_survey)\w*\(.)\s*(demo/|examples/)?survey\.json")
     assert design.search('load_design("survey.json")')
     assert not [page.name for page in pages if design.search(page.read_text(encoding="utf-8"))]
@@ -178,14 +179,14 @@ def test_a_file_that_is_called_a_survey_never_is_a_design() -> None:
 
 def test_the_table_of_extras_has_all_of_them() -> None:
     declared = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    page = (DOCS / "installation.md").read_text(encoding="utf-8")
+    page = (DOCS / "start" / "installation.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(declared["optional-dependencies"])
     assert declared["requires-python"] == ">=3.11"
     assert "Python 3.11 or newer" in page
 
 
 def test_every_card_of_the_home_page_has_a_picture_and_leads_to_a_page() -> None:
-    cards = re.findall(r"^- \[!\[.+\]\((\S+)\)\]\(([\w-]+\.md)", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE)
+    cards = re.findall(r"^- \[!\[.+\]\((\S+)\)\]\(([\w/-]+\.md)", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE)
     assert len(cards) == 8
     assert not [part for card in cards for part in card if not (DOCS / part).is_file()]
 
@@ -208,10 +209,10 @@ def test_links_of_the_pages_outside_of_the_site_lead_somewhere() -> None:
 
 
 def test_commands_on_the_pages_have_options_that_there_are() -> None:
-    sections = (DOCS / "commands.md").read_text(encoding="utf-8").split("\n## `warner ")[1:]
+    sections = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8").split("\n## `warner ")[1:]
     options = {section.split("`")[0]: {*re.findall(r"--?[a-z][a-z-]*", section), "--quiet"} for section in sections}
     shown = 0
-    for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "Makefile"]:
+    for page in [*PAGES, DOCS.parent / "README.md", DOCS.parent / "Makefile"]:
         for line in page.read_text(encoding="utf-8").replace("\\\n", "").splitlines():
             for command, rest in re.findall(r"(?:^[\t ]*\$ |`|\$\(BIN\)/)warner ((?:survey )?[a-z]+)([^`#|]*)", line):
                 words = re.sub(r'"[^"]*"', "", rest).split()
@@ -223,7 +224,7 @@ def test_commands_on_the_pages_have_options_that_there_are() -> None:
 
 
 def test_the_survey_on_the_page_is_the_example() -> None:
-    page = (DOCS / "collect.md").read_text(encoding="utf-8")
+    page = (DOCS / "tutorials" / "web-survey.md").read_text(encoding="utf-8")
     shown = json.loads(re.findall(r"```json\n(\{.*?)```", page, re.DOTALL)[0])
     example = json.loads((DOCS.parent / "examples" / "survey.json").read_text(encoding="utf-8"))
     for questions in (shown["questions"], example["questions"]):

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 
 def test_the_public_names_are_those_of_the_reference() -> None:
     # The one list of what is public for users is the reference page; `__all__` must not drift from it.
-    reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    reference = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     named = re.findall(r"auto(?:class|function|module):: warner\.(\w+)$", reference, flags=re.MULTILINE)
     assert sorted(named) == sorted(warner.__all__)
     assert all(hasattr(warner, name) for name in warner.__all__)
@@ -185,7 +185,7 @@ def test_no_message_and_no_page_promises_that_an_index_has_warner() -> None:
     named = [extra for text in source.values() for extra in re.findall(r'not_installed\(f?".*", "(.*)"\)', text)]
     assert len(named) > 8
     assert set(named) <= set(extras)
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.py")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.py")]
     for path, text in {**source, **{page: page.read_text(encoding="utf-8") for page in pages}}.items():
         assert not re.search(r"pip install [\"']?warner\b", text), path
 

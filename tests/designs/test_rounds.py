@@ -200,7 +200,7 @@ def test_the_relation_is_the_same_at_every_door(name: str, tmp_path: Path) -> No
 
 
 def test_no_page_promises_more() -> None:
-    texts = [*ROOT.glob("docs/*.md"), *ROOT.glob("src/warner/**/*.py"), *ROOT.glob("src/warner/service/web/*")]
+    texts = [*ROOT.glob("docs/**/*.md"), *ROOT.glob("src/warner/**/*.py"), *ROOT.glob("src/warner/service/web/*")]
     for path in [*texts, ROOT / "README.md"]:
         text = " ".join(textwrap.dedent(path.read_text("utf-8")).split())
         assert "stays and changes at the same times" not in text, path

@@ -107,7 +107,7 @@ def test_limits_hold_the_observed_share_rise_with_it_and_mirror(n: int, part: fl
 
 
 def test_what_looking_at_any_time_costs() -> None:
-    # As docs/intervals.md says: 1.6 to 2 times the width of the interval for one look, from 100 to 10,000 reports.
+    # docs/explanation/intervals.md: 1.6 to 2 times the width of the interval for one look, for 100 to 10,000 reports.
     n = np.array([100.0, 1000, 10000])
     for share in (0.1, 0.3, 0.5):
         wide, narrow = (

@@ -246,7 +246,7 @@ def test_an_estimate_says_exact_up_to_so_many_reports(turn: int, monkeypatch: py
 
 
 def test_the_number_of_reports_up_to_which_differences_are_exact_is_documented() -> None:
-    page = Path(__file__).parents[2] / "docs" / "intervals.md"
+    page = Path(__file__).parents[2] / "docs" / "explanation" / "intervals.md"
     assert f"{MOST_REPORTS:,} reports" in page.read_text(encoding="utf-8")
 
 

@@ -763,7 +763,7 @@ def test_linear_means_of_few_people_hold_as_rarely_as_the_page_says(
         held.append(float(multinomial(counts, shares @ design.channel())[inside].sum()))
     assert min(held) == pytest.approx(least, abs=1e-3)
     row = f"| {odds[0]} : {odds[1]} | {n} | {', '.join(map(str, values))} | {100 * least:.0f} % |"
-    assert row in (Path(__file__).parents[2] / "docs" / "numbers.md").read_text(encoding="utf-8")
+    assert row in (Path(__file__).parents[2] / "docs" / "how-to" / "numeric-answers.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.long

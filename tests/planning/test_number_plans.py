@@ -303,5 +303,5 @@ def test_labels_that_are_no_numbers_have_no_mean_to_plan() -> None:
 def test_the_tables_of_the_page_are_those_of_its_script() -> None:
     root = Path(__file__).parents[2]
     made = runpy.run_path(str(root / "benchmarks" / "mechanism_variances.py"))
-    page = (root / "docs" / "which-mechanism.md").read_text(encoding="utf-8")
+    page = (root / "docs" / "explanation" / "choosing-a-mechanism.md").read_text(encoding="utf-8")
     assert made["written"](page) == page

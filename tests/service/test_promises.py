@@ -124,7 +124,7 @@ def test_who_may_close_early_or_go_on_to_the_fixed_number_has_two_chances_as_the
 ) -> None:
     # Each promise holds by itself. Whoever closes early where the any-time interval excludes one half, and otherwise
     # goes on to the fixed number, profits from both, by at most 2 * 5 %. No other rule misses more often: where the
-    # any-time interval misses, nothing is gained by going on. The numbers are those of docs/collect.md.
+    # any-time interval misses, nothing is gained by going on. The numbers are those of docs/tutorials/web-survey.md.
     both = missed(two_sided, EVER, shown(stop, stop // 2, "closed"), shown(stop, stop, "closed"), stop, batch)
     only = float(binom.pmf(np.arange(stop + 1), stop, 0.5)[two_sided(stop, ONE_LOOK)].sum())
     assert only <= MISS

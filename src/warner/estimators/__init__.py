@@ -28,13 +28,13 @@
 For reports that support several answers, `inv`, `inv_p` and `inv_n` are the same formulas with another p and q, and
 with fewer than 20 answers **`inv_p` is the default**. There `mle` needs the reports themselves, or their histogram; by
 squared error it is level with `inv_p` on average, but up to seven times worse if one answer dominates and epsilon is
-large (docs/which-mechanism.md has the measurements). Its advantages are the likelihood and the certificate.
+large (measurements: docs/explanation/choosing-a-mechanism.md). Its advantages are the likelihood and the certificate.
 
 If every count is at least N q (p > q), all four agree. None of them is an interval. With many answers, `mle` and
 `inv_n` take from the frequent answers and give to the rare ones: compare with `inv` to see how much.
 
 For comparison there are the repairs of the literature (`warner.estimators.postprocessing`): `base_cut`, `norm_cut`,
-`power`, `power_ns` and `mle_pooled`, for one collection under a symmetric design. docs/how-close.md has the
+`power`, `power_ns` and `mle_pooled`, for one collection under a symmetric design. docs/evidence/how-close.md has the
 measurements. `METHODS` lists all estimators.
 
 Its files::

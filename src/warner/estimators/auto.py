@@ -3,9 +3,9 @@
 The best closed form depends on the unknown truth. Surveys drawn from a plausible population compare them.
 
 For many answers, `shrink` learns the shape of the population from the reports, with a lower error than the best of the
-three in hindsight, on average and in the worst case found (docs/which-estimator.md). So ``method="auto"`` is `shrink`
-for one symmetric design with 20 answers or more, and the choice by predicted errors elsewhere. Fewer than 20 answers
-show little about the population.
+three in hindsight, on average and in the worst case found (docs/explanation/choosing-an-estimator.md). So
+``method="auto"`` is `shrink` for one symmetric design with 20 answers or more, and the choice by predicted errors
+elsewhere. Fewer than 20 answers show little about the population.
 """
 
 from __future__ import annotations

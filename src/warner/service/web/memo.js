@@ -1,5 +1,5 @@
 // A memo of one person under a memoized design: every report starts from the same permanent response, which is derived
-// again each time from 32 secret bytes, as Python's Memo.from_secret does it (docs/repeated-questions.md). MIT.
+// again each time from 32 secret bytes, as Python's Memo.from_secret does it (docs/how-to/repeated-questions.md). MIT.
 
 import { fingerprint } from "./fingerprint.js";
 import "./sets.js";
