@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.arrays import objects
+from warner.arrays import Array, Counts, Label, PerGroup, objects
 from warner.designs.facts import full_symmetry
 from warner.designs.labels import all_labels
 from warner.designs.ordered import is_numeric
 from warner.estimators import UNBIASED, Certificate, Method, fitted, refuse_silent
 from warner.estimators.auto import SQUARED_ERROR_ROUNDING, Choice, choices, choices_in_words
 from warner.estimators.likelihood import CERTIFICATE_FIELDS, shortfall
-from warner.estimators.methods import AUTO, described, method_asked
+from warner.estimators.methods import AUTO, MethodAsked, described, method_asked
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.answer_tables import (
     FIRST_ROWS,
@@ -33,11 +33,13 @@ from warner.inference.answer_tables import (
     totals_of,
 )
 from warner.inference.checking import fit_warning
-from warner.inference.comparisons import remainder, unmirrored
+from warner.inference.comparisons import Comparison, remainder, unmirrored
 from warner.inference.intervals import (
     ONE_CLUSTER,
     RANDOMIZATION,
     Confidence,
+    Interval,
+    Limits,
     in_one_cluster,
     interval,
     limits,
@@ -45,7 +47,7 @@ from warner.inference.intervals import (
 )
 from warner.reports.design_based import LEAST_CLUSTERS, few_clusters, sample_freedom
 from warner.reports.linearization import RESULT_COLUMN
-from warner.reports.tallies import Pool, holds_every_answer, refuse_uncounted
+from warner.reports.tallies import Collected, Pool, holds_every_answer, refuse_uncounted
 from warner.results import Column, Estimates, TableResult, TableRows, group_column
 from warner.text import counted, level_text, printable
 from warner.typesetting import amount_cells, bar, count_cells, fragment, plain_table
@@ -57,17 +59,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from warner.arrays import Array, Counts, Label, PerGroup
     from warner.designs.contract import Design
     from warner.documents import Document
-    from warner.estimators.methods import MethodAsked
-    from warner.inference.comparisons import Comparison
-    from warner.inference.intervals import Interval, Limits
     from warner.inference.means import Mean, MeanComparison, Quantile
     from warner.inference.presence import Presence
     from warner.inference.ranking import Ranking
     from warner.inference.totals import Totals
-    from warner.reports.tallies import Collected
 
 ANSWERS_DRAWN = 30  # with a name each
 

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import rel_entr, xlogy
 
-from warner.arrays import SMALLEST
-from warner.designs.facts import full_symmetry
+from warner.arrays import SMALLEST, Array, Counts
+from warner.designs.facts import ChannelOperator, full_symmetry
 from warner.designs.law import SUM_TOLERANCE
 from warner.reports.counts import multinomial
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array, Counts
     from warner.designs.contract import Design
-    from warner.designs.facts import ChannelOperator
 
 
 def squared_error_sum(shares: ArrayLike, truth: ArrayLike) -> Array:

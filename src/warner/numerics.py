@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.arrays import SMALLEST
+from warner.arrays import SMALLEST, Array, Counts, Mask, Numbers
 from warner.runtime import on_first_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from warner.arrays import Array, Counts, Mask, Numbers
 
 ROOT_STEPS = 120  # most steps for a root, of which the second half are bisections; about ten are usual
 FARTHER = 0.02  # of a scale: overshoot beyond the expected root, until it is bracketed

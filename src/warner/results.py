@@ -15,16 +15,16 @@ import json
 import math
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from warner.arrays import objects
-from warner.documents import csv_writer, json_escaped
+from warner.arrays import Array, Counts, Mask, PerGroup, objects
+from warner.documents import Document, csv_writer, json_escaped
 from warner.text import counted, quoted, sentence
 from warner.typesetting import (
     Printed,
@@ -45,12 +45,6 @@ from warner.typesetting import (
     rounded,
     share_decimals,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from warner.arrays import Array, Counts, Mask, PerGroup
-    from warner.documents import Document
 
 LIBRARIES = ("pandas", "polars", "pyarrow")  # of data frames, in order of preference
 ROWS_WRITTEN_AT_ONCE = 2**13  # of a table in JSON

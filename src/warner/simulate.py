@@ -52,12 +52,7 @@ def zipf(k: int, s: float) -> Array:
 
 
 def reports_of_population(
-    shares: ArrayLike,
-    n: int,
-    design: Design,
-    *,
-    rng: np.random.Generator,
-    size: Size = None,
+    shares: ArrayLike, n: int, design: Design, *, rng: np.random.Generator, size: Size = None
 ) -> Integers:
     r"""Draw the histogram of n reports from a sample of a population.
 
@@ -91,11 +86,7 @@ def reports_of_population(
 
 
 def reports_of_people(
-    true_counts: ArrayLike,
-    design: Design,
-    *,
-    rng: np.random.Generator,
-    size: Size = None,
+    true_counts: ArrayLike, design: Design, *, rng: np.random.Generator, size: Size = None
 ) -> Integers:
     r"""Draw the histogram of reports from respondents with given true answers.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL
+from warner.arrays import LARGEST_TOTAL, Counts
 from warner.text import (
     LABEL_CHARACTERS,
     LINE_CHARACTERS,
@@ -30,8 +30,6 @@ from warner.text import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from warner.arrays import Counts
 
     Columns = dict[str, list[str]]  # texts, under their headings
 

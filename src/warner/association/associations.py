@@ -39,8 +39,8 @@ from warner.regression.formulas import refuse_infinite
 from warner.reports.counts import as_histograms, refuse_impossible, refuse_unknown, unknown_values
 from warner.reports.dialects import refuse_codes_of_reports
 from warner.reports.files import are_paths
-from warner.reports.loading import Selection, load, opened
-from warner.reports.options import Columns, Reading
+from warner.reports.loading import Loaded, Selection, load, opened
+from warner.reports.options import Codes, Columns, Conditions, Reading
 from warner.reports.samples import effective_number
 from warner.reports.tallies import Tally
 from warner.results import Column, Estimates, TableResult, with_library
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from warner.designs.contract import Design
     from warner.documents import Document
     from warner.reports.loading import Column as LoadedColumn
-    from warner.reports.loading import Loaded
-    from warner.reports.options import Codes, Conditions
 
 
 # Crosstables

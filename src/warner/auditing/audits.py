@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.auditing.clients import ANSWERS_AT_ONCE, Command, Function, codes
+from warner.auditing.clients import ANSWERS_AT_ONCE, Client, Command, Function, codes
 from warner.auditing.statistics import (
     Event,
     Observed,
@@ -45,23 +45,13 @@ from warner.designs.open_domain import OpenDomain
 from warner.inference.binomial import at_least, at_most, binomial_limits
 from warner.reports.tallies import refuse_design
 from warner.results import Column, TableResult, check_level
-from warner.text import (
-    counted,
-    enumerated,
-    level_text,
-    p_value,
-    percent,
-    quoted,
-    rounded_down,
-    wrapped,
-)
+from warner.text import counted, enumerated, level_text, p_value, percent, quoted, rounded_down, wrapped
 from warner.typesetting import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from warner.arrays import Integers, Label
-    from warner.auditing.clients import Client
     from warner.designs.contract import Design
     from warner.documents import Document
 

@@ -24,12 +24,11 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from warner.designs.report_forms import all_reports
+from warner.designs.report_forms import Form, all_reports
 from warner.text import counted, printable, shortened
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Label
-    from warner.designs.report_forms import Form
 
 ANSWERS_AT_ONCE = 2**16  # in one call of a client
 CHUNK_BYTES = 2**16  # of one read

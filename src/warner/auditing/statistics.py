@@ -40,8 +40,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.arrays import SMALLEST
-from warner.designs.facts import full_symmetry
+from warner.arrays import SMALLEST, Array, Counts, Integers, Label
+from warner.designs.facts import ReportTypes, full_symmetry
 from warner.designs.support_counts import (
     digit_named,
     digit_parts,
@@ -56,9 +56,7 @@ from warner.text import enumerated, printable, quoted, shortened
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from warner.arrays import Array, Counts, Integers, Label
     from warner.designs.contract import Design
-    from warner.designs.facts import ReportTypes
     from warner.designs.open_domain import OpenDomain
 
 

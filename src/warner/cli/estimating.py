@@ -8,26 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import warner
-from warner.cli.delivering import Delivery, refuse_overwriting
+from warner.cli.delivering import Delivery, TableForms, refuse_overwriting
 from warner.cli.messages import tell, warn, working
 from warner.cli.sources import NOT_FIXED, Source
 from warner.cli.values import generator, values_from_text
-from warner.designs.labels import from_text
-from warner.estimation import estimated
+from warner.designs.labels import Labels, from_text
+from warner.estimation import Estimate, estimated
 from warner.estimators import METHODS
 from warner.estimators.methods import SMOOTHED
-from warner.results import formulas_in
+from warner.results import Result, formulas_in
 from warner.runtime import JSON_BYTES, refuse_beyond_memory
 from warner.text import conjoined, sentence
 
 if TYPE_CHECKING:
     from warner.cli import commands
-    from warner.cli.delivering import TableForms
-    from warner.designs.labels import Labels
     from warner.documents import Document
-    from warner.estimation import Estimate
     from warner.groups.group_estimates import GroupEstimates
-    from warner.results import Result
 
 ANYTIME_BY_DEFAULT = f"{NOT_FIXED}, so the intervals have coverage at all looks"
 ONE_LOOK = f"{NOT_FIXED}, so intervals and tests for one look may not have their coverage; those of --anytime do"
@@ -45,8 +41,7 @@ def estimate(options: commands.Estimate) -> None:
     if options.cumulative and pictures.plot is None:
         raise ValueError("--cumulative is for --plot; give --plot with a file as well")
     refuse_overwriting(
-        {"the reports": options.files, "the design": given.files},
-        {"--output": table.output, **pictures.files},
+        {"the reports": options.files, "the design": given.files}, {"--output": table.output, **pictures.files}
     )
     source = Source(options.files, options.columns, options.reading, options.sample, options.origin)
     method, anytime, level, target = options.method, options.anytime, options.level, options.target

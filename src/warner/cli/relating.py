@@ -16,7 +16,7 @@ from warner.cli.sources import Source, listed_design_in, merged, saved_in
 from warner.cli.values import generator, values_from_text
 from warner.designs.labels import from_text
 from warner.reports.options import Columns
-from warner.results import formulas_in
+from warner.results import Result, formulas_in
 from warner.text import conjoined
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from warner.designs import Design
     from warner.documents import Document
     from warner.regression.regressions import Regression
-    from warner.results import Result
 
 
 # Regressions

@@ -11,21 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warner.cli.options import DesignGiven, Origin
-from warner.designs import OpenDomain, RandomizedResponse, listed_design, load_design
+from warner.designs import Design, OpenDomain, RandomizedResponse, listed_design, load_design
 from warner.documents import is_pipe, named_as_given, resolved
 from warner.reports.counting import is_survey, tallied, tallied_open
 from warner.reports.files import DUCKDB, PIPED, REMOTE, SQLITE, Files, Head, standard_input
 from warner.reports.open_tallies import FORMAT as OPEN_FORMAT
 from warner.reports.open_tallies import OpenTally
 from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE, Columns, Reading, Sample
-from warner.reports.tallies import FORMAT, POOL_FORMAT, Tally, pool
+from warner.reports.tallies import FORMAT, POOL_FORMAT, Pool, Tally, pool
 from warner.text import not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from warner.designs import Design
-    from warner.reports.tallies import Pool
 
 ONE_TABLE = Origin()
 NO_LIST = (

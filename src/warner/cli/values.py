@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from warner.designs.labels import from_text
+from warner.designs.labels import Domain, Labels, from_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     import numpy as np
-
-    from warner.designs.labels import Domain, Labels
 
 
 def labels_in(file: Path) -> list[str]:

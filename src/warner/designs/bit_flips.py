@@ -47,12 +47,13 @@ import numpy as np
 from warner.designs.bit_vectors import bit_sums, for_each
 from warner.designs.bits import Incidence
 from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.draws import Compared, bernoulli, selection, selections
-from warner.designs.exact import refuse_wide
+from warner.designs.draws import Compared, RandomBytes, bernoulli, selection, selections
+from warner.designs.exact import Number, Odds, refuse_wide
 from warner.designs.facts import (
     NOBODY,
     ChannelOperator,
     Counted,
+    Estimand,
     LinearCombination,
     ProbabilityBounds,
     SamplingModel,
@@ -61,17 +62,13 @@ from warner.designs.facts import (
     sizes_of,
     summed,
 )
-from warner.designs.labels import first_and_last
+from warner.designs.labels import Domain, Labels, first_and_last
 from warner.designs.law import Law, LinearEstimator, once_per_design
 from warner.designs.report_forms import AskedBitForm
 from warner.designs.symmetric import Budget, FromOdds, NumberReader
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size
-    from warner.designs.draws import RandomBytes
-    from warner.designs.exact import Number, Odds
-    from warner.designs.facts import Estimand
-    from warner.designs.labels import Domain, Labels
 
 ASKED_AT_ONCE = 2**23  # respondents times answers that are drawn together
 
@@ -130,12 +127,7 @@ class BitFlips(FromOdds):
         return BitFlipsLaw(self)
 
     def __init__(
-        self,
-        domain: Domain,
-        *,
-        epsilon: Number | None = None,
-        odds: Odds | None = None,
-        size: Number | None = None,
+        self, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None, size: Number | None = None
     ) -> None:
         super().__init__(domain, epsilon=epsilon, odds=odds, size=size)
 

@@ -49,12 +49,13 @@ from warner.designs.facts import (
 )
 from warner.designs.finite_geometry import is_prime, next_prime, primes_up_to
 from warner.designs.histograms import uniform_histograms
-from warner.designs.law import PEOPLE_AT_ONCE, checked_people, checked_shares
+from warner.designs.law import PEOPLE_AT_ONCE, Sufficient, checked_people, checked_shares
 from warner.designs.report_forms import LabelForm
 from warner.designs.symmetric import (
     Budget,
     NumberReader,
     OddsDesign,
+    Symmetric,
     SymmetricEstimator,
     SymmetricLaw,
     refuse_even,
@@ -69,8 +70,6 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Sets, Size
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
-    from warner.designs.law import Sufficient
-    from warner.designs.symmetric import Symmetric
 
 
 # Block designs

@@ -14,21 +14,14 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from warner.designs.channel import Channel
-from warner.designs.exact import exact, probability
-from warner.designs.labels import canonical
+from warner.designs.exact import Number, exact, probability
+from warner.designs.labels import Domain, canonical
 from warner.designs.ordered import decimal_texts, is_numeric, numbers_of
 from warner.text import enumerated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from warner.designs.exact import Number
-    from warner.designs.labels import Domain
 
 CARD = re.compile(r"(say\s+|[+*-]\s*)(.+)")
 

@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from warner.designs.contract import Design, listed_design, revealed
-from warner.designs.draws import REPORTS_AT_ONCE, uniform
+from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
 from warner.designs.exact import TOTAL_LIMIT, is_decimal, refuse_wide
 from warner.designs.facts import (
     BinomialReports,
     ChannelOperator,
     CumulativeSets,
+    Estimand,
     LinearCombination,
     SamplingModel,
     memberships,
@@ -41,8 +42,6 @@ from warner.designs.matrices import whole_rows
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Label, Mask, Sets, Size
-    from warner.designs.draws import RandomBytes
-    from warner.designs.facts import Estimand
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 

@@ -58,6 +58,7 @@ from warner.designs.contract import revealed
 from warner.designs.facts import (
     Counted,
     CumulativeSets,
+    Estimand,
     LinearCombination,
     SamplingModel,
     Symmetry,
@@ -66,9 +67,9 @@ from warner.designs.facts import (
     summed,
 )
 from warner.designs.finite_geometry import digits, inverses
-from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.labels import Labels, canonical, first_and_last, labels_from_json, labels_to_json, listed
 from warner.designs.law import PEOPLE_AT_ONCE
-from warner.designs.open_domain import OpenDomain
+from warner.designs.open_domain import OpenDomain, OpenForm
 from warner.designs.open_values import OTHER, WholeNumbers
 from warner.designs.support_counts import LevelReports, hashes_of_listed, support_of_listed
 from warner.designs.symmetric import Symmetric, SymmetricLaw
@@ -78,9 +79,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
     from warner.designs.draws import RandomBytes
-    from warner.designs.facts import Estimand
-    from warner.designs.labels import Labels
-    from warner.designs.open_domain import OpenForm
     from warner.documents import Document
 
 

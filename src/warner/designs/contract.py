@@ -13,9 +13,9 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from warner.designs.exact import double_not_below, log_ratio, shown_up
-from warner.designs.labels import refuse_rounded
-from warner.designs.report_forms import LabelForm
+from warner.designs.exact import Number, double_not_below, log_ratio, shown_up
+from warner.designs.labels import Domain, Labels, refuse_rounded
+from warner.designs.report_forms import Form, LabelForm
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.text import printable
 
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Label, Size
     from warner.designs.channel import Channel
     from warner.designs.draws import RandomBytes
-    from warner.designs.exact import Number
-    from warner.designs.labels import Domain, Labels
     from warner.designs.law import Law
-    from warner.designs.report_forms import Form
 
 
 # Device

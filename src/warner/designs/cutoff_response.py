@@ -39,9 +39,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.exact import is_decimal, odds_as_given, odds_from_json
+from warner.designs.exact import Number, Odds, is_decimal, odds_as_given, odds_from_json
 from warner.designs.facts import NOBODY, BinomialReports, ChannelOperator, ProbabilityBounds
-from warner.designs.labels import canonical, first_and_last, labels_from_json
+from warner.designs.labels import Domain, Labels, canonical, first_and_last, labels_from_json
 from warner.designs.law import once_per_design
 from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, is_numeric, numbers_of
 from warner.text import counted, enumerated
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Array, Counts, Integers
-    from warner.designs.exact import Number, Odds
-    from warner.designs.labels import Domain, Labels
     from warner.designs.symmetric import Budget
     from warner.documents import Document
 

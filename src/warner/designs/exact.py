@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Number: TypeAlias = int | float | str | Fraction | Decimal | np.integer[Any] | np.floating[Any]
 Odds: TypeAlias = tuple[Number, Number] | str

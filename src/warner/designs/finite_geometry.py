@@ -36,14 +36,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.arrays import UNIT_ROUNDOFF
+from warner.arrays import UNIT_ROUNDOFF, Array, Counts, Integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from warner.arrays import Array, Counts, Integers
 
     Transform = Callable[[Array], Array]
     Spectrum = NDArray[np.complex128]

@@ -33,13 +33,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.block_designs import BlockDesign, BlockParameters
-from warner.designs.draws import REPORTS_AT_ONCE, uniform
+from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
 from warner.designs.finite_geometry import even_sums
 from warner.designs.symmetric import Budget, NumberReader, refuse_odds
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask
-    from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
 
@@ -90,12 +89,7 @@ class HadamardResponse(BlockDesign):
     _needs = "either epsilon or odds (bits may be left out)"
 
     def __init__(
-        self,
-        domain: Domain,
-        *,
-        epsilon: Number | None = None,
-        odds: Odds | None = None,
-        bits: Number | None = None,
+        self, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None, bits: Number | None = None
     ) -> None:
         super().__init__(domain, epsilon=epsilon, odds=odds, bits=bits)
 

@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from warner.designs.block_designs import BlockLaw, BlockTypes, PrimeFieldDesign, deniability
-from warner.designs.draws import REPORTS_AT_ONCE, uniform
+from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
 from warner.designs.facts import Ancillary, Symmetry
 from warner.designs.finite_geometry import (
     VECTORS_ONE_BY_ONE,
@@ -81,7 +81,6 @@ from warner.text import counted
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
     from warner.documents import Document

@@ -13,16 +13,13 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL
+from warner.arrays import LARGEST_TOTAL, Counts, Dtype, Integers, Mask
 from warner.designs.exact import TOTAL_LIMIT
 from warner.text import POSITIONS_LISTED
-
-if TYPE_CHECKING:
-    from warner.arrays import Counts, Dtype, Integers, Mask
 
 Labels: TypeAlias = tuple[str, ...] | tuple[int, ...] | range
 Domain: TypeAlias = int | Sequence[str] | Sequence[int] | Sequence[str | int] | np.ndarray[Any, Any]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL
+from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask, Sets, Size
 from warner.designs.facts import (
     ChannelOperator,
     Counted,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
     from warner.designs.labels import Labels
 
 Sufficient: TypeAlias = Literal["counts", "histogram"]

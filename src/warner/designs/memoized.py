@@ -43,7 +43,7 @@ from warner.designs.bit_flips import BitFlips
 from warner.designs.contract import Design, revealed
 from warner.designs.exact import double_not_below, epsilon_asked, log_ratio, lowest_terms, shown_up, whole_number
 from warner.designs.hashing import LocalHashing
-from warner.designs.labels import canonical, first_and_last, listed
+from warner.designs.labels import Domain, Labels, canonical, first_and_last, listed
 from warner.designs.response import RandomizedResponse
 from warner.designs.rounds import AnswerRounds, BitRounds, FlipRounds, HashRounds, Rounds, basic_rappor, second_odds
 from warner.designs.unary import OPTIMAL, SYMMETRIC, UnaryEncoding
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Integers
     from warner.designs.draws import RandomBytes
     from warner.designs.exact import Number
-    from warner.designs.labels import Domain, Labels
     from warner.designs.memo import Memo
     from warner.documents import Document
 

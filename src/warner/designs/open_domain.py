@@ -68,8 +68,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from warner.designs.contract import WITHOUT_LIST, Device, revealed
-from warner.designs.draws import REPORTS_AT_ONCE, uniform
-from warner.designs.exact import TOTAL_LIMIT, is_decimal, odds_as_given, odds_from_json, whole_number
+from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
+from warner.designs.exact import TOTAL_LIMIT, Number, Odds, is_decimal, odds_as_given, odds_from_json, whole_number
 from warner.designs.finite_geometry import digits, few_digits, is_prime, next_prime, primes_up_to, remainder
 from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, refuse_answers
 from warner.designs.open_values import (
@@ -95,8 +95,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Dtype, Integers
     from warner.designs.closed_list import ClosedList
-    from warner.designs.draws import RandomBytes
-    from warner.designs.exact import Number, Odds
     from warner.documents import Document
 
 

@@ -23,13 +23,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL
+from warner.arrays import LARGEST_TOTAL, Integers, Mask
 from warner.designs.labels import MISSING, OUTSIDE, is_missing, without_mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.arrays import Integers, Mask
     from warner.documents import Document
 
 

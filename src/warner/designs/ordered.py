@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from warner.designs.channel import Channel
-from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.draws import REPORTS_AT_ONCE, uniform
-from warner.designs.exact import exact
+from warner.designs.contract import LARGEST_CHANNEL, Design
+from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
+from warner.designs.exact import Number, exact
 from warner.designs.facts import NOBODY, CumulativeSets, LinearCombination, Nested, SamplingModel, memberships
-from warner.designs.labels import canonical, grid_to_json, is_missing, step_of
+from warner.designs.labels import Domain, Labels, canonical, grid_to_json, is_missing, step_of
 from warner.designs.law import Law, LinearEstimator, once_per_design
 from warner.designs.symmetric import FromOdds, refuse_odds
 from warner.numerics import first_true
@@ -44,11 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
-    from warner.designs.contract import Design
-    from warner.designs.draws import RandomBytes
-    from warner.designs.exact import Number
     from warner.designs.facts import BinomialReports, Estimand
-    from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
 

@@ -34,8 +34,8 @@ import numpy as np
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, Design, listed_design, revealed
 from warner.designs.exact import TOTAL_LIMIT
-from warner.designs.facts import ChannelOperator, ProbabilityBounds, SamplingModel, memberships, nearer_ends
-from warner.designs.labels import LABELS_LISTED, canonical, listed
+from warner.designs.facts import ChannelOperator, Estimand, ProbabilityBounds, SamplingModel, memberships, nearer_ends
+from warner.designs.labels import LABELS_LISTED, Labels, canonical, listed
 from warner.designs.law import INVERSE_TOLERANCE, Law, LinearEstimator, once_per_design
 from warner.designs.report_forms import LabelForm
 from warner.text import enumerated, percent, quoted
@@ -43,8 +43,6 @@ from warner.text import enumerated, percent, quoted
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
     from warner.designs.draws import RandomBytes
-    from warner.designs.facts import Estimand
-    from warner.designs.labels import Labels
     from warner.documents import Document
 
 JOINT_SEPARATOR = " & "  # between the labels of a joint answer

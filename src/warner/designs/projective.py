@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.block_designs import PrimeFieldDesign
-from warner.designs.draws import REPORTS_AT_ONCE, uniform
+from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
 from warner.designs.finite_geometry import (
     VECTORS_ONE_BY_ONE,
     canonical_number,
@@ -48,7 +48,6 @@ from warner.text import counted
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask
-    from warner.designs.draws import RandomBytes
     from warner.designs.labels import Labels
 
 

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from warner.arrays import objects
+from warner.arrays import Counts, Dtype, Integers, Mask, objects
 from warner.designs.bits import packed_column, sizes
 from warner.designs.exact import TOTAL_LIMIT
-from warner.designs.labels import MISSING, OUTSIDE, from_text, is_missing, labelled, positions
+from warner.designs.labels import MISSING, OUTSIDE, Labels, from_text, is_missing, labelled, positions
 from warner.text import counted
 
 if TYPE_CHECKING:
-    from warner.arrays import Counts, Dtype, Integers, Mask
-    from warner.designs.labels import Labels
     from warner.designs.open_domain import OpenForm
 
 

@@ -31,18 +31,15 @@ import numpy as np
 
 from warner.designs.channel import Channel
 from warner.designs.contract import LARGEST_CHANNEL, Design, revealed
-from warner.designs.draws import REPORTS_AT_ONCE, uniform
-from warner.designs.exact import TOTAL_LIMIT, lowest_terms, probability, refuse_wide
+from warner.designs.draws import REPORTS_AT_ONCE, RandomBytes, uniform
+from warner.designs.exact import TOTAL_LIMIT, Number, Odds, lowest_terms, probability, refuse_wide
 from warner.designs.facts import Symmetry
 from warner.designs.histograms import ANSWERS_FOR_BULK, add_uniform, binomial_thinning, uniform_histograms
-from warner.designs.labels import canonical
+from warner.designs.labels import Domain, Labels, canonical
 from warner.designs.symmetric import Budget, OddsDesign, SymmetricLaw
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size
-    from warner.designs.draws import RandomBytes
-    from warner.designs.exact import Number, Odds
-    from warner.designs.labels import Domain, Labels
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -83,16 +83,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.designs.draws import Compared, bernoulli, uniform
+from warner.designs.draws import Compared, RandomBytes, bernoulli, uniform
 from warner.designs.exact import (
     TOTAL_LIMIT,
+    Number,
     epsilon_asked,
     exponential_not_above,
     lowest_terms,
     odds_not_above,
     probability,
 )
-from warner.designs.report_forms import BitForm, LabelForm
+from warner.designs.report_forms import BitForm, Form, LabelForm
 from warner.designs.response import RandomizedResponse
 from warner.designs.unary import BITS_AT_ONCE, UnaryEncoding
 
@@ -100,11 +101,8 @@ if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Label
     from warner.designs.bit_flips import BitFlips
     from warner.designs.contract import Design
-    from warner.designs.draws import RandomBytes
-    from warner.designs.exact import Number
     from warner.designs.hashing import LocalHashing
     from warner.designs.labels import Labels
-    from warner.designs.report_forms import Form
 
 
 # Rounds

@@ -56,17 +56,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from warner.designs.contract import LARGEST_CHANNEL
-from warner.designs.exact import epsilon_asked, log_ratio
+from warner.designs.exact import Number, Odds, epsilon_asked, log_ratio
 from warner.designs.facts import BinomialReports, ChannelOperator, ProbabilityBounds
-from warner.designs.labels import canonical, first_and_last
+from warner.designs.labels import Domain, Labels, canonical, first_and_last
 from warner.designs.law import once_per_design
 from warner.designs.ordered import OrderedDesign, ScoreLaw, StepSums, continued
 from warner.designs.symmetric import Budget, NumberReader, refuse_even
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers
-    from warner.designs.exact import Number, Odds
-    from warner.designs.labels import Domain, Labels
 
 QUANTITIES = ("distribution", "mean")
 POLYNOMIAL = 1e-9  # how nearly memberships must be a polynomial of the place

@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.designs.bit_vectors import PackedSupport
-from warner.designs.draws import Compared, bernoulli, selection, selections
-from warner.designs.exact import TOTAL_LIMIT, exact, odds_as_given, odds_not_above
+from warner.designs.draws import Compared, RandomBytes, bernoulli, selection, selections
+from warner.designs.exact import TOTAL_LIMIT, Number, Odds, exact, odds_as_given, odds_not_above
 from warner.designs.facts import Symmetry
 from warner.designs.report_forms import BitForm
 from warner.designs.symmetric import Budget, NumberReader, OddsDesign, refuse_even
@@ -42,8 +42,6 @@ from warner.numerics import first_true
 
 if TYPE_CHECKING:
     from warner.arrays import Counts, Integers, Mask
-    from warner.designs.draws import RandomBytes
-    from warner.designs.exact import Number, Odds
     from warner.designs.labels import Domain, Labels
 
 SETS_AT_ONCE, SET_BYTES_AT_ONCE = 2**17, 2**24  # reports drawn at a time, and how much they may take
@@ -93,12 +91,7 @@ class SubsetSelection(OddsDesign, PackedSupport):
     _certain = "that every answer outside the set is not the truth"
 
     def __init__(
-        self,
-        domain: Domain,
-        *,
-        epsilon: Number | None = None,
-        odds: Odds | None = None,
-        size: Number | None = None,
+        self, domain: Domain, *, epsilon: Number | None = None, odds: Odds | None = None, size: Number | None = None
     ) -> None:
         super().__init__(domain, epsilon=epsilon, odds=odds, size=size)
 

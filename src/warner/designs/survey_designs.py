@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from warner.designs.channel import Channel
-from warner.designs.exact import probability, whole_number
+from warner.designs.exact import Number, probability, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from warner.arrays import Label
-    from warner.designs.exact import Number
     from warner.documents import Document
 
 Pair: TypeAlias = Sequence[str] | Sequence[int]  # two labels

@@ -25,6 +25,7 @@ from warner.designs.exact import TOTAL_LIMIT, odds_as_given, odds_from_epsilon, 
 from warner.designs.facts import (
     ChannelOperator,
     Counted,
+    Estimand,
     LinearCombination,
     ProbabilityBounds,
     SamplingModel,
@@ -33,7 +34,7 @@ from warner.designs.facts import (
     sizes_of,
     summed,
 )
-from warner.designs.labels import canonical, first_and_last, labels_from_json, labels_to_json, listed
+from warner.designs.labels import Domain, Labels, canonical, first_and_last, labels_from_json, labels_to_json, listed
 from warner.designs.law import Law, LinearEstimator
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Mask, Sets, Size
     from warner.designs.exact import Number, Odds
-    from warner.designs.facts import Estimand
-    from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
 

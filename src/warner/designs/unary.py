@@ -38,24 +38,15 @@ import numpy as np
 
 from warner.designs.bit_vectors import PackedLaw, PackedSupport
 from warner.designs.bits import sizes
-from warner.designs.draws import Compared, bernoulli
-from warner.designs.exact import (
-    TOTAL_LIMIT,
-    is_decimal,
-    lowest_terms,
-    probability,
-    refuse_wide,
-)
+from warner.designs.draws import Compared, RandomBytes, bernoulli
+from warner.designs.exact import TOTAL_LIMIT, Number, Odds, is_decimal, lowest_terms, probability, refuse_wide
 from warner.designs.facts import ProbabilityBounds, ReportTypes, Symmetry
-from warner.designs.labels import canonical, labels_from_json, labels_to_json
+from warner.designs.labels import Domain, Labels, canonical, labels_from_json, labels_to_json
 from warner.designs.symmetric import Budget, OddsDesign
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Integers, Mask, Size
     from warner.designs.contract import Design
-    from warner.designs.draws import RandomBytes
-    from warner.designs.exact import Number, Odds
-    from warner.designs.labels import Domain, Labels
     from warner.documents import Document
 
 BITS_AT_ONCE = 2**20  # bits drawn at a time

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.arrays import objects
+from warner.arrays import Array, Counts, Integers, PerGroup, objects
 from warner.designs.open_values import OTHER
 from warner.discovery.prefix_search import fewest_crafted, lower_bound, search, smallest_share
 from warner.inference.binomial import at_least, check_power
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from warner.arrays import Array, Counts, Integers, PerGroup
     from warner.designs.open_domain import OpenDomain
     from warner.designs.support_counts import LevelReports
     from warner.documents import Document

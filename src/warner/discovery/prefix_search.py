@@ -55,8 +55,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.designs.open_domain import FALSE_PREFIXES, tail_probabilities
-from warner.designs.support_counts import ExtensionCounter, support_of_listed
+from warner.designs.open_domain import FALSE_PREFIXES, OpenDomain, tail_probabilities
+from warner.designs.support_counts import ExtensionCounter, LevelReports, support_of_listed
 from warner.inference.binomial import at_least
 from warner.numerics import bisected, first_true, first_true_each
 
@@ -64,8 +64,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warner.arrays import Array, Integers, Mask, Numbers
-    from warner.designs.open_domain import OpenDomain
-    from warner.designs.support_counts import LevelReports
 
 
 # Detectable shares

@@ -19,16 +19,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL, UNIT_ROUNDOFF, Numbers
+from warner.arrays import LARGEST_TOTAL, UNIT_ROUNDOFF, Array, Counts, Mask, Numbers
 from warner.numerics import first_true
-from warner.reports.counts import LONG_ROW
+from warner.reports.counts import LONG_ROW, Histograms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from warner.arrays import Array, Counts, Mask
     from warner.designs.facts import Symmetry
-    from warner.reports.counts import Histograms
 
 # (symmetry, K, n, m, s) -> (x, y, z): whole numbers, or arrays of doubles. Lines that are cut off need x s - y m = z.
 Line: TypeAlias = "Callable[[Symmetry, int, Numbers, Numbers, Numbers], tuple[Numbers, Numbers, Numbers]]"

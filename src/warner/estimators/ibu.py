@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.arrays import SMALLEST
+from warner.arrays import SMALLEST, Array
 from warner.estimators.likelihood import ANSWERS_FACTORIZED, Fit, closed_form, joined, unique_among, unique_maximum
 from warner.reports.counts import Histograms, multinomial
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array
     from warner.designs.contract import Design
     from warner.designs.facts import ChannelOperator, Symmetry
     from warner.estimators.likelihood import Channels

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from warner.arrays import SMALLEST, PerGroup
-from warner.designs.facts import ChannelOperator, full_symmetry
+from warner.arrays import SMALLEST, Array, Counts, Mask, PerGroup
+from warner.designs.facts import ChannelOperator, Symmetry, full_symmetry
 from warner.estimators.projections import SUM_ROUNDING
 from warner.metrics import log_likelihood_per_report
-from warner.reports.counts import LONG_ROW, Histograms, multinomial
+from warner.reports.counts import LONG_ROW, Block, Histograms, multinomial
 from warner.text import rounded_up
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array, Counts, Mask
     from warner.designs.contract import Design
-    from warner.designs.facts import Symmetry
-    from warner.reports.counts import Block
 
 # Collections of the same groups: each a design with checked counts of shape (groups, columns).
 Parts: TypeAlias = "Sequence[tuple[Design, Histograms]]"

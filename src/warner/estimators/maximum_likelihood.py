@@ -61,13 +61,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from warner.arrays import SMALLEST
+from warner.arrays import SMALLEST, Array, Counts, Integers, Mask
 from warner.designs.facts import ChannelOperator
 from warner.estimators.ibu import extrapolated, one_histogram
 from warner.estimators.likelihood import (
     ANSWERS_FACTORIZED,
     EXCESS_ROUNDING,
     RANK_CELLS,
+    Channels,
     Fit,
     Whole,
     closed_form,
@@ -84,9 +85,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.estimators.likelihood import Channels
 
 
 # Separable

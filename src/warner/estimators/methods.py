@@ -43,8 +43,8 @@ from warner.estimators.projections import (
     within_one,
 )
 from warner.metrics import log_likelihood_per_report
-from warner.reports.counts import checked
-from warner.reports.tallies import holds_every_answer
+from warner.reports.counts import Histograms, checked
+from warner.reports.tallies import Collected, Tally, holds_every_answer
 from warner.runtime import ESTIMATE_BYTES, refuse_beyond_memory, steps
 
 if TYPE_CHECKING:
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.reports.counts import Histograms
-    from warner.reports.tallies import Collected, Tally
 
 
 # Methods

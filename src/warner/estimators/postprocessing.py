@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from warner.arrays import LARGEST_TOTAL, SMALLEST
-from warner.designs.facts import full_symmetry
+from warner.arrays import LARGEST_TOTAL, SMALLEST, Array, Counts, Integers, Mask
+from warner.designs.facts import Symmetry, full_symmetry
 from warner.estimators import closed_forms
 from warner.estimators.projections import projected, refuse_incomplete
 from warner.numerics import bisected
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.designs.facts import Symmetry
 
 FALSE_ALARM = 0.05  # family-wise probability to keep an answer with a share of zero, at most
 FEW_PEOPLE = 1.01  # the published exponent with less than one respondent for each answer
@@ -187,9 +185,7 @@ REPAIRS = {
         sentence="posterior mean if shares follow a power law, moved to the nearest distribution (PowerNS)",
     ),
     "mle_pooled": Repair(
-        mle_pooled,
-        valid=True,
-        sentence="maximum likelihood, if all answers that could be noise have the same share",
+        mle_pooled, valid=True, sentence="maximum likelihood, if all answers that could be noise have the same share"
     ),
 }
 

@@ -27,10 +27,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.arrays import SMALLEST
+from warner.arrays import SMALLEST, Array
 
 if TYPE_CHECKING:
-    from warner.arrays import Array
     from warner.designs.contract import Design
     from warner.reports.counts import Histograms
 

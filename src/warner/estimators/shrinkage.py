@@ -78,13 +78,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from warner.arrays import SMALLEST
+from warner.arrays import SMALLEST, Array, Counts, Integers, Mask
 from warner.designs.facts import check_target, full_symmetry
 from warner.estimators.methods import ANSWERS_FOR_SHRINKAGE
-from warner.estimators.priors import BELIEFS, SUM_VARIANCE_SLACK, Beliefs, dictionary
+from warner.estimators.priors import BELIEFS, SUM_VARIANCE_SLACK, Beliefs, Dictionary, dictionary
 from warner.estimators.projections import projected_within, refuse_incomplete
 from warner.numerics import bisected_each, deviance
-from warner.reports.counts import checked
+from warner.reports.counts import Histograms, checked
 from warner.text import counted
 
 if TYPE_CHECKING:
@@ -92,10 +92,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
-    from warner.estimators.priors import Dictionary
-    from warner.reports.counts import Histograms
 
 
 # Limited translation

@@ -45,19 +45,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.arrays import SMALLEST
-from warner.designs.facts import full_symmetry
-from warner.reports.counts import checked
+from warner.arrays import SMALLEST, Array, Counts, Integers
+from warner.designs.facts import ChannelOperator, full_symmetry
+from warner.reports.counts import Histograms, checked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array, Counts, Integers
     from warner.designs.contract import Design
-    from warner.designs.facts import ChannelOperator
-    from warner.reports.counts import Histograms
 
 ORDERS = (1, 2, 3)  # of the differences that are independent
 SPANS = tuple(np.geomspace(0.05, 100.0, 10).tolist())

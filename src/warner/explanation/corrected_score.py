@@ -34,14 +34,13 @@ from scipy.special import expit
 from warner.regression.infinite_estimates import infinity
 from warner.regression.likelihood import Expansion
 from warner.regression.newton import POSITIVE_EIGENVALUE, newton_ascent
-from warner.regression.standard_errors import cluster_robust, information_by_cluster
+from warner.regression.standard_errors import ClusterRobust, cluster_robust, information_by_cluster
 from warner.regression.variance_floors import about_clusters
 from warner.reports.samples import RESPONDENT, Clusters
 
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.regression.data import Observations
-    from warner.regression.standard_errors import ClusterRobust
 
 OutcomeFamily: TypeAlias = Literal["linear", "logit"]
 

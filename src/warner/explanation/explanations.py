@@ -11,7 +11,7 @@ answer, with the design matrix of that answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import starmap
@@ -19,22 +19,22 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from warner.arrays import objects
+from warner.arrays import Array, Integers, Label, Mask, objects
 from warner.designs.contract import LARGEST_CHANNEL
 from warner.designs.facts import full_symmetry
 from warner.explanation.corrected_score import OutcomeFamily, Outcomes, solve_corrected_score
 from warner.explanation.joint_likelihood import maximise_joint_likelihood
 from warner.inference.means import numbers_by_question, values_of
 from warner.regression.data import Observations
-from warner.regression.formulas import Formula, TermList, numbered, refuse_infinite, sides
-from warner.regression.maxima import overall_shares, refuse_dependent, refuse_too_few
-from warner.regression.reports import named_designs, report_likelihoods
+from warner.regression.formulas import Formula, TermList, Terms, numbered, refuse_infinite, sides
+from warner.regression.maxima import Optimum, overall_shares, refuse_dependent, refuse_too_few
+from warner.regression.reports import ReportLikelihoods, named_designs, report_likelihoods
 from warner.regression.scores import debiased
-from warner.regression.standard_errors import DOUBTFUL_INTERVALS
+from warner.regression.standard_errors import DOUBTFUL_INTERVALS, ClusterRobust
 from warner.reports.dialects import refuse_codes_of_reports
 from warner.reports.loading import Selection, column_names, load, opened
-from warner.reports.options import ALL_COLUMNS, Columns, Reading
-from warner.reports.queries import INSIDE
+from warner.reports.options import ALL_COLUMNS, Codes, Columns, Conditions, Reading
+from warner.reports.queries import INSIDE, Table
 from warner.reports.samples import RESPONDENT, Sampling
 from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients, with_library
 from warner.runtime import refuse_beyond_memory
@@ -42,18 +42,9 @@ from warner.text import conjoined, counted, level_text, quoted
 from warner.typesetting import labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from warner.arrays import Array, Integers, Label, Mask
     from warner.designs import Design
     from warner.documents import Document
     from warner.regression.formulas import Columns as Covariates
-    from warner.regression.formulas import Terms
-    from warner.regression.maxima import Optimum
-    from warner.regression.reports import ReportLikelihoods
-    from warner.regression.standard_errors import ClusterRobust
-    from warner.reports.options import Codes, Conditions
-    from warner.reports.queries import Table
 
 
 # Individual data
@@ -616,13 +607,7 @@ def explain(
     with opened(data, reading, names=[*(question.name for question in questions), by, clusters, strata]) as source:
         outcome, given, variables = _sides(formula, on, questions, column_names(source))
         people = individuals(
-            source,
-            [outcome, *variables],
-            questions,
-            columns,
-            clusters=clusters,
-            strata=strata,
-            drop=reading.drop,
+            source, [outcome, *variables], questions, columns, clusters=clusters, strata=strata, drop=reading.drop
         )
     terms, copies = expanded_design(given, people, variables, questions)
     explained = _outcomes(outcome, people, copies, family, modelled=method == "ml" and shares == "covariates")

@@ -32,22 +32,22 @@ from scipy.special import logsumexp, softmax
 from warner.explanation.corrected_score import (
     LONGEST_STEP,
     PULLED_BACK_TO,
+    OutcomeFamily,
     Outcomes,
+    OutcomeTerms,
     outcome_terms,
     solve_corrected_score,
     units,
 )
 from warner.regression.likelihood import Expansion
 from warner.regression.maxima import Optimum, Start, maximise
-from warner.regression.standard_errors import cluster_robust, information_by_cluster, inverse_information
+from warner.regression.standard_errors import ClusterRobust, cluster_robust, information_by_cluster, inverse_information
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from warner.arrays import Array, Mask
-    from warner.explanation.corrected_score import OutcomeFamily, OutcomeTerms
     from warner.regression.data import Observations
-    from warner.regression.standard_errors import ClusterRobust
 
 START_EFFECT = 1.0  # of an answer: standard deviations of the outcome; twice that in log-odds
 START_STEPS = 8  # of Newton's method for a logit from which a start is made

@@ -74,14 +74,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import expit, logit, xlog1py, xlogy
 
-from warner.arrays import SMALLEST
+from warner.arrays import SMALLEST, Array, Counts, Mask, Numbers, Sets
 from warner.inference.normal import ADDED_REPORTS
 from warner.numerics import beta_cdf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from warner.arrays import Array, Counts, Mask, Numbers, Sets
     from warner.inference.binomial import Binomial
     from warner.reports.tallies import Collected, Tally
 

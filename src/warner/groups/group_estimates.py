@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import starmap
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import chdtrc
 
-from warner.arrays import objects
+from warner.arrays import Array, Counts, Label, PerGroup, objects
 from warner.designs.labels import all_labels
 from warner.estimators import refuse_silent
 from warner.estimators.projections import nearest_shares
 from warner.groups.fay_herriot import (
     FEWEST_GROUPS_FOR_ANY_LAW,
+    DirectEstimates,
     Pooled,
     all_partially_pooled,
     direct_estimates,
@@ -60,7 +61,7 @@ from warner.groups.random_walk import (
 from warner.inference.answer_tables import FIRST_ROWS, answers_shown, collected, groups_counted
 from warner.inference.comparisons import remainder, unmirrored
 from warner.inference.intervals import mirrored, positions_of
-from warner.reports.tallies import holds_every_answer, refuse_uncounted
+from warner.reports.tallies import Collected, holds_every_answer, refuse_uncounted
 from warner.results import Column, Estimates, TableResult, TableRows, critical_value, group_column, plain
 from warner.simulate import seeded_by
 from warner.text import counted, enumerated, level_text, points, printable, quoted
@@ -68,14 +69,10 @@ from warner.typesetting import amount_cells, fragment, labels, percent_cells, pl
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator
 
     from matplotlib.axes import Axes
 
-    from warner.arrays import Array, Counts, Label, PerGroup
     from warner.documents import Document
-    from warner.groups.fay_herriot import DirectEstimates
-    from warner.reports.tallies import Collected
 
 FORMAT = "warner group estimates"
 ENOUGH = 0.8  # weight of the groups' own reports from which on separate estimates are as good

@@ -60,9 +60,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, chdtri, ndtri, xlogy
 
-from warner.arrays import objects
+from warner.arrays import Array, Integers, Label, Mask, Sets, objects
 from warner.groups.fay_herriot import (
     SPREADS,
+    DirectEstimates,
     Pooled,
     direct_estimates,
     direct_sum,
@@ -77,7 +78,7 @@ from warner.inference.intervals import Confidence, mirrored
 from warner.inference.means import Mean, numbers_of, sets_of
 from warner.inference.ranking import reports_in_papers
 from warner.numerics import bisected, bisected_each, deviance
-from warner.reports.tallies import Pool, Tally
+from warner.reports.tallies import Collected, Pool, Tally
 from warner.results import Column, Estimates, TableResult, critical_value
 from warner.simulate import seeded_by
 from warner.text import level_text, p_value, quoted
@@ -86,12 +87,9 @@ from warner.typesetting import labels, p_value_cells, percent_cells, plain_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warner.arrays import Array, Integers, Label, Mask, Sets
     from warner.documents import Document
-    from warner.groups.fay_herriot import DirectEstimates
     from warner.groups.group_estimates import GroupEstimates
     from warner.inference.quantities import Rows
-    from warner.reports.tallies import Collected
 
 
 # Fab intervals
@@ -216,10 +214,7 @@ def divided(needed: Array, alpha: float) -> Array:
 
 
 COVERAGE_WORDS = {"average": "on average", "each": "for each group"}
-INTERVAL_HEADINGS = {
-    "average": "interval, on average over the groups",
-    "each": "interval, for each group",
-}
+INTERVAL_HEADINGS = {"average": "interval, on average over the groups", "each": "interval, for each group"}
 METHOD_NAMES = {"average": "partially pooled", "each": "fab"}
 
 

@@ -26,7 +26,7 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
@@ -35,24 +35,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import chdtri, gammaincc
 
-from warner.arrays import SMALLEST
-from warner.groups.fay_herriot import Pooled, largest_spread, likely_range, refined_maximum, trapezoid
+from warner.arrays import SMALLEST, Array, Counts, Integers, Mask
+from warner.groups.fay_herriot import DirectEstimates, Pooled, largest_spread, likely_range, refined_maximum, trapezoid
 from warner.numerics import bisected
 from warner.regression.formulas import kind
 from warner.reports.loading import column
-from warner.reports.tallies import Pool, group_order
+from warner.reports.tallies import Collected, Group, Pool, group_order
 from warner.runtime import on_first_use
 from warner.text import counted, enumerated, group_name, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import narwhals as nw
     from numpy.typing import NDArray
 
-    from warner.arrays import Array, Counts, Integers, Mask
-    from warner.groups.fay_herriot import DirectEstimates
-    from warner.reports.tallies import Collected, Group
 else:
     nw = on_first_use("narwhals")
 

@@ -31,7 +31,7 @@ from warner.inference.comparisons import answers_of_interest
 from warner.inference.differences import Sample, joined_test
 from warner.inference.exact_tests import MOST_REPORTS, equality_scores, equality_test
 from warner.inference.normal import Joint, Sampled, ratio_to_error
-from warner.reports.tallies import holds_every_answer
+from warner.reports.tallies import Collected, Tally, holds_every_answer
 from warner.results import plain
 from warner.text import p_value, percent, quoted
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Label, Mask
     from warner.designs.labels import Labels
     from warner.documents import Document
-    from warner.reports.tallies import Collected, Tally
 
 NAME = "same population"
 MOST_REPORTS_OF_GROUPS = 50 * MOST_REPORTS  # of all groups together, up to which exact tests take a few seconds

@@ -29,12 +29,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import xlogy
 
-from warner.arrays import SMALLEST
+from warner.arrays import SMALLEST, Array, Mask, Numbers
 from warner.inference.binomial import Binomial, all_at_each_count, standard_error
 from warner.numerics import stirling_remainder
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Mask, Numbers
     from warner.designs.facts import SamplingModel
     from warner.reports.counts import DistinctCounts
     from warner.reports.tallies import Collected

@@ -36,17 +36,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import betainccinv, betaincinv, ndtri
 
-from warner.arrays import SMALLEST, Numbers
-from warner.designs.facts import TARGETS
+from warner.arrays import SMALLEST, Array, Counts, Integers, Mask, Numbers
+from warner.designs.facts import TARGETS, SamplingModel
 from warner.numerics import beta_cdf, beta_sf, deviance, first_true, first_true_each, stirling_remainder
-from warner.reports.counts import LONG_ROW, distinct_counts
+from warner.reports.counts import LONG_ROW, DistinctCounts, distinct_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from warner.arrays import Array, Counts, Integers, Mask
-    from warner.designs.facts import SamplingModel
-    from warner.reports.counts import DistinctCounts
 
 
 # Binomial sums

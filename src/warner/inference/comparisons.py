@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.arrays import objects
-from warner.designs.facts import full_symmetry
+from warner.arrays import Array, Counts, Label, Numbers, PerGroup, Sets, objects
+from warner.designs.facts import ChannelOperator, full_symmetry
 from warner.inference.binomial import Binomial, at_least, at_most
 from warner.inference.differences import (
     SHARE_UNKNOWN,
@@ -45,7 +45,7 @@ from warner.inference.differences import (
 )
 from warner.inference.exact_tests import MOST_REPORTS, fisher_test, limits_of_answers, limits_of_supports
 from warner.inference.intervals import Confidence, in_all_groups, law_of, limits, mirrored, positions_of
-from warner.inference.normal import Sampled, joints, normal_limits, normal_test
+from warner.inference.normal import Joint, Sampled, joints, normal_limits, normal_test
 from warner.results import Column, Estimates, TableResult, name_columns
 from warner.text import enumerated, group_name, level_text, printable, quoted
 from warner.typesetting import share_decimals
@@ -53,10 +53,7 @@ from warner.typesetting import share_decimals
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from warner.arrays import Array, Counts, Label, Numbers, PerGroup, Sets
-    from warner.designs.facts import ChannelOperator
     from warner.documents import Document
-    from warner.inference.normal import Joint
     from warner.reports.tallies import Collected, Group, Tally
 
 

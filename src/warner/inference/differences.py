@@ -57,8 +57,8 @@ from warner.inference.binomial import (
     wilson_limit,
 )
 from warner.inference.exact_tests import barnard_test, fisher_test, limits_between, sign_test
-from warner.inference.intervals import cut_limits, design_based_limits, in_one_cluster, uncut_limits
-from warner.inference.normal import never_empty
+from warner.inference.intervals import Confidence, cut_limits, design_based_limits, in_one_cluster, uncut_limits
+from warner.inference.normal import Sampled, never_empty
 from warner.numerics import bisected_each, rising_roots
 from warner.reports.design_based import LinearScores
 
@@ -67,8 +67,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Mask, Numbers, PerGroup, Sets
     from warner.designs.facts import Drawn, SamplingModel
-    from warner.inference.intervals import Confidence
-    from warner.inference.normal import Sampled
     from warner.reports.linearization import Together
     from warner.reports.tallies import Tally
 

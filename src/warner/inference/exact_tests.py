@@ -46,14 +46,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
-from warner.arrays import SMALLEST
+from warner.arrays import SMALLEST, Array, Integers, Mask, Numbers
 from warner.inference.binomial import LIMIT_TOLERANCE, ROUNDING, Binomial, at_least, expected_range, log_binomial
 from warner.numerics import bisected, first_true_each, rising_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from warner.arrays import Array, Integers, Mask, Numbers
 
 
 # Exact differences

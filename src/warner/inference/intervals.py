@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,7 +45,7 @@ from warner.designs.facts import (
     full_symmetry,
     sizes_of,
 )
-from warner.designs.labels import positions
+from warner.designs.labels import Labels, positions
 from warner.estimators.projections import SUM_ROUNDING
 from warner.inference.anytime import anytime_interval, refuse_anytime
 from warner.inference.binomial import (
@@ -60,19 +60,15 @@ from warner.inference.binomial import (
 from warner.inference.normal import Joint, Sampled, beside, joints, never_empty, normal_limits, pooled_limits
 from warner.reports.design_based import refuse_realised
 from warner.reports.linearization import fewer_people
-from warner.reports.tallies import holds_every_answer
+from warner.reports.tallies import Collected, Tally, holds_every_answer
 from warner.results import Column, Estimates, TableResult, check_level
 from warner.text import NAMES_LISTED, counted, enumerated, level_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from warner.arrays import Array, Counts, Label, Mask, Numbers, PerGroup, Sets
     from warner.designs.contract import Design
-    from warner.designs.labels import Labels
     from warner.documents import Document
     from warner.reports.counts import DistinctCounts
-    from warner.reports.tallies import Collected, Tally
 
 
 # Korn graubard

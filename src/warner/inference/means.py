@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import ndtri
 
-from warner.arrays import objects
+from warner.arrays import Array, Counts, Integers, PerGroup, Sets, objects
 from warner.designs.exact import exact
 from warner.designs.facts import CumulativeSets, LinearCombination, Nested
 from warner.designs.ordered import is_numeric
@@ -48,20 +48,17 @@ from warner.estimators.methods import SMOOTHED
 from warner.estimators.smoothing import smoothed_distribution
 from warner.inference.comparisons import counts_compared, groups_between, note_between, shown_name
 from warner.inference.differences import MEAN_UNKNOWN, STUDENT, Difference, agreeing, domain_difference, student_error
-from warner.inference.intervals import Confidence, IntervalResult, law_of, limits
+from warner.inference.intervals import Confidence, IntervalResult, Limits, law_of, limits
 from warner.inference.normal import joints, normal_limits, normal_test
 from warner.inference.quantities import Rows
-from warner.reports.tallies import holds_every_answer
+from warner.reports.tallies import Collected, Group, holds_every_answer
 from warner.results import Column, Estimates, TableResult, name_columns
 from warner.text import enumerated, level_text
 from warner.typesetting import amount_cells, plain_table
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, PerGroup, Sets
     from warner.designs.labels import Labels
     from warner.documents import Document
-    from warner.inference.intervals import Limits
-    from warner.reports.tallies import Collected, Group
 
 
 # Numeric results

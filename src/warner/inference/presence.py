@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import gammaincc, gammainccinv, ndtr, ndtri
 
-from warner.arrays import SMALLEST
+from warner.arrays import SMALLEST, Array, Counts, Mask, PerGroup
 from warner.inference.binomial import ROUNDING, at_each_count, at_least, check_power, log_binomial, smallest_share
 from warner.inference.intervals import in_all_groups
 from warner.inference.normal import ratio_to_error
@@ -64,7 +64,6 @@ from warner.typesetting import p_value_cells
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from warner.arrays import Array, Counts, Mask, PerGroup
     from warner.designs.contract import Design
     from warner.designs.facts import SamplingModel
     from warner.documents import Document

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.arrays import objects
+from warner.arrays import Counts, objects
 from warner.results import Column, TableResult
 from warner.text import level_text
 from warner.typesetting import labels
@@ -20,7 +20,6 @@ from warner.typesetting import labels
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from warner.arrays import Counts
 
 QUANTITY_NUMBERS = ("value", "se", "low", "high", "p_value")  # NaN where a quantity has none
 

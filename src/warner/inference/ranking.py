@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.arrays import objects
+from warner.arrays import Array, Counts, Label, Mask, Numbers, objects
 from warner.designs.facts import full_symmetry
 from warner.inference.binomial import Binomial, at_least, at_most
 from warner.inference.exact_tests import sign_tail
@@ -32,7 +32,6 @@ from warner.text import enumerated, level_text, printable, reports_counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warner.arrays import Array, Counts, Label, Mask, Numbers
     from warner.documents import Document
     from warner.reports.tallies import Collected
 

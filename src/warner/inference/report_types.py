@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from warner.arrays import SMALLEST
+from warner.arrays import SMALLEST, Array, Counts, Integers, Mask
 from warner.estimators.auto import SIMULATED_COUNTS_AT_ONCE
 from warner.inference.binomial import at_least, at_most
 from warner.inference.check_results import MISFITS_LISTED, Test
@@ -29,7 +29,6 @@ from warner.simulate import of_each_size, seeded_by
 from warner.text import amount, enumerated, p_value
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.facts import Ancillary
     from warner.reports.tallies import Tally
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
-from warner.arrays import objects
+from warner.arrays import Array, Counts, Mask, PerGroup, objects
 from warner.designs.facts import LinearCombination, counts_everyone
 from warner.designs.labels import all_labels
 from warner.designs.ordered import NEARLY
@@ -29,14 +29,12 @@ from warner.inference.normal import never_empty
 from warner.inference.quantities import Rows
 from warner.inference.ranking import reports_in_papers
 from warner.reports.design_based import LinearScores
-from warner.reports.linearization import ClusterSample
+from warner.reports.linearization import ClusterSample, ComplexSample
 from warner.results import Column, Estimates, name_columns
 from warner.typesetting import number_text
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Mask, PerGroup
     from warner.documents import Document
-    from warner.reports.linearization import ComplexSample
     from warner.reports.tallies import Collected, Group, Tally
 
 

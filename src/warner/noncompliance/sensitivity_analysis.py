@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.designs.exact import probability
+from warner.designs.exact import Number, probability
 from warner.designs.labels import positions
 from warner.estimators import inv, mle
 from warner.inference.comparisons import answers_of_interest, remainder
@@ -25,7 +25,6 @@ from warner.typesetting import cells, labels
 if TYPE_CHECKING:
     from warner.arrays import Array
     from warner.designs import Channel
-    from warner.designs.exact import Number
     from warner.documents import Document
 
 
@@ -111,11 +110,7 @@ class Sensitivity(TableResult):
 
 
 def sensitivity(
-    tally: Tally,
-    safe: str | int,
-    cheating: Sequence[Number] = (0, 0.05, 0.1, 0.2, 0.3),
-    *,
-    level: float = 0.95,
+    tally: Tally, safe: str | int, cheating: Sequence[Number] = (0, 0.05, 0.1, 0.2, 0.3), *, level: float = 0.95
 ) -> Sensitivity:
     r"""Estimate shares under assumed shares of respondents who ignore the design and give the safe report.
 

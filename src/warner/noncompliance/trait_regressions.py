@@ -25,25 +25,21 @@ import numpy as np
 from scipy.special import expit
 
 from warner.designs import Channel
-from warner.designs.exact import probability
-from warner.regression.data import model_data
+from warner.designs.exact import Number, probability
+from warner.regression.data import ModelData, model_data
 from warner.regression.families import Coefficient, Softmax, Specification, multinomial
 from warner.regression.formulas import INTERCEPT
-from warner.regression.regressions import fitted
+from warner.regression.regressions import Regression, fitted
 from warner.regression.variance_floors import floor_notes
 from warner.reports.options import grouped_keywords
-from warner.results import Column, Estimates, TableResult, coefficients
+from warner.results import Column, Estimates, StandardErrors, TableResult, coefficients
 from warner.text import counted, enumerated, level_text
 from warner.typesetting import labels
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Label
     from warner.designs.contract import Design
-    from warner.designs.exact import Number
     from warner.documents import Document
-    from warner.regression.data import ModelData
-    from warner.regression.regressions import Regression
-    from warner.results import StandardErrors
 
 CHEATERS = ("honest, trait", "honest, no trait", "cheater")
 CARRIERS = ("trait, affirmed", "trait, denied", "no trait")

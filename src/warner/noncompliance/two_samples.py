@@ -27,7 +27,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from itertools import starmap
@@ -37,7 +37,7 @@ import numpy as np
 from scipy.special import ndtri, xlog1py, xlogy
 
 from warner.designs import Channel
-from warner.designs.exact import probability
+from warner.designs.exact import Number, probability
 from warner.estimators import channel_mle
 from warner.inference.binomial import Binomial, wilson_limit
 from warner.inference.normal import never_empty
@@ -46,10 +46,7 @@ from warner.results import Column, Estimates, TableResult, check_level
 from warner.text import level_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from warner.arrays import Array, Counts, Mask, Numbers
-    from warner.designs.exact import Number
     from warner.documents import Document
 
     Equations = Callable[[Counts], tuple[Numbers, ...]]

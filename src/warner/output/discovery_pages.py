@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warner.discovery.discoveries import shown_value
+from warner.discovery.discoveries import Discovery, shown_value
 from warner.documents import written_whole
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.discovery_plots import discovery_svg
@@ -31,7 +31,6 @@ from warner.typesetting import p_value_cells
 if TYPE_CHECKING:
     import os
 
-    from warner.discovery.discoveries import Discovery
 
 HEADLINED_VALUES = 5  # named in the headline
 COMPUTED = (

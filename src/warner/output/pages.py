@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.designs.facts import full_symmetry
+from warner.designs.facts import Symmetry, full_symmetry
 from warner.documents import written_whole
 from warner.estimators import METHODS
 from warner.estimators.methods import BIAS, CUSTOM_METHOD, described
@@ -20,15 +20,7 @@ from warner.inference.answer_tables import NO_CLUSTERS, answers_shown, groups_co
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, svg
 from warner.output.page_tables import Cell, number_cells, share_cells, sortable_table
-from warner.text import (
-    TIGHT,
-    counted,
-    group_name,
-    level_text,
-    quoted,
-    reports_counted,
-    rounded_up,
-)
+from warner.text import TIGHT, counted, group_name, level_text, quoted, reports_counted, rounded_up
 from warner.text import sentence as as_sentence
 from warner.typesetting import count_cells, percent_cells, share_decimals
 
@@ -39,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warner.arrays import Counts
-    from warner.designs.facts import Symmetry
     from warner.estimation import Estimate
     from warner.inference.intervals import Confidence
     from warner.inference.means import Mean, Quantile
@@ -66,10 +57,7 @@ TARGET_SHARES = {
     "population": "share in the population that the respondents were drawn from",
     "realised": "share in the sample: the respondents themselves",
 }
-TARGET_CHANCE = {
-    "population": "the randomization and for sampling error",
-    "realised": "the randomization",
-}
+TARGET_CHANCE = {"population": "the randomization and for sampling error", "realised": "the randomization"}
 NO_LIKELIHOOD = "a report can count for several answers, so the counts alone do not have a likelihood"
 CUMULATIVE_TITLE = "Share of respondents up to each answer"
 WIDTH_OF_SAMPLES = "The intervals are as wide as the differences between the sampled units make them."

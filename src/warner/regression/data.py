@@ -10,7 +10,7 @@ group and a report that occurs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,7 @@ from warner.inference.means import values_of
 from warner.regression.formulas import (
     Formula,
     TermList,
+    Terms,
     by_name,
     intercepts_apart,
     numbered,
@@ -29,6 +30,7 @@ from warner.regression.formulas import (
     written,
 )
 from warner.regression.reports import (
+    Numbered,
     ReportLikelihoods,
     named_designs,
     numbered_columns,
@@ -37,33 +39,18 @@ from warner.regression.reports import (
     report_likelihoods,
 )
 from warner.reports.dialects import refuse_codes_of_reports
-from warner.reports.loading import (
-    Column,
-    Loaded,
-    Selection,
-    column,
-    column_names,
-    load,
-    opened,
-)
-from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE
-from warner.reports.queries import INSIDE
+from warner.reports.loading import Column, Loaded, Selection, Values, column, column_names, load, opened
+from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE, Columns, Reading, Sample
+from warner.reports.queries import INSIDE, Table
 from warner.reports.sample_columns import refuse_contradictions
 from warner.reports.samples import SIMPLE_RANDOM, Sampling, parts_by_stratum, refuse_parts
 from warner.reports.tallies import Pool, Tally
 from warner.text import enumerated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
     from warner.regression.formulas import Columns as Covariates
-    from warner.regression.formulas import Terms
-    from warner.regression.reports import Numbered
-    from warner.reports.loading import Values
-    from warner.reports.options import Columns, Reading, Sample
-    from warner.reports.queries import Table
 
 
 # Tallied

@@ -27,13 +27,12 @@ from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri
 
 from warner.designs.labels import all_labels
 from warner.designs.ordered import is_numeric
-from warner.regression.formulas import INTERCEPT
+from warner.regression.formulas import INTERCEPT, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from warner.arrays import Array, Integers, Label
-    from warner.regression.formulas import Terms
 
 
 # Families

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,17 +24,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from warner.arrays import objects
+from warner.arrays import Array, Integers, objects
 from warner.reports.loading import Values, column
 from warner.runtime import on_first_use
 from warner.text import counted, enumerated, not_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
-
     import narwhals as nw
 
-    from warner.arrays import Array, Integers
 else:
     nw = on_first_use("narwhals")
 

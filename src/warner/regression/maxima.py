@@ -27,14 +27,15 @@ import numpy as np
 
 from warner.designs.facts import ChannelOperator
 from warner.estimators import channel_mle
-from warner.regression.families import Direct, joined
-from warner.regression.infinite_estimates import infinity
+from warner.regression.families import Direct, Specification, joined
+from warner.regression.infinite_estimates import Infinity, infinity
 from warner.regression.likelihood import Likelihood
 from warner.regression.newton import (
     CONVERGED_GAIN,
     POSITIVE_EIGENVALUE,
     SAME_MAXIMUM_NATS,
     LocalMaximum,
+    Objective,
     eigensystem,
     newton_ascent,
 )
@@ -47,9 +48,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Mask
     from warner.regression.data import Observations
-    from warner.regression.families import Specification
-    from warner.regression.infinite_estimates import Infinity
-    from warner.regression.newton import Objective
 
 
 # Starts

@@ -32,21 +32,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from warner.designs.facts import check_target
-from warner.regression.families import ROWS_WITH_EFFECTS
-from warner.regression.formulas import number_of_rows
-from warner.regression.likelihood import Expansion, ModifiedLikelihood
+from warner.regression.families import ROWS_WITH_EFFECTS, Specification
+from warner.regression.formulas import Columns, number_of_rows
+from warner.regression.likelihood import Expansion, Likelihood, ModifiedLikelihood
 from warner.regression.linear import least_squares
 from warner.regression.maxima import coefficients_near
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.profiles import (
     BETTER_OPTIMA,
     FalseOptimumError,
+    ProfileStart,
     profile_start,
     too_many_maxima,
     wald_agrees,
     why_no_profile,
 )
-from warner.regression.standard_errors import inverse_information, score_covariance
+from warner.regression.standard_errors import ClusterRobust, inverse_information, score_covariance
 from warner.results import StandardErrors, critical_value
 
 if TYPE_CHECKING:
@@ -54,12 +55,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Mask
     from warner.regression.data import Observations
-    from warner.regression.families import Specification
-    from warner.regression.formulas import Columns
-    from warner.regression.likelihood import Likelihood
-    from warner.regression.profiles import ProfileStart
     from warner.regression.regressions import Regression
-    from warner.regression.standard_errors import ClusterRobust
 
 
 # Mean profiles

@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
-from warner.arrays import objects
+from warner.arrays import Array, Integers, Mask, objects
 from warner.numerics import rising_roots
 from warner.regression.adaptive_quadrature import NODES, SPREAD_TO_BEGIN, RandomIntercepts
-from warner.regression.families import MEDIAN_GROUP, all_groups, with_random_intercepts
-from warner.regression.maxima import NoMaximumError, Start, maximise
+from warner.regression.families import MEDIAN_GROUP, Specification, all_groups, with_random_intercepts
+from warner.regression.maxima import Maximum, ModelMaximum, NoMaximumError, Start, maximise
 from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
 from warner.regression.profiles import Combination, ConstrainedLikelihood
 from warner.regression.standard_errors import covariance
@@ -47,11 +47,8 @@ from warner.typesetting import in_digits, labels
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from warner.arrays import Array, Integers, Mask
     from warner.documents import Document
     from warner.regression.data import Groups, ModelData
-    from warner.regression.families import Specification
-    from warner.regression.maxima import Maximum, ModelMaximum
     from warner.regression.regressions import Regression
 
 
@@ -469,15 +466,7 @@ def group_effects(fit: Regression, level: float = 0.95) -> RandomEffects:
     errors = np.sqrt(np.maximum(square - mean**2, 0.0))
     half = float(critical_value(level)) * errors
     return RandomEffects(
-        groups.column,
-        groups.names,
-        people.astype(np.int64),
-        mean,
-        errors,
-        mean - half,
-        mean + half,
-        spread,
-        level,
+        groups.column, groups.names, people.astype(np.int64), mean, errors, mean - half, mean + half, spread, level
     )
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
-from warner.arrays import objects
+from warner.arrays import Array, Counts, Integers, Label, objects
 from warner.regression.families import BOUNDARY_SHARE
 from warner.regression.model_tests import most_likely
 from warner.results import Column, TableResult
@@ -27,7 +27,6 @@ from warner.text import counted, enumerated, shortened
 from warner.typesetting import Printed, cells, p_value_cells, percent_cells, plain_table, rounded
 
 if TYPE_CHECKING:
-    from warner.arrays import Array, Counts, Integers, Label
     from warner.documents import Document
     from warner.regression.regressions import Regression
 

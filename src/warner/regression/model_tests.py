@@ -24,16 +24,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
-from warner.arrays import objects
-from warner.designs.exact import probability
+from warner.arrays import Array, Counts, Label, Mask, objects
+from warner.designs.exact import Number, probability
 from warner.designs.facts import ChannelOperator
 from warner.designs.labels import positions
 from warner.estimators import channel_mle
 from warner.regression.formulas import INTERCEPT
 from warner.regression.maxima import Start, global_maximum, maximise
-from warner.regression.newton import SAME_MAXIMUM_NATS, newton_ascent
+from warner.regression.newton import SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
 from warner.regression.scores import report_scores
-from warner.regression.standard_errors import NORMAL_FREEDOM, ROUGH_FREEDOM, coefficient_notes
+from warner.regression.standard_errors import NORMAL_FREEDOM, ROUGH_FREEDOM, ClusterRobust, coefficient_notes
 from warner.regression.variance_floors import floor_notes
 from warner.reports.queries import INSIDE
 from warner.results import Column, Estimates, TableResult
@@ -43,14 +43,10 @@ from warner.typesetting import cells, labels, p_value_cells, rounded
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from warner.arrays import Array, Counts, Label, Mask
-    from warner.designs.exact import Number
     from warner.documents import Document
     from warner.regression.data import Observations
     from warner.regression.likelihood import Likelihood
-    from warner.regression.newton import LocalMaximum
     from warner.regression.regressions import Regression
-    from warner.regression.standard_errors import ClusterRobust
 
 
 # Model tests

@@ -12,7 +12,7 @@ the difference of two mean shares: all respondents at this level, and all at the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import starmap
@@ -21,14 +21,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from warner.arrays import objects
+from warner.arrays import Array, Counts, Label, Mask, objects
 from warner.designs.facts import check_target
 from warner.inference.comparisons import answers_of_interest, remainder
-from warner.regression.families import BOUNDARY_SHARE, Binary, Cumulative, Softmax
-from warner.regression.formulas import by_name, columns_of, number_of_rows
+from warner.regression.families import BOUNDARY_SHARE, Binary, Cumulative, Link, Softmax
+from warner.regression.formulas import Columns, by_name, columns_of, number_of_rows
 from warner.regression.likelihood import Likelihood
 from warner.regression.mean_shares import (
     MeanShare,
+    MeanShares,
     at_the_boundary,
     boundary_notes,
     mean_limits,
@@ -41,6 +42,8 @@ from warner.regression.profiles import (
     Combination,
     Coordinates,
     LogOdds,
+    ProfileStart,
+    Quantity,
     infinite_sign,
     interval_method,
     profile_start,
@@ -64,14 +67,7 @@ from warner.text import enumerated, level_text, quoted
 from warner.typesetting import in_digits, labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from warner.arrays import Array, Counts, Label, Mask
     from warner.documents import Document
-    from warner.regression.families import Link
-    from warner.regression.formulas import Columns
-    from warner.regression.mean_shares import MeanShares
-    from warner.regression.profiles import ProfileStart, Quantity
     from warner.regression.regressions import Regression
 
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from warner.regression.likelihood import Expansion, ModifiedLikelihood
+from warner.regression.likelihood import Expansion, Likelihood, ModifiedLikelihood
 from warner.regression.maxima import Cutpoints
 from warner.regression.newton import CONVERGED_GAIN, SAME_MAXIMUM_NATS, LocalMaximum, newton_ascent
 from warner.regression.standard_errors import covariance
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from warner.arrays import Array, Mask
-    from warner.regression.likelihood import Likelihood
     from warner.regression.regressions import Regression
 
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner.designs.facts import LinearCombination, full_symmetry
+from warner.designs.facts import LinearCombination, Symmetry, full_symmetry
 from warner.designs.law import INVERSE_TOLERANCE
 from warner.designs.matrices import inverse
 from warner.inference.means import sets_of
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Counts, Integers
     from warner.designs.contract import Design
-    from warner.designs.facts import Symmetry
     from warner.regression.data import Observations
 
 

@@ -57,7 +57,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from warner.regression.newton import FLAT_EIGENVALUE, eigensystem
+from warner.regression.newton import FLAT_EIGENVALUE, Objective, eigensystem
 from warner.regression.variance_floors import (
     Floor,
     about_clusters,
@@ -67,7 +67,7 @@ from warner.regression.variance_floors import (
     remaining,
     simple_covariance,
 )
-from warner.reports.samples import RESPONDENT
+from warner.reports.samples import RESPONDENT, Clusters
 from warner.results import StandardErrors
 from warner.text import enumerated, printable
 
@@ -77,10 +77,8 @@ if TYPE_CHECKING:
     from warner.arrays import Array, Integers, Mask
     from warner.regression.data import Observations
     from warner.regression.likelihood import Likelihood
-    from warner.regression.newton import Objective
     from warner.regression.regressions import Regression
     from warner.regression.variance_floors import Device, Remaining
-    from warner.reports.samples import Clusters
 
 
 # Cluster robust

@@ -20,8 +20,8 @@ import numpy as np
 
 from warner.reports.counts import unknown_values
 from warner.reports.files import engine_errors, format_by_name, open_files, parquet_errors, partition, shown
-from warner.reports.queries import select_columns
-from warner.reports.subtotals import NOTHING, Rows, added, grouped, subtotal
+from warner.reports.queries import Frame, Roles, Table, select_columns
+from warner.reports.subtotals import NOTHING, Column, ReportBlock, Rows, Subtotal, added, grouped, subtotal
 from warner.runtime import on_first_use
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from warner.designs import Design
     from warner.designs.report_forms import Form
-    from warner.reports.queries import Frame, Roles, Table
-    from warner.reports.subtotals import Column, ReportBlock, Subtotal
     from warner.reports.tallies import Group
 else:
     nw = on_first_use("narwhals")

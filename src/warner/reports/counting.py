@@ -7,7 +7,7 @@ determines which counts a report adds to.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
@@ -33,18 +33,15 @@ from warner.reports.loading import (
 )
 from warner.reports.open_tallies import OpenTally, open_tally
 from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE, Columnar, Columnars, Columns, Reading, Sample
-from warner.reports.queries import Table, columns_among, refuse_bad_amounts
+from warner.reports.queries import Roles, Table, columns_among, refuse_bad_amounts
 from warner.reports.sample_columns import cells_of, clustered, columns_of_replicates, refuse_contradictions, replicate
-from warner.reports.subtotals import Rows, StoredReports, added, grouped, subtotal
+from warner.reports.subtotals import Rows, StoredReports, Subtotal, added, grouped, subtotal
 from warner.reports.tallies import Pool, Tally, pool, refuse_design
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from warner.designs import Design
-    from warner.reports.queries import Roles
-    from warner.reports.subtotals import Subtotal
 
 GROUP = "group"  # the name of an unnamed grouping array
 HELD_BYTES = 2**24  # of a file's reports that are kept in memory; it is read again where there are more
@@ -271,13 +268,7 @@ def _opened(
     numbers = None if sample.replicated else named
     names = (columns.column, *columns.groups) if sample.replicated else ()
     return opened(
-        reports,
-        reading,
-        numbers=numbers,
-        names=names,
-        columns_only=columns_only,
-        what="reports",
-        column=columns.column,
+        reports, reading, numbers=numbers, names=names, columns_only=columns_only, what="reports", column=columns.column
     )
 
 

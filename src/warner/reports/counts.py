@@ -21,9 +21,9 @@ from unicodedata import normalize
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL
-from warner.designs.labels import OUTSIDE
-from warner.designs.report_forms import all_reports
+from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask
+from warner.designs.labels import OUTSIDE, Labels
+from warner.designs.report_forms import Form, all_reports
 from warner.text import counted
 
 if TYPE_CHECKING:
@@ -31,12 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from warner.arrays import Array, Counts, Integers, Mask
     from warner.designs.contract import Design
     from warner.designs.facts import ChannelOperator
-    from warner.designs.labels import Labels
     from warner.designs.law import Law
-    from warner.designs.report_forms import Form
     from warner.reports.subtotals import StoredReports
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL
-from warner.designs.facts import Drawn, LinearCombination, counts_everyone, memberships
+from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask, Sets
+from warner.designs.facts import Drawn, LinearCombination, SamplingModel, counts_everyone, memberships
 from warner.reports.linearization import CLUSTER, REPLICATE, STRATUM, ClusterSample, fewer_people, numbers_of_cells
 from warner.reports.replicates import ReplicateSample
 from warner.reports.samples import effective_number
@@ -20,9 +20,7 @@ from warner.reports.samples import effective_number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from warner.arrays import Array, Counts, Integers, Mask, Sets
     from warner.designs.contract import Design
-    from warner.designs.facts import SamplingModel
     from warner.documents import Document
     from warner.reports.linearization import ComplexSample
     from warner.reports.tallies import Collected, Tally

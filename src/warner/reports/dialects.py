@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.reports.options import written_code
-from warner.reports.queries import INSIDE, Table, is_text
+from warner.reports.options import Reading, written_code
+from warner.reports.queries import INSIDE, Frame, Table, is_text
 from warner.runtime import on_first_use
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Dtype
     from warner.designs.report_forms import Form
-    from warner.reports.options import Reading
-    from warner.reports.queries import Frame
 else:
     nw = on_first_use("narwhals")
 

@@ -30,13 +30,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from xml.parsers import expat
 
-from warner.reports.files import Reader, partition, refuse_duplicates
+from warner.reports.files import Head, Reader, partition, refuse_duplicates
 from warner.text import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from warner.reports.files import Head
     from warner.reports.options import Reading
 
 PIECE_BYTES = 2**16  # of XML that are read at a time

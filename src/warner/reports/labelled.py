@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from warner.arrays import LARGEST_TOTAL
-from warner.reports.files import Reader, partition, refuse_duplicates
+from warner.reports.files import Head, Reader, partition, refuse_duplicates
 from warner.runtime import on_first_use
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from warner.designs.report_forms import Form
     from warner.documents import Document
-    from warner.reports.files import Head
     from warner.reports.options import Reading
     from warner.reports.queries import Frame, Table
     from warner.reports.readstat import Labels

@@ -66,14 +66,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from warner.arrays import LARGEST_TOTAL, SMALLEST
+from warner.arrays import LARGEST_TOTAL, SMALLEST, Array, Counts, Integers, Numbers
 from warner.reports.samples import refuse_few_units, refuse_parts, refuse_split_clusters
 from warner.text import counted, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from warner.arrays import Array, Counts, Integers, Numbers
     from warner.documents import Document
     from warner.reports.design_based import LinearScores
     from warner.reports.tallies import Group, Tally

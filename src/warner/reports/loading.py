@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -25,15 +25,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from warner.arrays import objects
+from warner.arrays import Array, Integers, Mask, objects
 from warner.designs.labels import is_missing
 from warner.reports.counts import refuse_amounts, refuse_overflow
 from warner.reports.dialects import blanked, translated
 from warner.reports.files import Files, are_paths, engine_errors, in_utf8, open_files
 from warner.reports.labelled import label_order, with_value_labels
-from warner.reports.options import PLAIN
+from warner.reports.options import PLAIN, Reading
 from warner.reports.queries import (
     AMOUNTS_LISTED,
+    Frame,
     Roles,
     Table,
     categories_as_numbers,
@@ -49,14 +50,9 @@ from warner.runtime import on_first_use
 from warner.text import counted, enumerated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import narwhals as nw
 
-    from warner.arrays import Array, Integers, Mask
     from warner.designs.report_forms import Form
-    from warner.reports.options import Reading
-    from warner.reports.queries import Frame
 else:
     nw = on_first_use("narwhals")
 

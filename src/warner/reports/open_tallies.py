@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL
+from warner.arrays import LARGEST_TOTAL, Integers, PerGroup
 from warner.designs import device_from_dict
 from warner.designs.labels import MISSING
 from warner.designs.open_domain import OpenDomain
@@ -20,6 +20,7 @@ from warner.designs.support_counts import LevelReports
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.reports.counts import left_out, refuse_unknown, together
 from warner.reports.tallies import (
+    Group,
     Tally,
     aggregated_names,
     group_order,
@@ -36,10 +37,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
-    from warner.arrays import Integers, PerGroup
     from warner.designs.contract import Design
     from warner.reports.subtotals import Rows
-    from warner.reports.tallies import Group
 
 FORMAT = "warner open tally"
 VERSION = 1
@@ -99,13 +98,7 @@ class OpenTally:
         return (self,)
 
     @classmethod
-    def of_rows(
-        cls,
-        design: OpenDomain,
-        rows: Integers,
-        place: Integers | None = None,
-        **more: Any,
-    ) -> OpenTally:
+    def of_rows(cls, design: OpenDomain, rows: Integers, place: Integers | None = None, **more: Any) -> OpenTally:
         """Make a tally of reports in the format of `OpenForm`; `place` is the number of each report's group."""
         place = np.zeros(len(rows), dtype=np.int64) if place is None else place
         order = np.lexsort((*rows.T[::-1], place))  # the order in which reports came is not kept

@@ -239,13 +239,7 @@ def _in_range(value: Frame, numbers: range, *, text: bool) -> Frame:
 
 
 def _query(
-    frame: Frame,
-    schema: Document,
-    columns: Roles,
-    only: Frame = None,
-    *,
-    whole: bool = False,
-    positive: bool = False,
+    frame: Frame, schema: Document, columns: Roles, only: Frame = None, *, whole: bool = False, positive: bool = False
 ) -> Frame:
     rows = select_columns(frame, schema, columns, only, whole=whole)
     sums = [nw.len().alias("number")]

@@ -13,7 +13,7 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
@@ -45,8 +45,6 @@ from warner.reports.randomizing import randomize
 from warner.reports.tallies import refuse_design
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from warner.arrays import Counts
     from warner.designs import Design
     from warner.designs.memo import Memo

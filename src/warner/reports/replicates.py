@@ -7,18 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner.arrays import SMALLEST
-from warner.reports.linearization import (
-    Accuracy,
-    ComplexSample,
-    Shown,
-    Together,
-    Variances,
-    cells_in_order,
-)
+from warner.arrays import SMALLEST, Array
+from warner.reports.linearization import Accuracy, ComplexSample, Shown, Together, Variances, cells_in_order
 
 if TYPE_CHECKING:
-    from warner.arrays import Array
     from warner.documents import Document
     from warner.reports.design_based import LinearScores
     from warner.reports.tallies import Group, Tally

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner.reports.linearization import CLUSTER, REPLICATE, STRATUM, ClusterSample
-from warner.reports.options import JACKKNIFE
+from warner.reports.options import JACKKNIFE, Sample
 from warner.reports.replicates import ReplicateSample, refuse_clusters, refuse_scale
 from warner.reports.samples import parts_by_stratum, refuse_parts
 from warner.reports.tallies import Tally, group_order
 
 if TYPE_CHECKING:
-    from warner.reports.options import Sample
     from warner.reports.subtotals import Subtotal
 
 

@@ -11,21 +11,22 @@ from __future__ import annotations
 import math
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from warner.arrays import LARGEST_TOTAL
+from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask, PerGroup, Sets
 from warner.designs import design_from_dict, listed_design
 from warner.designs.contract import Design, Device
-from warner.designs.facts import LinearCombination
+from warner.designs.facts import LinearCombination, SamplingModel
 from warner.documents import Document, checked, document, loaded, parsed, save_text
 from warner.reports.counts import (
     LONG_ROW,
     VALUES_LISTED,
+    Block,
     Histograms,
     agree,
     as_histograms,
@@ -49,13 +50,9 @@ from warner.text import amount, counted, enumerated, group_name, printable, repo
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from warner.arrays import Array, Counts, Integers, Mask, PerGroup, Sets
-    from warner.designs.facts import SamplingModel
     from warner.designs.labels import Labels
-    from warner.reports.counts import Block
     from warner.reports.linearization import ComplexSample
     from warner.reports.subtotals import StoredReports
 
