@@ -1,6 +1,6 @@
 """Make draws.json: what comes of which random bytes, under every mechanism, and designs that no reader may take.
 
-The file is for programs in any language that draw reports (docs/reference/formats.md, "Test vectors"). Bytes are
+The file is for programs in any language that draw reports (docs/reference/formats/draws.md, "Test vectors"). Bytes are
 chosen where mistakes would show: at the ends of what is kept and thrown away, at the edges between reports, and
 where a comparison needs another byte; what is still wanted after those comes from a generator with a fixed seed. Run it
 from the top of the project with `python tests/reference/make_draws.py`.

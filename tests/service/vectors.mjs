@@ -1,4 +1,4 @@
-// The test vectors of docs/reference/formats.md: what disagrees with them. For Node and for browsers.
+// The test vectors of docs/reference/formats/draws.md: what disagrees with them. For Node and for browsers.
 
 /** Bytes from hexadecimal, in the order in which they are asked for; `left` says how many were not. */
 export function scripted(hex) {

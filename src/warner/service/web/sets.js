@@ -1,5 +1,5 @@
 // All mechanisms beside randomized response and channels: importing this file makes them known to warner.js.
-// Their laws and draws are those of docs/reference/formats.md. MIT.
+// Their laws and draws are those of docs/reference/formats. MIT.
 
 // Beside its draw, each tells what a page says of it: `chance`, the probability of a report, where reports are listed, or
 // `held`, the probabilities that a report supports the true answer, and another one; and, if these are not the best words,
