@@ -26,6 +26,8 @@ def test_the_largest_probability_after_a_report_by_hand() -> None:
     assert notices.certainty(math.log(3), 0.5) == "75 %"
     assert notices.certainty(math.log(3), 0.1) == "25 %"  # (3 / 10) / (12 / 10)
     assert notices.certainty(math.log(9), 0.1) == "50 %"
+    assert notices.certainty(math.log(999), 0.5) == "99.9 %"
+    assert notices.certainty(math.inf, 0.5) == "100 %"
 
 
 def test_the_notice_has_the_numbers_of_the_survey() -> None:
@@ -34,8 +36,8 @@ def test_the_notice_has_the_numbers_of_the_survey() -> None:
         "Of 100 people whose answer is “yes”, about 75 send “yes”. Of 100 people with another answer, about 25" in text
     )
     assert "the probability is at most 75 %. If it was 10 % before, it is at most 25 %." in text
-    assert "a factor of at most 3.0 (epsilon 1.099)" in text
-    assert "sent as they are: Where?." in text
+    assert "Even after seeing all your reports, the probability is at most 75 % (epsilon 1.099)." in text
+    assert "sent as they are: Where?\n" in text
     assert "steps of at least 10 responses" in text
     assert "invitation" not in text
 
@@ -49,7 +51,7 @@ def test_other_kinds_of_questions_have_other_paragraphs() -> None:
     assert "you follow them yourself" in text
     assert "If you skip a question" in text
     assert "a hash of your invitation code" in text
-    assert "a factor of at most" not in text  # epsilon is infinite
+    assert "all your reports" not in text  # epsilon is infinite
 
 
 @pytest.mark.parametrize("language", [*page_words()["languages"], "pt"])

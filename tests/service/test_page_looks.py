@@ -14,6 +14,7 @@ from service.respondents import Book, choose, driving, heading, opened, press, s
 from warner import Channel, RandomizedResponse
 from warner.designs import MECHANISMS
 from warner.designs.facts import full_symmetry
+from warner.service.notices import certainty
 from warner.service.pages import assets
 from warner.service.survey import survey_from_json
 
@@ -187,6 +188,50 @@ def test_the_odds_on_the_page_are_those_of_the_design(tab: ChromiumPage) -> None
         assert other == pytest.approx(base * design.law.symmetry.base, abs=0.5001)
         if design.law.exclusive:
             assert other >= 1
+
+
+@pytest.mark.parametrize("odds", [(3, 1), (999, 1), (1, 4), (7, 2)])
+def test_privacy_is_explained_with_the_sensitive_answer_as_in_the_notice(
+    tab: ChromiumPage, odds: tuple[int, int]
+) -> None:
+    coin, towns = RandomizedResponse(["yes", "no"], odds=odds), RandomizedResponse(["a", "b", "c"], odds=odds)
+    fields = open_survey([coin, towns, towns, RandomizedResponse(range(30), odds=odds)])
+    for place, answer in ((2, "b"), (3, "7")):
+        fields["questions"][place]["sensitive"] = answer
+    survey = survey_from_json(json.dumps(fields))
+    with served(survey, Book()) as url:
+        opened(tab, url)
+        folds = tab.evaluate("[...document.querySelectorAll('fieldset details')].map((fold) => fold.textContent)")
+        footer = tab.page.inner_text("footer")
+    for question, answer, text in zip(survey.questions, ("yes", "c", "b", "7"), folds, strict=True):
+        assert str(question.sensitive_answer) == answer
+        assert f"true answer is {answer}, about" in text
+        bounds = [certainty(question.design.epsilon, prior).replace(" ", "\N{NO-BREAK SPACE}") for prior in (0.5, 0.1)]
+        assert f"thinks that your answer is {answer}, with" in text
+        assert f"probability is at most {bounds[0]}. If it was 10 % before, it is at most {bounds[1]}." in text
+    assert f"the probability is at most {certainty(survey.epsilon, 0.5)}." in footer.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_lines_of_a_question_stand_apart_and_progress_is_shown(tab: ChromiumPage) -> None:
+    fields = driving().to_dict()
+    fields["questions"][1]["text"] = "A: Born in May?\nB: Ever cheated?"
+    with served(survey_from_json(json.dumps(fields)), Book()) as url:
+        opened(tab, url)
+        shown = "document.querySelector('.progress').innerText"
+        (first, second) = tab.evaluate(
+            "[...document.querySelectorAll('fieldset:nth-of-type(3) .wording > *')].map((line) => "
+            "[line.innerText, line.getBoundingClientRect().top, line.getBoundingClientRect().bottom])"
+        )
+        assert (first[0], second[0]) == ("A: Born in May?", "B: Ever cheated?")
+        assert first[2] < second[1]
+        assert tab.evaluate(shown) == "0 of 4 answered"
+        choose(tab, 0, 0)
+        assert tab.evaluate(shown) == "2 of 4 answered"
+        assert tab.evaluate("document.querySelector('progress').value / document.querySelector('progress').max") == 0.5
+        tab.evaluate("window.scrollTo(0, 600)")
+        assert tab.evaluate("document.querySelector('.progress').getBoundingClientRect().top") == 0
+        choose(tab, 0, 0, 0, 5)  # skipped
+        assert tab.evaluate(shown) == "4 of 4 answered"
 
 
 def test_practice_draws_are_never_sent_and_follow_the_odds(tab: ChromiumPage) -> None:

@@ -38,7 +38,7 @@ def _texts() -> dict[str, Any]:
 
 
 def certainty(epsilon: float, prior: float) -> str:
-    """Return the largest probability of an answer after a report, in percent, rounded up.
+    """Return the largest probability of an answer after a report, in percent, rounded up; page.js computes the same.
 
     With the odds e^epsilon of a report, a prior probability P becomes at most e^epsilon P / (1 - P + e^epsilon P).
 
@@ -47,7 +47,7 @@ def certainty(epsilon: float, prior: float) -> str:
     """
     largest = prior / (prior + (1 - prior) * math.exp(-epsilon))
     digits = 0 if largest < LARGE_CERTAINTY or largest == 1 else 2
-    return f"{math.ceil(largest * 100 * 10**digits - EXPONENTIAL_ROUNDING) / 10**digits:.{digits}f} %"
+    return f"{math.ceil(largest * 100 * 10**digits - EXPONENTIAL_ROUNDING) / 10**digits:g} %"
 
 
 def privacy_notice(survey: Survey, *, form: str = "html") -> str:
@@ -88,7 +88,7 @@ def _paragraphs(survey: Survey, entries: list[tuple[str, str]]) -> Iterator[str]
         "batch": f"{survey.batch:,}",
         "groups": ", ".join(group.text for group in survey.groups),
         "epsilon": survey.shown_epsilon,
-        "factor": _rounded_up(math.exp(survey.epsilon)) if survey.epsilon < UNBOUNDED_EPSILON else "",
+        "together": certainty(survey.epsilon, 0.5),
         "fingerprint": survey.fingerprint,
     }
     for condition, text in entries:
@@ -113,7 +113,7 @@ def _conditions(survey: Survey) -> dict[str, bool]:
         "optional": any(question.optional for question in questions),
         "invited": survey.invited,
         "uninvited": not survey.invited,
-        "factor": survey.epsilon < UNBOUNDED_EPSILON,
+        "together": survey.epsilon < UNBOUNDED_EPSILON,
     }
 
 
@@ -141,7 +141,7 @@ def _no_bound(question: Question) -> dict[str, str] | None:
 def _named(question: Question) -> dict[str, str]:
     answer = question.sensitive_answer
     text = str(answer) if answer is None or question.mode == "person" else question.shown(answer)
-    return {"question": question.text, "answer": text}
+    return {"question": " ".join(question.text.split()), "answer": text}
 
 
 QUESTION_VALUES = {"odds": _odds, "bound": _bound, "no bound": _no_bound}
@@ -149,9 +149,3 @@ QUESTION_VALUES = {"odds": _odds, "bound": _bound, "no bound": _no_bound}
 
 def _filled(text: str, values: dict[str, str]) -> str:
     return PLACEHOLDER.sub(lambda match: printable(values[match[1]]), text)
-
-
-def _rounded_up(number: float) -> str:
-    """Round up to one decimal, or to a whole number from 100 on."""
-    digits = 1 if number < 100 else 0
-    return f"{math.ceil(number * 10**digits - EXPONENTIAL_ROUNDING) / 10**digits:,.{digits}f}"

@@ -216,6 +216,9 @@ function make(tag, properties = {}, ...children) {
 }
 
 const quoted = (text) => make("q", { dir: "auto" }, `${text}`);
+/** The text of a question; its lines stand apart, such as the two questions of the crosswise model. */
+const wording = (text) => make("span", { class: "wording", dir: "auto" },
+  text.split(/\n+/).filter((line) => line.trim()).map((line) => [make("span", {}, line), " "]));
 const paragraphs = (text) =>
   text.split(/\n+/).filter((line) => line.trim()).map((line) => make("p", { dir: "auto" }, line));
 // No name tells the question, and none comes twice, so that nothing can be restored.
@@ -275,6 +278,11 @@ function explanation(words, question, drawing) {
     ...(drawing.reports.asks ? [tell("p", "asked", { n: words.number(drawing.reports.asks) })] : []),
     ...oddsInWords(words, question, drawing),
     tell("p", drawing.epsilon === Infinity ? "certain" : "deniable"),
+    ...(drawing.epsilon === Infinity || isOpen(drawing) ? [] : [tell("p", "certainty", {
+      x: quoted(name(labelsOfAnswers(question), drawing.answers.at(sensitiveAt(question, drawing)))),
+      half: certainty(words, drawing.epsilon, 0.5),
+      tenth: certainty(words, drawing.epsilon, 0.1),
+    })]),
     ...(question.mode === "device" && (drawing.chance || drawing.reports.members) ? practice(words, question, drawing) : []),
   ];
   return make("details", {}, make("summary", {}, ...say("whatHappens")), make("div", { class: "fold" }, told));
@@ -284,27 +292,43 @@ function explanation(words, question, drawing) {
 const replaces = ({ answers, reports, chance }) =>
   chance && reports.size === answers.size && [...Array(answers.size).keys()].every((i) => reports.at(i) === answers.at(i));
 
-function oddsInWords(words, question, { answers, reports, chance, symmetric, held, told }) {
+/** Position of the answer that privacy is explained with: the one that the file names, the first of two, the last of more. */
+function sensitiveAt({ sensitive }, { answers: { size, indexOf } }) {
+  const named = [sensitive, Number(sensitive)].map((label) => (sensitive === undefined ? -1 : indexOf(label)));
+  return named.find((place) => place >= 0) ?? (size === 2 ? 0 : size - 1);
+}
+
+/** The largest probability of an answer after a report, in percent, rounded up; privacy notices have the same. */
+function certainty({ number }, epsilon, prior) {
+  const largest = prior / (prior + (1 - prior) * Math.exp(-epsilon));
+  const digits = largest < 0.99 || largest === 1 ? 0 : 2;
+  return `${number(Math.ceil(largest * 100 * 10 ** digits - 1e-9) / 10 ** digits, digits)}\u00a0%`;
+}
+
+// Where the person randomizes, labels are those of reports; a true answer may be called the same, and is not.
+const labelsOfAnswers = (question) => (question.mode === "person" ? {} : question);
+
+function oddsInWords(words, question, drawing) {
+  const { answers, reports, chance, symmetric, held, told } = drawing;
   const { tell, number, figure } = words;
   const odds = (word, base, share, x, y = x) =>
     tell("p", word, { base: number(base), hits: number(share * base), x, y });
   if (told) return [odds(told[0], peopleFor(told[1]), told[1], figure(told[2]))];
-  const example = Math.min(1, answers.size - 1);
-  // Where the person randomizes, labels are those of reports; a true answer may be called the same, and is not.
-  const labelled = question.mode === "person" ? {} : question;
-  const [answer, report] = [(x) => quoted(name(labelled, answers.at(x))), (y) => quoted(name(question, reports.at(y)))];
+  const example = sensitiveAt(question, drawing);
+  const other = example ? 0 : Math.min(1, answers.size - 1);
+  const [answer, report] = [(x) => quoted(name(labelsOfAnswers(question), answers.at(x))), (y) => quoted(name(question, reports.at(y)))];
   const pair = (truth, other, first, second) => {
     const base = peopleFor(truth, other);
     return [odds(first, base, truth, answer(example)), odds(second, base, other, answer(example))];
   };
   if (!chance) return pair(...held, "oddsSet", "oddsSetOthers");
-  if (symmetric) return pair(chance(example, example), chance(0, example), "odds", "oddsOthers");
+  if (symmetric) return pair(chance(example, example), chance(other, example), "odds", "oddsOthers");
   if (answers.size <= MOST_ROWS && reports.size <= MOST_ROWS) return [table(words, answers, reports, chance, answer, report)];
   let likely = 0;
   for (let y = 1; y < reports.size; y++) if (chance(example, y) > chance(example, likely)) likely = y;
-  const shares = [example, 0].map((x) => chance(x, likely));
+  const shares = [example, other].map((x) => chance(x, likely));
   const base = peopleFor(...shares);
-  return [example, 0].map((x, i) => odds("odds", base, shares[i], answer(x), report(likely)));
+  return [example, other].map((x, i) => odds("odds", base, shares[i], answer(x), report(likely)));
 }
 
 function table({ say, number }, answers, reports, of, answer, report) {
@@ -665,7 +689,7 @@ export async function mount(root) {
       const direct = mode === "device" && isDirect(designs[i]);
       const count = { n: number(i + 1), total: number(survey.questions.length) };
       const asked = control(words, question, designs[i], {
-        legend: [tell("span", "question", count, { class: "count" }), make("span", { dir: "auto" }, question.text)],
+        legend: [tell("span", "question", count, { class: "count" }), wording(question.text)],
         hints: [
           help ? paragraphs(help) : [],
           tell("p", direct ? "inTheClear" : mode, {}, { class: direct ? "hint clear" : "hint" }),
@@ -677,6 +701,12 @@ export async function mount(root) {
       return asked;
     });
     const all = [...(code ? [code] : []), ...groups, ...questions];
+    const [progress, bar] = [make("span"), make("progress", { max: all.length, "aria-hidden": "true" })];
+    const answered = () => {
+      bar.value = all.filter((asked) => asked.choice() !== undefined).length;
+      progress.replaceChildren(...say("answered", { n: number(bar.value), total: number(all.length) }));
+    };
+    answered();
     const alert = make("p", { role: "alert", class: "error" });
     const press = () => {
       const missing = all.filter((asked) => asked.choice() === undefined).map((asked) => asked.complain());
@@ -692,7 +722,9 @@ export async function mount(root) {
     root.replaceChildren(
       title([survey.title]), ...(changed ? [tell("p", "changed", {}, { role: "alert", class: "notice" })] : []),
       ...paragraphs(survey.intro),
-      ...(survey.closes ? [tell("p", "openUntil", { closes: time(survey.closes) }, { class: "hint" })] : []), ...all.map(({ element }) => element),
+      ...(survey.closes ? [tell("p", "openUntil", { closes: time(survey.closes) }, { class: "hint" })] : []), 
+      make("div", { oninput: answered, onchange: answered },
+        all.length > 1 ? make("p", { class: "progress" }, progress, bar) : null, all.map(({ element }) => element)),
       about(), ...paragraphs(survey.consent), tell("p", "final", {}, { class: "notice" }),
       alert, tell("button", drawn ? "button" : "send", {}, { type: "button", autocomplete: "off", onclick: press }),
       small(),
@@ -706,8 +738,7 @@ export async function mount(root) {
   };
 
   const small = () => {
-    const up = (value, digits) => number(Math.ceil(value * 10 ** digits) / 10 ** digits, digits);
-    const values = { epsilon: number(form.shown, 20), factor: up(Math.exp(form.epsilon), form.epsilon < 5 ? 1 : 0) };
+    const values = { epsilon: number(form.shown, 20), half: certainty(words, form.epsilon, 0.5) };
     const clear = survey.groups.length > 0 || survey.questions.some(({ optional }) => optional);
     return make("footer", {}, tell("p", form.epsilon === Infinity ? "noLimit" : "limit", values),
       ...(clear && form.epsilon !== Infinity ? [tell("p", "limitClear")] : []), tell("p", "fingerprint"), make("code", { dir: "ltr" }, form.fingerprint));
