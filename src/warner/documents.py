@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias, TypeVar
 
-from warner.text import enumerated
+from warner.text import did_you_mean, enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -280,10 +280,7 @@ def refuse_other_fields(where: str, fields: Document, names: set[str], optional:
     wrong = [f"lacks the {_named_fields(missing)}"] if missing else []
     wrong += [f"must not have the {_named_fields(strange)}"] if strange else []
     if wrong:
-        from difflib import get_close_matches
-
-        guess = get_close_matches(strange[0], names | set(optional), 1) if strange else []
-        meant = f"; did you mean {guess[0]!r}?" if guess else ""
+        meant = did_you_mean(strange[0], sorted(names | set(optional))) if strange else ""
         raise ValueError(f"{where}: it {', and '.join(wrong)}{meant}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ LINE_CHARACTERS = 120  # of a line of text
 LABEL_CHARACTERS = 40  # of an answer, a group or a term in a text
 POSITIONS_LISTED = 5  # in an error
 NAMES_LISTED = 8  # in a sentence
+SIMILAR_AMONG = 10_000  # texts among which a similar one is looked for
 LONGEST_VALUE = 100  # characters of a value in a message
 LONGEST_MESSAGE = 1_500  # characters
 IN_QUOTES = re.compile(r"""(?<!\w)'(?:[^'\\]|\\.)*'|(?<!\w)"(?:[^"\\]|\\.)*\"""", re.DOTALL)
@@ -248,6 +249,19 @@ def group_name(group: Iterable[object]) -> str:
     ('north / 2024', '(missing)', 'None')
     """
     return " / ".join("(missing)" if value is None else str(value) for value in group)
+
+
+def did_you_mean(word: object, known: Iterable[object]) -> str:
+    """Return a hint at the most similar of known texts, to follow an error; empty if none is similar.
+
+    >>> did_you_mean("Ofen", ["never", "often"]), did_you_mean("x", ["never", "often"])
+    ("; did you mean 'often'?", '')
+    """
+    from difflib import get_close_matches
+
+    names = {one.lower(): one for one in islice(known, SIMILAR_AMONG) if isinstance(one, str)}
+    near = get_close_matches(str(word).lower(), names, 1)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
 def counted(number: int, one: str, several: str) -> str:

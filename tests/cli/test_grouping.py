@@ -49,6 +49,13 @@ def test_groups_gives_the_numbers_of_the_library_in_every_form(folder: Path) -> 
     assert csv.splitlines()[0] == "region,value,reports,share,se,low,high,own"
 
 
+def test_rows_bound_the_groups(folder: Path) -> None:
+    table = succeeds(folder, *GROUPS, "--rows", "2").splitlines()
+    assert [line[0] for line in table[2:4]] == ["A", "B"]
+    assert table[4] == "... and 4 more groups."
+    assert succeeds(folder, *GROUPS[:-1], "week", "--rows", "1").splitlines()[3] == "... and 5 more groups."
+
+
 def test_means_of_groups_are_those_of_the_library(folder: Path) -> None:
     together = estimate_groups(tally(folder / "reports.csv", SURVEY, column="answer", by="region"))
     mean = together.mean({"yes": 3, "no": 1})
@@ -119,6 +126,7 @@ def test_estimate_points_to_it_where_it_is_closer(folder: Path) -> None:
         ((*GROUPS, "--on", "survey.json:income"), "survey.json must hold"),
         ((*GROUPS, "--on", "regions.csv:income", "-o", "regions.csv"), "would be lost"),
         ((*GROUPS, "--plot", "p.png", "--answer", "maybe"), "must be in the domain"),
+        ((*GROUPS, "--answer", "yess"), "but got 'yess'; did you mean 'yes'?"),
         ((*WEEKS, "--along", "week", "--kind", "each", "--plot", "p.png"), "along an order"),
     ],
 )

@@ -43,6 +43,36 @@ def drawn(design: Any, shares: Any, n: Any, rng: Any) -> Any:
     return Tally(design, counts, n=np.asarray(n), by=("g",), groups=tuple((i,) for i in range(len(n))))
 
 
+# Rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "groups", "answers"), [(1, 1, 20), (5, 5, 20), (20, 20, 10), (25, 25, 8), (300, 30, 6)]
+)
+def test_rows_bound_what_is_printed_of_many_answers(rows: int, groups: int, answers: int) -> None:
+    k, rng = 500, np.random.default_rng(1)
+    shares = 1 / np.arange(1, k + 1) ** 2
+    many = drawn(RandomizedResponse(k, epsilon=8), [shares / shares.sum()] * 30, [2_000] * 30, rng)
+    found = estimate_groups(many)
+    printed = found.printed(rows=rows)
+    assert len(printed.columns["value"]) == groups * answers <= max(200, rows)
+    assert len(set(printed.columns["g"])) == groups
+    largest = np.argsort(-found.shares[0], kind="stable")[:answers]
+    assert printed.columns["value"][:answers] == [str(answer) for answer in largest]
+    left = [f"{30 - groups} more group{'s' * (groups < 29)}"] * (groups < 30) + [
+        f"{k - answers} more answers in each group"
+    ]
+    assert printed.notes[0] == f"... and {', '.join(left)}."
+    assert len(found.printed().columns["value"]) == 30 * k
+
+
+def test_rows_bound_the_groups_of_two_answers() -> None:
+    found = estimate_groups(REGIONS)
+    assert found.printed(rows=3).columns["region"] == ["A", "B", "C"]
+    assert found.printed(rows=3).notes[0] == "... and 5 more groups."
+    assert found.printed(rows=8) == found.printed()
+
+
 # Numbers
 
 

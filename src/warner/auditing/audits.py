@@ -45,7 +45,17 @@ from warner.designs.open_domain import OpenDomain
 from warner.inference.binomial import at_least, at_most, binomial_limits
 from warner.reports.tallies import refuse_design
 from warner.results import Column, TableResult, check_level
-from warner.text import counted, enumerated, level_text, p_value, percent, quoted, rounded_down, wrapped
+from warner.text import (
+    counted,
+    did_you_mean,
+    enumerated,
+    level_text,
+    p_value,
+    percent,
+    quoted,
+    rounded_down,
+    wrapped,
+)
 from warner.typesetting import plain_table
 
 if TYPE_CHECKING:
@@ -417,9 +427,11 @@ def _positions_tried(design: Design, answers: Sequence[Label] | None) -> Integer
     if isinstance(answers, str | bytes):
         raise TypeError(f"answers must be a list of answers, but got {answers!r}")
     places = positions(list(answers), design.domain, what="answers")
-    unknown = [quoted(label) for label, place in zip(answers, places.tolist(), strict=True) if place < 0]
+    unknown = [label for label, place in zip(answers, places.tolist(), strict=True) if place < 0]
     if unknown:
-        raise ValueError(f"answers must be in the domain of the design, but it does not have {enumerated(unknown)}")
+        hint = did_you_mean(unknown[0], design.domain)
+        listed = enumerated(list(map(quoted, unknown)))
+        raise ValueError(f"answers must be in the domain of the design, but it does not have {listed}{hint}")
     if len(places) < 2 or len(set(places.tolist())) < len(places):
         given = enumerated([quoted(label) for label in answers])
         raise ValueError(f"answers must be two or more, all different, to be compared, but got {given}")

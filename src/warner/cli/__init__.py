@@ -118,7 +118,7 @@ COMMANDS: dict[str, Listed] = {
     ),
     "compare": Listed(
         "tallying",
-        "Compare the share of an answer between two independent samples, each under its own design.",
+        "Compare all answers, or one, between two independent samples, each under its own design.",
         "warner compare direct.json dice.json --answer yes",
     ),
     "regress": Listed(

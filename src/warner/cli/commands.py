@@ -483,16 +483,26 @@ class Groups:
 
 
 class Compare:
-    """Compare the share of an answer between two independent samples, each under its own design.
+    """Compare all answers, or one, between two independent samples, each under its own design.
 
-    Use it to compare a direct question with a randomized one, or two years. Prints the difference and the ratio with
-    their confidence intervals, and a test of equality that agrees with them.
+    The samples are two saved tallies, such as those of two days, or with --between two groups of one. Without --answer,
+    prints the difference of each share with its confidence interval, and tests of equality with p-values that are
+    adjusted for the number of answers. For one --answer, such as that of a direct and of a randomized question, prints
+    the ratio too. Groups of two tallies are added up.
+
+    The exit code is 0 whatever differs; with --exit-code it is 1 if a share differs. It is 2 for bad input.
     """
 
     first: Path
-    second: Path
-    answer: str
+    second: Path | None = None
+    answer: str | None = None
+    between: tuple[str, ...] = ()
+    by: Columnars = None
+    where: Conditions = None
     level: float = 0.95
+    correction: str = "holm"
+    rows: int = 20
+    exit_code: bool = False
     verdict: Verdict
 
 

@@ -102,9 +102,9 @@ class Verdict:
     def refuse_other_ending(self) -> None:
         _refuse_other_ending(self.output, (".json", ".txt"))
 
-    def write(self, result: Result) -> str:
+    def write(self, result: Result, rows: int | None = None) -> str:
         """Write the result to the output file, if there is one; return the text to print."""
-        delivery = Delivery(result)
+        delivery = Delivery(result, rows=rows)
         if self.output is not None:
             delivery.write(self.output)
         return delivery.json() if self.as_json else delivery.text()

@@ -11,7 +11,7 @@ import warner
 from warner.cli.delivering import Delivery, TableForms, refuse_overwriting
 from warner.cli.messages import tell, warn, working
 from warner.cli.sources import NOT_FIXED, Source
-from warner.cli.values import generator, values_from_text
+from warner.cli.values import generator, groups_named, values_from_text
 from warner.designs.labels import Labels, from_text
 from warner.estimation import Estimate, estimated
 from warner.estimators import METHODS
@@ -89,7 +89,7 @@ def _quantities(
     questions: commands.Questions, estimate: Estimate, level: float, target: str, *, anytime: bool
 ) -> dict[str, Result | list[Result]]:
     """Return the quantities besides the shares by their keys in JSON."""
-    groups = _groups(questions.between, estimate.tally.group_names()) if questions.between else None
+    groups = groups_named(questions.between, estimate.tally.group_names()) if questions.between else None
     pairs = [_pair(text, estimate.tally.domain, groups) for text in questions.compare]
     result: dict[str, Result | list[Result]] = {}
     if pairs:
@@ -144,21 +144,6 @@ def _two_numbers(text: str) -> tuple[float, float]:
     return least, most
 
 
-def _groups(between: tuple[str, ...], names: list[str]) -> tuple[str, str]:
-    """Parse two groups: two words, or `a,b`, where names may contain commas and spaces."""
-    if len(between) == 2:
-        return between[0], between[1]
-    parts = between[0].split(",")
-    cuts = [(",".join(parts[:i]), ",".join(parts[i:])) for i in range(1, len(parts))]
-    stripped = [(first.strip(), second.strip()) for first, second in cuts]
-    known = [pair for pair in dict.fromkeys([*cuts, *stripped]) if all(name in names for name in pair)]
-    if len(between) > 2 or (len(cuts) != 1 and len(known) != 1):
-        raise ValueError(
-            f"--between must name two groups, as a,b or each after its own --between, but got {', '.join(between)!r}"
-        )
-    return (known or stripped)[0]
-
-
 def _pair(text: str, domain: Labels, between: tuple[str, str] | None) -> tuple[tuple[Any, ...], Any]:
     """Parse `a,b` as two answers, which may contain commas; or one answer, to be compared between two groups."""
     if between is not None:
@@ -195,7 +180,9 @@ def groups(options: commands.Groups) -> None:
         result = warner.estimate_groups(tally, on=known, along=options.along, different_people=options.different_people)
         confidence: Document = {"level": options.level, "kind": options.kind}
         domain = result.tally.domain
-        plotted = None if pictures.plot is None else domain[result.place_of(_label(options.answer, domain))]
+        named = None if options.answer is None else from_text([options.answer], domain)[0]
+        wanted = options.answer is not None or pictures.plot is not None
+        plotted = domain[result.place_of(named)] if wanted else None
         numbers = None if options.values is None else values_from_text(options.values, domain)
         means = {"mean": result.mean(numbers, **confidence)} if options.mean else {}
         text = table.write(Delivery(result, confidence, means, options.rows))
@@ -204,12 +191,6 @@ def groups(options: commands.Groups) -> None:
         tell(f"warner: note: {NOT_FIXED}, so these intervals, for one look, may not have their coverage", err=True)
     _warn(result, table)
     table.echo(text)
-
-
-def _label(answer: str | None, domain: Any) -> Any:
-    """Return an answer as an integer if the domain has integers."""
-    whole = answer is not None and answer.lstrip("-").isdecimal() and answer not in domain
-    return int(answer) if whole and answer is not None else answer
 
 
 def _file_and_columns(on: str | None) -> tuple[str | None, list[str]]:

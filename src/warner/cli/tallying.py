@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import warner
-from warner.cli.delivering import Delivery, deliver_document, refuse_overwriting
+from warner.cli.delivering import Delivery, deliver_document, refuse_overwriting, same_file
 from warner.cli.messages import tell, warn, working
 from warner.cli.options import DesignGiven
-from warner.cli.sources import NOT_FIXED, Source
-from warner.cli.values import generator, labels_in, whole_numbers
+from warner.cli.sources import NOT_FIXED, Source, coarsened, rolled_up
+from warner.cli.values import generator, groups_named, labels_in, whole_numbers
 from warner.designs.labels import from_text
 from warner.reports.options import Columns
 from warner.reports.tallies import Tally
@@ -82,15 +82,35 @@ def discover(options: commands.Discover) -> None:
 
 
 def compare(options: commands.Compare) -> None:
-    from warner.inference.sample_comparisons import compare_samples
+    from warner.inference.sample_comparisons import Comparisons, compare_samples
 
-    first, second, verdict = options.first, options.second, options.verdict
+    first, second, verdict, between = options.first, options.second, options.verdict, options.between
     verdict.refuse_other_ending()
     refuse_overwriting({"the first tally": first, "the second tally": second}, {"--output": verdict.output})
-    one, two = Tally.load(first), Tally.load(second)
-    label = from_text([options.answer], one.domain)[0]
-    result = compare_samples(one, two, label, level=options.level, names=(first.stem, second.stem))
-    verdict.deliver(result)
+    if (second is None) != bool(between):
+        raise ValueError("give two tallies, or one and --between with two of its groups")
+    if second is not None and same_file(first, second):
+        raise ValueError(f"the two tallies must be of different respondents, but both are {first}")
+    if options.by and not between:
+        raise ValueError("--by needs --between, with two of the groups")
+    columns = Columns(by=options.by, where=options.where)
+    one, *others = (
+        rolled_up(coarsened(Tally.load(file), columns, file), columns) for file in (first, second) if file is not None
+    )
+    level, correction = options.level, options.correction
+    label: Any = None if options.answer is None else from_text([options.answer], one.domain)[0]
+    result: Any
+    if second is None:
+        groups = groups_named(between, one.group_names())
+        result = compare_samples(one, answer=label, between=groups, level=level, correction=correction)
+    else:
+        names = (first.stem, second.stem) if first.stem != second.stem else (str(first), str(second))
+        samples = (one.aggregate(), others[0].aggregate())
+        result = compare_samples(*samples, label, level=level, names=names, correction=correction)
+    several = isinstance(result, Comparisons)
+    click.echo(verdict.write(result, options.rows if several else None))
+    if options.exit_code and (result.changed.any() if several else result.p_value < 1 - level):
+        raise click.exceptions.Exit(1)
 
 
 def check(options: commands.Check) -> None:

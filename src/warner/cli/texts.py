@@ -26,7 +26,7 @@ Arguments
   formula FORMULA: Column of reports and the terms, as "answer ~ age + C(region)"; with --on, the column.
   questions COLUMN=DESIGN...: Column of each question, and the file of its design.
   first FIRST: Tally that `warner tally` saved.
-  second SECOND: Tally that `warner tally` saved.
+  second [SECOND]: Tally of other respondents; not with --between.
   command COMMAND: Client, in quotes: it reads one answer per line and prints one report per line, without a header.
   survey SURVEY: Survey file, which `warner survey new` writes.
   number [NUMBER]>=1<=1000000: Number of respondents to invite.
@@ -182,7 +182,7 @@ Server
   url URL: With --page: where responses are collected, such as https://survey.example.org.
   revoke FILE: Revoke the unused invitations in this file, with one link or code per line.
 Output
-  rows NUMBER>=1: Number of rows to show; with --by, of each group.
+  rows NUMBER>=1: Number of rows to show; with --by, of each group, and of at most 200 rows in all.
   as_json --json: Print the result as JSON.
   as_csv --csv: Print the result as CSV.
   output --output -o FILE: Write the result to this file.
@@ -282,7 +282,8 @@ groups / Output
   output --output -o FILE: Write to this .csv, .json or .parquet file; or a table for a paper to this .md, .tex or
       .html file.
   answer ANSWER: Answer to draw with --plot; of two answers, the first if not given.
-  rows NUMBER>=1: Number of groups to show.
+  rows NUMBER>=1: Number of groups to show, each with its largest shares: 20 at most, and at most 200 rows in all, or
+      one for each group.
 groups / Questions besides the shares
   mean: Mean of numeric answers in each group, with partial pooling.
   values A=0,B=1: Number of each answer, for --mean, such as never=0,once=1.
@@ -314,7 +315,18 @@ check / Intervals
 check / Output
   output --output -o FILE: Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or
       .html file.
+compare / Input
+  by COLUMN: Compare the groups of this column of the tally, with --between; all others are added up; repeatable.
+  where COLUMN=VALUE: Take only the groups in which this column has this value; repeatable.
+compare / Intervals
+  correction [holm|bh]: Adjustment of the p-values of all answers: Holm's method, for the family-wise error rate, or
+      Benjamini and Hochberg's (bh), for the false discovery rate.
+compare / Questions besides the shares
+  answer ANSWER: Compare the share of this answer alone.
+  between A,B: Compare two groups of the first tally: as A,B, or each after its own --between.
 compare / Output
+  rows NUMBER>=1: Number of answers to show, the smallest p-values first.
+  exit_code: Exit with code 1 if a share differs, for scheduled jobs.
   output --output -o FILE: Write the result to this .json or .txt file, or a table for a paper to this .md, .tex or
       .html file.
 estimate / Output

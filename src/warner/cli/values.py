@@ -67,3 +67,18 @@ def values_from_text(text: str, domain: Labels) -> dict[Any, str] | str:
     if begun:
         raise ValueError(f"--values must name answers with their numbers, as never=0,once=1, but got {text!r}")
     return values
+
+
+def groups_named(between: tuple[str, ...], names: list[str]) -> tuple[str, str]:
+    """Parse two groups: two words, or `a,b`, where names may contain commas and spaces."""
+    if len(between) == 2:
+        return between[0], between[1]
+    parts = between[0].split(",")
+    cuts = [(",".join(parts[:i]), ",".join(parts[i:])) for i in range(1, len(parts))]
+    stripped = [(first.strip(), second.strip()) for first, second in cuts]
+    known = [pair for pair in dict.fromkeys([*cuts, *stripped]) if all(name in names for name in pair)]
+    if len(between) > 2 or (len(cuts) != 1 and len(known) != 1):
+        raise ValueError(
+            f"--between must name two groups, as a,b or each after its own --between, but got {', '.join(between)!r}"
+        )
+    return (known or stripped)[0]

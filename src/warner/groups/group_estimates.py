@@ -58,7 +58,7 @@ from warner.groups.random_walk import (
     ordered_series,
     without_place,
 )
-from warner.inference.answer_tables import FIRST_ROWS, answers_shown, collected, groups_counted
+from warner.inference.answer_tables import FIRST_ROWS, ROWS_OF_ALL_GROUPS, answers_shown, collected, groups_counted
 from warner.inference.comparisons import remainder, unmirrored
 from warner.inference.intervals import mirrored, positions_of
 from warner.reports.tallies import Collected, holds_every_answer, refuse_uncounted
@@ -177,11 +177,11 @@ class GroupEstimates(TableResult):
         }
 
     def columns(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[Column]:
-        """Return the columns; readers see the first of two answers alone, and with `rows` the first groups."""
+        """Return the columns; readers see the first of two answers alone, and with `rows` a part of the rows."""
         arrays = self.arrays(level, kind)
         table = unmirrored(arrays, self.tally.k)
-        shown = None if rows is None else rows * answers_shown(self.tally, table)
-        table = {name: column[:shown] for name, column in table.items()}
+        shown, *_ = self._rows_shown(table, rows)
+        table = {name: column[shown] for name, column in table.items()}
         estimates = Estimates(table["share"], table["low"], table["high"], unit="share")
         return [
             *starmap(Column, arrays.items()),
@@ -191,6 +191,21 @@ class GroupEstimates(TableResult):
             *estimates.shown("share", self.interval_name(level, kind)),
         ]
 
+    def _rows_shown(self, table: dict[str, Counts], rows: int | None) -> tuple[Any, int, int]:
+        """Return the rows of the first groups and largest shares, and the numbers of groups and answers left out.
+
+        There are at most `ROWS_OF_ALL_GROUPS` rows, or one for each group.
+        """
+        answers, groups = answers_shown(self.tally, table), len(self.tally.groups)
+        if rows is None:
+            return slice(None), 0, 0
+        some = min(rows, groups)
+        few = min(answers, FIRST_ROWS, max(ROWS_OF_ALL_GROUPS // max(some, 1), 1))
+        order = np.tile(range(answers), (some, 1))
+        if few < answers:
+            order = np.argsort(-table["share"].reshape(-1, answers)[:some], axis=1, kind="stable")[:, :few]
+        return (order + answers * np.arange(some)[:, np.newaxis]).ravel(), groups - some, answers - few
+
     def title(self, *_: Any, **__: Any) -> str:
         """Return which groups were estimated, and from how many reports."""
         on = f", on {printable(enumerated(list(self.on)))}" if self.on else ""
@@ -199,11 +214,13 @@ class GroupEstimates(TableResult):
 
     def footnotes(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[str]:
         """Return what a reader of the rows must know: the same in a terminal, in a paper and on a page."""
-        tally, groups = self.tally, len(self.tally.groups)
-        left = 0 if rows is None else max(groups - rows, 0)
-        one_answer = answers_shown(tally, self.of_interest(level, kind)) == 1
+        tally, table = self.tally, self.of_interest(level, kind)
+        _, groups, answers = self._rows_shown(table, rows)
+        left = [counted(groups, "more group", "more groups")] * bool(groups)
+        left += [f"{counted(answers, 'more answer', 'more answers')} in each group"] * bool(answers)
+        one_answer = answers_shown(tally, table) == 1
         return [
-            *[f"... and {counted(left, 'more group', 'more groups')}"] * bool(left),
+            *[f"... and {', '.join(left)}"] * bool(left),
             *[remainder(tally.domain)] * one_answer,
             OWN_EXPLAINED,
             *[ANY_LAW_EXPLAINED] * (self.law == "any"),
@@ -510,7 +527,7 @@ class GroupEstimates(TableResult):
         Parameters
         ----------
         rows : int
-            Show so many groups.
+            Show so many groups, each with its largest shares: 20 at most, and 200 rows of all groups together.
         **options
             Options of `table`.
         """

@@ -62,7 +62,7 @@ from warner.reports.design_based import refuse_realised
 from warner.reports.linearization import fewer_people
 from warner.reports.tallies import Collected, Tally, holds_every_answer
 from warner.results import Column, Estimates, TableResult, check_level
-from warner.text import NAMES_LISTED, counted, enumerated, level_text
+from warner.text import NAMES_LISTED, counted, did_you_mean, enumerated, level_text
 
 if TYPE_CHECKING:
     from warner.arrays import Array, Counts, Label, Mask, Numbers, PerGroup, Sets
@@ -366,7 +366,9 @@ def positions_of(answers: list[Label], domain: Labels) -> list[int]:
     for answer, index in zip(answers, indices, strict=True):
         if index < 0:
             shown = ", ".join(map(repr, domain[:NAMES_LISTED])) + (", ..." if len(domain) > NAMES_LISTED else "")
-            raise ValueError(f"an answer must be in the domain ({shown}), but got {answer!r}")
+            raise ValueError(
+                f"an answer must be in the domain ({shown}), but got {answer!r}{did_you_mean(answer, domain)}"
+            )
     return indices
 
 

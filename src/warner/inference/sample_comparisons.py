@@ -303,8 +303,8 @@ def compare_samples(
         _refuse_uncounted(tally)
         if tally.by:
             raise ValueError(
-                f"the {name} sample must have no groups, but is grouped by {', '.join(tally.by)}; tally each, or give "
-                "one tally and between=(group, group)"
+                f"the {name} sample must have no groups, but is grouped by {', '.join(tally.by)}; add them up with "
+                "aggregate(), or give one tally and between=(group, group)"
             )
         if not tally.answered.all():
             raise ValueError(f"the {name} sample must have reports, but has none")
@@ -319,7 +319,7 @@ def compare_samples(
     if first.sample is not None or second.sample is not None:
         raise ValueError(
             "samples with strata, clusters or replicate weights are compared in one answer: name it; or tally both "
-            "together by a column, and compare two groups of the tally with between=(group, group)"
+            "together by a column, and compare two groups of that tally with between="
         )
     return _all_answers((first, second), (0, 0), names, confidence, correction)
 

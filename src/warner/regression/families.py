@@ -28,6 +28,7 @@ from scipy.special import erfcx, expit, log_expit, log_ndtr, logit, ndtr, ndtri
 from warner.designs.labels import all_labels
 from warner.designs.ordered import is_numeric
 from warner.regression.formulas import INTERCEPT, Terms
+from warner.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -637,7 +638,9 @@ def specified(terms: Terms, domain: Sequence[Label], model: str, link: str, refe
     if reference is None:
         reference = domain[-1]
     elif reference not in domain:
-        raise ValueError(f"reference must be one of the answers, but got {reference!r}")
+        raise ValueError(
+            f"reference must be one of the answers, but got {reference!r}{did_you_mean(reference, domain)}"
+        )
     if model == "linear":
         return linear(terms, domain, reference)
     if model == "ordered":
