@@ -69,15 +69,8 @@ def resolved(path: str | os.PathLike[str]) -> Path:
 class FileLock:
     """Lock on a separate file beside the protected one; it ends with the process.
 
-    The file itself may be replaced while the lock is held, and closing any handle of a database would release the
-    locks of SQLite.
-
-    Parameters
-    ----------
-    path : Path
-        The protected file; it need not exist yet.
-    wait : bool
-        If true, wait for the lock; otherwise raise `BlockingIOError` at once.
+    The file itself, which need not exist yet, may be replaced while the lock is held, and closing any handle of a
+    database would release the locks of SQLite. A lock that does not `wait` raises `BlockingIOError` at once.
     """
 
     def __init__(self, path: Path, *, wait: bool = False) -> None:

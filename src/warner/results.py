@@ -223,25 +223,18 @@ class TableResult(Result):
 class Estimates:
     """Estimates with standard errors, intervals and p-values: arrays of one shape, NaN where they are not known.
 
-    Attributes
-    ----------
-    value, low, high : float or ndarray
-        Estimates and ends of their confidence intervals.
-    se, p : float or ndarray, optional
-        Standard errors, and p-values of the test against zero.
-    unit : {"number", "share", "points", "change", "value"}
-        Rule for the digits. Numbers: each row to two digits of its standard error, or of a quarter of its interval.
-        Shares in percent, and differences of shares in percentage points with their sign: all rows with the same
-        decimals, which follow from the shortest interval. Changes of shares, per unit of different variables: in
-        percentage points with their sign, with the digits of numbers. Values of answers: all digits.
+    The `unit` is the rule for the digits. Numbers: each row to two digits of its standard error, or of a quarter of its
+    interval. Shares in percent, and differences of shares in percentage points with their sign: all rows with the same
+    decimals, which follow from the shortest interval. Changes of shares, per unit of different variables: in
+    percentage points with their sign, with the digits of numbers. Values of answers: all digits.
     """
 
     value: PerGroup
     low: PerGroup
     high: PerGroup
     se: PerGroup | None = None
-    p: PerGroup | None = None
-    unit: str = "number"
+    p: PerGroup | None = None  # of the test against zero
+    unit: str = "number"  # or "share", "points", "change", "value"
 
     @classmethod
     def of_table(
@@ -323,16 +316,8 @@ class Estimates:
     ) -> list[Column]:
         """Return the columns for readers: estimates, errors, intervals and p-values.
 
-        Parameters
-        ----------
-        heading, interval : str
-            Headings of the estimates, without their unit, and of the intervals.
-        marked : sequence of bool
-            Estimates that have a star.
-        unknown : str, or sequence of str
-            Text for an estimate that is NaN, or the text of each.
-        further : mapping of str to ndarray, optional
-            Other estimates with the same digits, by their headings; they follow the first ones.
+        Estimates that are `marked` have a star. `unknown` is the text for an estimate that is NaN, or the text of each.
+        `further` are other estimates with the same digits, by their headings; they follow the first ones.
 
         >>> shares = Estimates(0.365, 0.2913, 0.441, unit="share")
         >>> columns = shares.shown("share", "95 % interval", further={"most likely": 0.36})
@@ -482,22 +467,11 @@ class Wald(NamedTuple):
 
 
 class StandardErrors(NamedTuple):
-    """Standard errors of some quantities, with their degrees of freedom and lower bounds.
+    """Standard errors of some quantities, with their degrees of freedom and lower bounds."""
 
-    Attributes
-    ----------
-    errors : array
-        Standard errors; NaN where there is none.
-    freedom : array or None
-        Degrees of freedom of Student's t for each; None for the normal distribution.
-    floor : array or None
-        Standard errors that are known without the sample design, below which no interval is computed; see
-        `warner.regression.variance_floors`. None without clusters and strata.
-    """
-
-    errors: Array
-    freedom: Array | None = None
-    floor: Array | None = None
+    errors: Array  # NaN where there is none
+    freedom: Array | None = None  # degrees of freedom of Student's t; None for the normal distribution
+    floor: Array | None = None  # known without the sample design (`warner.regression.variance_floors`), for samples
 
     def half_widths(self, level: float) -> Array:
         """Return the half-widths of intervals of this level.
@@ -571,19 +545,7 @@ def coefficients(
     freedom: Array | None,
     methods: Iterable[str] | None = None,
 ) -> dict[str, Counts]:
-    """Table of coefficients.
-
-    Parameters
-    ----------
-    names : mapping of str to names
-        The first columns, such as the term and the answer.
-    estimate, errors, statistic, low, high : arrays
-        Estimates with standard errors, statistics and intervals, by Wald or a profile likelihood.
-    freedom : array or None
-        Degrees of freedom of Student's t; None for the normal distribution, whose column is infinite.
-    methods : names, optional
-        Method of each interval.
-    """
+    """Table of coefficients; the first columns have `names`, such as the term and the answer."""
     return {
         **{name: objects(column) for name, column in names.items()},
         "estimate": estimate,

@@ -127,17 +127,8 @@ def amount_of(number: int) -> str:
 
 
 def steps(items: Sequence[Item], what: str) -> Iterator[Item]:
-    """Yield items, and log from time to time how many of them are done.
+    """Yield items of a computation, such as "confidence intervals", and log at times how many of them are done.
 
-    Parameters
-    ----------
-    items : sequence
-        The steps of a computation.
-    what : str
-        The computation, such as "confidence intervals".
-
-    Examples
-    --------
     >>> list(steps(range(3), "confidence intervals"))
     [0, 1, 2]
     """

@@ -71,31 +71,15 @@ class NumericColumn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Crosstable:
-    """Counts of the combinations of reports to several questions.
+    """Counts of the combinations of reports to several questions."""
 
-    Attributes
-    ----------
-    design : Product
-        Product of the designs of the questions.
-    counts : ndarray, with an axis for each question
-        Numbers of respondents, or sums of their weights.
-    squares : ndarray of the same shape, or None
-        With weights, sums of squared weights.
-    missing, unknown : int
-        Rows left out for a missing value, or for an invalid report.
-    measured : NumericColumn or None
-        The numeric column, if one was asked for.
-    library : str or None
-        Library of the data frame that the reports came in.
-    """
-
-    design: Product
-    counts: Counts
-    squares: Array | None = None
-    missing: int = 0
-    unknown: int = 0
+    design: Product  # of the designs of the questions
+    counts: Counts  # respondents, or sums of their weights, with an axis for each question
+    squares: Counts | None = None  # with weights, sums of squared weights
+    missing: int = 0  # rows left out for a missing value
+    unknown: int = 0  # for an invalid report
     measured: NumericColumn | None = None
-    library: str | None = None
+    library: str | None = None  # of the data frame that the reports came in
 
     @property
     def n(self) -> float:

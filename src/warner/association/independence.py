@@ -546,38 +546,18 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class QuestionPair:
-    """Association between two of the questions.
-
-    Attributes
-    ----------
-    first, second : str
-        The questions.
-    domains : pair of tuples
-        Their answers.
-    reports : ndarray of shape (reports to the first, reports to the second)
-        The table of reports.
-    shares : ndarray of shape (answers to the first, answers to the second)
-        The most likely joint shares, of these two questions alone.
-    test : Independence
-        Whether the two are independent.
-    correlations : tuple of Correlation
-        Of the answers to one with those to the other; of a binary question, of the first answer alone; of one whose
-        answers have numeric values, of the number. Without those whose share the reports do not tell.
-    gap : float
-        The certified bound on the log-likelihood that the shares lack.
-    unique : bool
-        Whether they are known to be the only most likely ones.
-    """
+    """Association between two of the questions."""
 
     first: str
     second: str
-    domains: tuple[tuple[Label, ...], tuple[Label, ...]]
-    reports: Counts
-    shares: Array
+    domains: tuple[tuple[Label, ...], tuple[Label, ...]]  # their answers
+    reports: Counts  # table of the reports to both
+    shares: Array  # most likely joint shares, of these two questions alone
     test: Independence
+    # Of the identified answers to one with those to the other; of a binary question the first alone, or its number.
     correlations: tuple[Correlation, ...]
-    gap: float
-    unique: bool
+    gap: float  # certified bound on the log-likelihood that the shares lack
+    unique: bool  # they are known to be the only most likely ones
 
     @property
     def independent(self) -> Array:

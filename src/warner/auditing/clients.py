@@ -67,18 +67,10 @@ class Function:
 
 @dataclass(frozen=True)
 class Command:
-    """A client that is a command: one answer per line on standard input, one report per line on standard output.
+    """A client that is a command: one answer per line on standard input, one report per line on standard output."""
 
-    Attributes
-    ----------
-    words : tuple of str
-        The program and its arguments; they are not passed to a shell.
-    timeout : float
-        Time limit of each start, in seconds.
-    """
-
-    words: tuple[str, ...]
-    timeout: float
+    words: tuple[str, ...]  # the program and its arguments, which are not passed to a shell
+    timeout: float  # of each start, in seconds
     piece: int = ANSWERS_AT_ONCE
     text = True
     place = "line"

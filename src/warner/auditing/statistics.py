@@ -65,25 +65,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """Countable feature of a report.
+    """Countable feature of a report."""
 
-    Attributes
-    ----------
-    count : callable
-        Function of reports in codes: the number of reports with each value.
-    phrase : callable
-        Function of the indices of some values: a verb phrase for their reports, such as "support 'a'".
-    exclusive : bool
-        True if a report has exactly one of the values, so that sets of values are events; if not, each value is a
-        trait.
-    law : callable, optional
-        Function of the index of an answer: the probability of each value under the design.
-    """
-
-    count: Callable[[Any], Counts]
-    phrase: Callable[[Integers], str]
-    exclusive: bool
-    law: Callable[[int], Array | float] | None = None
+    count: Callable[[Any], Counts]  # of reports in codes: the number of reports with each value
+    phrase: Callable[[Integers], str]  # of the indices of some values: a verb phrase, such as "support 'a'"
+    exclusive: bool  # a report has one value, so that sets of values are events; if not, each value is a trait
+    law: Callable[[int], Array | float] | None = None  # of the index of an answer: probability of each value
 
 
 class Event(NamedTuple):

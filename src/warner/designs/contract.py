@@ -44,18 +44,10 @@ WITHOUT_LIST = (
 
 
 class Device(ABC):
-    """A randomizing device: a frozen value, and the only source of its probabilities.
+    """A randomizing device: a frozen value, and the only source of its probabilities."""
 
-    Attributes
-    ----------
-    mechanism : str
-        Its name in files and on the command line.
-    field_names, _optional_fields : frozenset of str
-        What its JSON document must hold besides format, version and mechanism, and what it may hold.
-    """
-
-    mechanism: ClassVar[str]
-    field_names: ClassVar[frozenset[str]]
+    mechanism: ClassVar[str]  # its name in files and on the command line
+    field_names: ClassVar[frozenset[str]]  # fields of its JSON document besides format, version and mechanism
     _optional_fields: ClassVar[frozenset[str]] = frozenset()
 
     # Every mechanism defines these

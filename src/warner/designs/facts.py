@@ -120,35 +120,18 @@ class Estimand(NamedTuple):
 class Drawn:
     """Variance of shares in a complex sample: arrays of shape (groups, sets), or that broadcast to it.
 
-    Attributes
-    ----------
-    freedom : array
-        Degrees of freedom of the variance, at most the effective sample size less one.
-    people : array
-        Number of respondents.
-    worth : array
-        Effective sample size by weights alone (Kish). Larger only where a known part of a finite population was
-        sampled; infinite in a census without noise.
-    variance : array
-        Variance of the shares for intervals: the design-based one over the part of it that a small domain shows on
-        average, or that of a simple sample where the design shows none.
-    simple : array
-        Variance of the shares in a simple sample of this worth.
-    floor : array
-        Variance of the randomization alone, given the true answers, which no sample design removes.
-    floored : array
-        Whether the floor exceeds the design-based variance.
-    blind : array
-        Whether the group lies in one cluster, so that nothing is known about the variance between clusters.
+    The variance is the design-based one over the part of it that a small domain shows on average, or that of a simple
+    sample where the design shows none. The floor is that of the randomization alone, given the true answers, which no
+    sample design removes. Nothing is known about the variance between clusters for a group in one cluster, a blind one.
     """
 
-    freedom: Array
-    people: Array
-    worth: Array
-    variance: Array
-    simple: Array
+    freedom: Array  # degrees of freedom of the variance, at most the effective sample size less one
+    people: Array  # number of respondents
+    worth: Array  # effective sample size by weights alone (Kish), larger in finite populations; infinite in a census
+    variance: Array  # for intervals
+    simple: Array  # variance in a simple sample of this worth
     floor: Array
-    floored: Mask
+    floored: Mask  # the floor exceeds the design-based variance
     blind: Mask
 
 

@@ -263,15 +263,8 @@ def perpendicular_sums(values: Counts, field: int, dimension: int) -> Counts:
 
     .. math:: T[(0, d)] = R[d, 0] + T'[d], \quad T[(1, \mu d)] = R[d, -1/\mu] + T'[d], \quad T[(1, 0)] = \sum y'.
 
-    Parameters
-    ----------
-    values : array of shape (..., points)
-        Sums of whole numbers are exact up to totals of 2^53.
-    field, dimension : int
-        Of the space PG(dimension - 1, field).
+    Sums of whole numbers are exact up to totals of 2^53. The space is PG(dimension - 1, field).
 
-    Examples
-    --------
     >>> perpendicular_sums(np.array([20, 9, 11, 6, 18, 7, 9]), 2, 3)  # point 0 is (0,0,1), and 9 + 6 + 7 are on 1, 3, 5
     array([22, 44, 26, 40, 36, 36, 36])
     """
@@ -304,20 +297,9 @@ def _perpendicular(values: Array, field: int, dimension: int) -> Array:
 def hyperplane_sums(values: Counts, field: int, dimension: int) -> Counts:
     r"""Sum numbers of vectors over all affine hyperplanes: :math:`R[d, s] = \sum_{\langle d, u\rangle = s} y[u]`.
 
-    Parameters
-    ----------
-    values : array of shape (..., field ** dimension)
-        For each vector, in the order of its digits. Sums of whole numbers are exact up to totals of 2^53.
-    field, dimension : int
-        Of the vectors.
+    Values are those of all vectors, in the order of their digits; sums of whole numbers are exact up to totals of 2^53.
+    The sum for direction d, a point of PG(dimension - 1, field), and the value s is at index d * field + s.
 
-    Returns
-    -------
-    array of shape (..., directions * field)
-        Number d * field + s for direction d, a point of PG(dimension - 1, field), and the value s.
-
-    Examples
-    --------
     >>> hyperplane_sums(np.array([1, 2, 3, 4]), 2, 2)  # by second digit, by first, by their sum
     array([4, 6, 3, 7, 5, 5])
     """

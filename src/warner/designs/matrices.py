@@ -87,22 +87,8 @@ def inverse(matrix: Array, shares: Array | None = None) -> Array:
     .. math:: M = D C' (C D C')^{-1},
 
     whose rows sum to one, since :math:`C D C' \theta = C D \mu = 1`. If answers are not distinguishable, it is the
-    nearest solution.
-
-    Parameters
-    ----------
-    matrix : array of shape (k, reports)
-        The probability of each report after each answer.
-    shares : array of shape (k,), optional
-        About how common each answer is, all alike if not given. These only decide how much M varies.
-
-    Returns
-    -------
-    array of shape (reports, k)
-        The row of a report that no answer leads to is zero.
-
-    Examples
-    --------
+    nearest solution. Without shares, all answers are about equally common; this only decides how much M varies. The
+    row of a report that no answer leads to is zero.
     >>> inverse(np.array([[0.75, 0.25], [0.25, 0.75]])).round(12)
     array([[ 1.5, -0.5],
            [-0.5,  1.5]])

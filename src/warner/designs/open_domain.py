@@ -107,17 +107,10 @@ class OpenForm(CodedForm):
 
     In memory a report is a row of whole numbers: the level from 1 on, the direction of each block (0 beyond the
     level), and the value.
-
-    Attributes
-    ----------
-    field : int
-        The number g of values of the hash.
-    block_digits : tuple of int
-        The digits of each block in base g.
     """
 
-    field: int
-    block_digits: tuple[int, ...]
+    field: int  # g, the number of values of the hash
+    block_digits: tuple[int, ...]  # of each block in base g
     holds: ClassVar[str] = "open hashes"
 
     @property

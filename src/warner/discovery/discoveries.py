@@ -76,20 +76,9 @@ def selective_intervals(
 ) -> SelectedShares:
     """Compute intervals and median-unbiased shares for counts selected for being at least critical.
 
-    Parameters
-    ----------
-    counts, critical : arrays of int
-        The counts, and the least with which each would have been selected; 0 if it would have been in any case.
-    n : int
-        The number of reports.
-    p, q : float
-        The probability that a report counts for a value that is held, and that it counts for another one.
-    level : float
-        Confidence level, given selection.
-
-    Examples
-    --------
-    Without selection the interval is that of Clopper and Pearson; a count that was barely selected says little.
+    A count is that of n reports with probability p if the value is the true answer, q if not. Its critical count is the
+    least with which it would have been selected; 0 if it would have been in any case. Without selection the interval is
+    that of Clopper and Pearson; a count that was barely selected says little.
 
     >>> counts = np.array([400, 400])
     >>> limits = selective_intervals(counts, np.array([0, 400]), 1000, 0.6, 1 / 3)

@@ -217,18 +217,8 @@ def search(
 ) -> Search:
     """Find the values with a share above a limit, naming any falsely with probability at most alpha.
 
-    Parameters
-    ----------
-    design : OpenDomain
-        What the reports went through.
-    reports : sequence of LevelReports
-        Those of each level.
-    alpha : float
-        The probability of naming any value falsely.
-    above : float
-        The share that a value must exceed.
-    expected : array of shape (values, levels), optional
-        Blocks of distinct values that are tested in any case.
+    There is one collection of reports for each level. `expected` are the blocks of distinct values that are tested in
+    any case, (values, levels).
     """
     kept = _Kept(NO_PREFIX, np.zeros(1, dtype=bool), np.ones(1))
     critical, numbers = [], []

@@ -48,18 +48,8 @@ def predicted_errors(
 ) -> dict[str, float]:
     """Predict each estimator's mean squared error, summed over the answers, by drawing surveys.
 
-    Parameters
-    ----------
-    shares : array_like of shape (k,)
-        The population that surveys are drawn from.
-    collections : sequence of (Design, int)
-        Design and number of respondents: one pair, or several for a pool.
-    rng : numpy.random.Generator
-        Source of randomness.
-    surveys : int
-        Number of surveys.
-    methods : sequence of str
-        Estimators to compare, if the designs allow them.
+    Surveys are drawn from the population with these shares; a pool has several pairs of design and number of
+    respondents. Of the methods, those are compared that the designs allow.
     """
     truth = np.asarray(shares, dtype=np.float64)[np.newaxis]
     sizes = [np.array([n]) for _, n in collections]
@@ -113,16 +103,8 @@ def choice(
     Surveys are drawn from the estimate of `inv_p`, the plug-in with the best choices among several. The predicted
     errors rank the estimators, but are themselves no better than an order of magnitude.
 
-    Parameters
-    ----------
-    counts : array_like of shape (k,)
-        Number of reports of each answer.
-    design : Design
-        Design of the reports.
-    n : float, optional
-        The (effective) number of reports; the sum of the counts if not given.
-    rng : numpy.random.Generator, optional
-        Source of randomness; seeded from the counts if not given, so that the choice is reproducible.
+    Without `n`, the (effective) number of reports is the sum of the counts. Without `rng`, the choice is reproducible:
+    the seed follows from the counts.
     """
     histogram = checked(counts, design, None if design.law.exclusive else n).rows()
     people = float(histogram.n[0] if n is None else n)

@@ -97,15 +97,7 @@ NEWTON_STEP_TOLERANCE = 1e-12  # of a step against 1/E + theta: the next one wou
 
 
 def separable_mle(counts: Array, gains: Array) -> Array:
-    """Most likely shares, if p > q > 0 in all designs.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (designs, k)
-        Number of reports of each answer under each design.
-    gains : ndarray of shape (designs,)
-        What a share adds to the odds of its report, E = p/q - 1: above 0.
-    """
+    """Most likely shares, if p > q > 0 in all designs, from counts of shape (designs, k) and gains E = p/q - 1 > 0."""
     counts, column = counts.astype(np.float64), gains[:, np.newaxis]
     at_nothing = _slope(counts, column, np.zeros(counts.shape[1]))
     # The price is the sum of theta f'(theta) = sum c E theta / (1 + E theta) at the maximum, hence at most `high`.
@@ -206,8 +198,6 @@ class Blocks:
 
     Every pass iterates over all blocks, which may be read from a file.
 
-    Examples
-    --------
     Truth is told with probability 3/4; 40 of 100 say yes. At equal shares each report has probability 1/2, so that
     g = (0.40 * 0.75 + 0.60 * 0.25) / 0.5 = 0.9 for yes, and 1.1 for no.
 
@@ -242,19 +232,9 @@ class Blocks:
 def projected_gradients(likelihood: LikelihoodOfShares, start: Array, *, gap: float = 1e-6, passes: int = 1000) -> Fit:
     """Maximize the likelihood by spectral projected gradients, starting from a distribution.
 
-    It ends when the certified gap is at most `gap`, at the level of rounding, or after `passes` passes: see the gap of
-    the result. Its ``steps`` are passes. Uniqueness of the maximum is not examined here.
-
-    Parameters
-    ----------
-    likelihood : LikelihoodOfShares
-        The reports, with the squares of their operators: for instance `Blocks`.
-    start : ndarray of shape (k,)
-        A distribution; the nearer, the fewer passes. Shares of zero may become positive.
-    gap : float
-        Nats for the whole sample.
-    passes : int
-        The most passes through the reports, two at least.
+    It ends when the certified gap is at most `gap` nats for the whole sample, at the level of rounding, or after
+    `passes` passes, two at least, which are its ``steps``: see the gap of the result. The nearer the start, the fewer
+    passes; its zeros may become positive. Uniqueness of the maximum is not examined here.
 
     Examples
     --------

@@ -96,60 +96,25 @@ Solver: TypeAlias = "Callable[[Parts], Solution]"
 
 
 class Method(NamedTuple):
-    """An estimator: its solver, its description and its properties.
+    """An estimator: its solver, its description and its properties."""
 
-    Attributes
-    ----------
-    solve : function of the collections
-        Computes shares from checked counts.
-    valid : bool
-        Whether its shares are always a distribution.
-    likelihood : bool
-        Whether it needs the likelihood of the reports.
-    sentence : str
-        Its description.
-    symmetric : bool
-        Whether it is only for one collection whose answers all have the same p and q.
-    one_collection : bool
-        Whether it is only for one collection, under any design.
-    unbiased : bool
-        Whether the expected shares are the true ones.
-    maximises_likelihood : bool
-        Whether a certificate with a gap is worth a warning.
-    fake_bound : function of the tally
-        Bound on the effect of a fake report on a share, in multiples of the leverage of the design; None if not known.
-    caution : function of shares and collections
-        Warning about these shares.
-    suits : function of the tally
-        Whether it is the default there, unless one before it in ``DEFAULTS`` is.
-    reason : function of the tally
-        Reason why it is the default, if that is not obvious.
-    outside : str
-        Reason why a share may lie outside its own interval.
-    ordered : bool
-        Whether it uses the order of the answers.
-    weighs_noise : bool
-        Whether its shares depend on the effective number of reports.
-    part_sentence : str
-        Its description for incomplete lists, whose shares sum to at most one; empty if it needs complete lists.
-    """
-
-    solve: Solver
-    valid: bool
-    likelihood: bool
-    sentence: str
-    symmetric: bool = False
-    one_collection: bool = False
-    unbiased: bool = False
-    maximises_likelihood: bool = False
+    solve: Solver  # computes shares from checked counts
+    valid: bool  # its shares are always a distribution
+    likelihood: bool  # it needs the likelihood of the reports
+    sentence: str  # its description
+    symmetric: bool = False  # it is only for one collection whose answers all have the same p and q
+    one_collection: bool = False  # it is only for one collection, under any design
+    unbiased: bool = False  # the expected shares are the true ones
+    maximises_likelihood: bool = False  # a certificate with a gap is worth a warning
+    # Bound on the effect of a fake report on a share, in multiples of the leverage of the design; None if not known
     fake_bound: Callable[[Collected], int | None] = lambda tally: None
-    caution: Callable[[Array, Parts], str] = lambda shares, parts: ""
-    suits: Callable[[Collected], bool] = lambda tally: False
-    reason: Callable[[Collected], str] = lambda tally: ""
-    outside: str = BIAS
-    ordered: bool = False
-    weighs_noise: bool = False
-    part_sentence: str = ""
+    caution: Callable[[Array, Parts], str] = lambda shares, parts: ""  # warning about these shares
+    suits: Callable[[Collected], bool] = lambda tally: False  # the default, unless one before it in `DEFAULTS` is
+    reason: Callable[[Collected], str] = lambda tally: ""  # why it is the default, if that is not obvious
+    outside: str = BIAS  # why a share may lie outside its own interval
+    ordered: bool = False  # it uses the order of the answers
+    weighs_noise: bool = False  # its shares depend on the effective number of reports
+    part_sentence: str = ""  # for incomplete lists, whose shares sum to at most one; empty if it needs complete lists
 
     @property
     def takes_pools(self) -> bool:
@@ -518,19 +483,8 @@ def estimates(
 ) -> dict[str, Array]:
     """Estimate by several methods at once: the counts are checked once, and their distinct values found once.
 
-    Parameters
-    ----------
-    counts : array_like of shape (..., k)
-        As for `inv`.
-    design : Design
-        Design of the reports.
-    methods : sequence of str
-        Names of `METHODS`.
-    n : array_like of shape (...), optional
-        As for `inv`.
+    Names are those of `METHODS`; counts and `n` are as for `inv`.
 
-    Examples
-    --------
     >>> from warner import RandomizedResponse
     >>> estimates([15, 85], RandomizedResponse(["yes", "no"], truth="3/4"), ["inv", "mle"])
     {'inv': array([-0.2,  1.2]), 'mle': array([0., 1.])}

@@ -74,52 +74,30 @@ def one_hot(k: int) -> float:
 class Beliefs:
     """Constants of the dictionary.
 
-    Attributes
-    ----------
-    weights : tuple of float
-        The weight of each of `PRIOR_KINDS`; within a kind all priors weigh the same, but for the corrections of
-        `Dictionary.believed`.
-    shapes, sigmas, powers : tuple of float
-        Of the gamma, log-normal and power laws.
-    empty : tuple of float
-        Parts of the answers with a share of zero, under power laws.
-    light : tuple of float
-        Means of heavy-tailed distributions, as parts of 1/K.
-    heads, masses, spreads, rests : tuple
-        Number of common answers, the sum of their shares, the largest multiple of their average, and the shapes of the
-        gamma distributions of all others.
-    levels, level_masses, level_spread, level_rests : tuple, and float
-        The same if many answers, a part of them, are common, over a rest that is rare but not empty. Without such
-        priors the rest would seem empty, and the common answers would get its shares.
-    counted : bool
-        Whether the density of the sum is averaged over the number of heads, rather than normal.
-    penalty, one_hot : function of k
-        Exponent that lowers the weight of concentrated distributions, and weight of one answer with all respondents.
-    tilt : float
-        With `ANSWERS_FOR_SHRINKAGE` answers or more, the sum is corrected in this power of the shares.
-    furthest : float
-        Then no share is moved by more of its standard deviations than this.
+    Within a kind all priors weigh the same, but for the corrections of `Dictionary.believed`. `levels` are priors under
+    which many answers, a part of them, are common, over a rest that is rare but not empty. Without them the rest would
+    seem empty, and the common answers would get its shares.
     """
 
-    weights: tuple[float, ...] = (0.05, 0.30, 0.15, 0.30, 0.20)
-    shapes: tuple[float, ...] = tuple(np.geomspace(0.02, 20_000.0, 19).tolist())
-    sigmas: tuple[float, ...] = (0.3, 0.6, 1.0, 1.5, 2.0, 3.0)
-    powers: tuple[float, ...] = (-1.0, 0.0, 0.4, 0.8, 1.2, 2.0)
-    empty: tuple[float, ...] = (0.0, 0.5, 0.9, 0.99)
-    light: tuple[float, ...] = (0.9, 0.8, 0.7, 0.6, 0.5, 0.42, 0.35, 0.28, 0.2)
-    heads: tuple[int, ...] = (1, 2, 3, 10, 30, 100)
-    masses: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99, 0.997, 0.999)
-    spreads: tuple[float, ...] = (4.0, 1.3)
-    rests: tuple[float, ...] = (np.inf, 10_000.0, 1000.0, 100.0, 10.0, 1.0, 0.2)
-    levels: tuple[float, ...] = (0.15, 0.3, 0.5, 0.7, 0.9)
+    weights: tuple[float, ...] = (0.05, 0.30, 0.15, 0.30, 0.20)  # of each of `PRIOR_KINDS`
+    shapes: tuple[float, ...] = tuple(np.geomspace(0.02, 20_000.0, 19).tolist())  # of gamma distributions
+    sigmas: tuple[float, ...] = (0.3, 0.6, 1.0, 1.5, 2.0, 3.0)  # of log-normal distributions
+    powers: tuple[float, ...] = (-1.0, 0.0, 0.4, 0.8, 1.2, 2.0)  # of power laws
+    empty: tuple[float, ...] = (0.0, 0.5, 0.9, 0.99)  # parts of the answers with a share of zero, under power laws
+    light: tuple[float, ...] = (0.9, 0.8, 0.7, 0.6, 0.5, 0.42, 0.35, 0.28, 0.2)  # means of heavy tails, as parts of 1/K
+    heads: tuple[int, ...] = (1, 2, 3, 10, 30, 100)  # numbers of common answers
+    masses: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99, 0.997, 0.999)  # sums of their shares
+    spreads: tuple[float, ...] = (4.0, 1.3)  # largest multiples of their average
+    rests: tuple[float, ...] = (np.inf, 10_000.0, 1000.0, 100.0, 10.0, 1.0, 0.2)  # shapes of the others' distributions
+    levels: tuple[float, ...] = (0.15, 0.3, 0.5, 0.7, 0.9)  # parts of the answers that are common
     level_masses: tuple[float, ...] = (0.9, 0.97, 0.99, 0.997, 0.999)
     level_spread: float = 1.3
     level_rests: tuple[float, ...] = (np.inf, 10.0)
-    counted: bool = True
+    counted: bool = True  # the density of the sum is averaged over the number of heads, rather than normal
     penalty: Callable[[int], float] = penalty
     one_hot: Callable[[int], float] = one_hot
-    tilt: float = 0.25
-    furthest: float = 1.0
+    tilt: float = 0.25  # power of the shares in which their sum is corrected, from `ANSWERS_FOR_SHRINKAGE` answers on
+    furthest: float = 1.0  # standard deviations by which that moves a share at most
 
 
 BELIEFS = Beliefs()

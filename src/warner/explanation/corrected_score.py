@@ -51,24 +51,12 @@ PULLED_BACK_TO = 8.0  # a predictor, to see whether it runs away
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Outcome of each respondent, and its predictors after each possible answer.
+    """Outcome of each respondent, and its predictors after each possible answer."""
 
-    Attributes
-    ----------
-    outcome : array of shape (n,)
-        0 or 1 for a logit.
-    copies : array of shape (k, n, columns)
-        Columns of the model for each of the k possible answers.
-    indicators : array of shape (n, k), or None
-        Debiased indicators of the answers; None where reports do not identify all answers.
-    rows : Observations
-        Reports, weights, clusters and strata, and the columns that the shares of answers may depend on.
-    """
-
-    outcome: Array
-    copies: Array
-    indicators: Array | None
-    rows: Observations
+    outcome: Array  # 0 or 1 for a logit
+    copies: Array  # columns of the model for each of the k possible answers, (k, n, columns)
+    indicators: Array | None  # debiased, (n, k); None where reports do not identify all answers
+    rows: Observations  # with the columns that the shares of answers may depend on
 
     @property
     def size(self) -> Array:

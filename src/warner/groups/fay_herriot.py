@@ -305,32 +305,20 @@ ENOUGH_WITHIN_GROUPS = 30.0  # degrees of freedom, that reports tell their varia
 
 @dataclass(frozen=True)
 class DirectEstimates:
-    """Unbiased shares of one set of answers, of shape (groups,), with what tells their sampling variance.
+    """Unbiased shares of one set of answers, of shape (groups,), with what determines their sampling variance.
 
-    Attributes
-    ----------
-    share : ndarray of shape (groups,)
-        The unbiased share of each group; 0 where reports do not tell it.
-    per_report : ndarray of shape (groups,)
-        What the variance of one report is multiplied by: one over the number of reports; 0 where there are none.
-    base, slope, curvature, between : ndarray of shape (groups,) or (1,)
-        One report has the variance base + slope m - curvature m^2 - between tau^2, where m is the mean of the shares
-        and tau^2 their variance between groups.
-    informative : ndarray of bool of shape (groups,)
-        Which groups tell the share: those with reports, under a design that is not silent.
-    least : float
-        Lower bound on the variance of one report, within and between groups together, which matters if all reports
-        agree.
+    One report has the variance base + slope m - curvature m^2 - between tau^2, where m is the mean of the shares and
+    tau^2 their variance between groups. These four have the shape (groups,) or (1,).
     """
 
-    share: Array
-    per_report: Array
+    share: Array  # 0 where reports do not identify it
+    per_report: Array  # one over the number of reports; 0 where there are none
     base: Array
     slope: Array
     curvature: Array
     between: Array
-    informative: Mask
-    least: float = LEAST_REPORT_VARIANCE
+    informative: Mask  # groups with reports, under a design that identifies the share
+    least: float = LEAST_REPORT_VARIANCE  # of one report, within and between groups; it matters if all reports agree
 
     @classmethod
     def known(cls, share: Array, variance: Array) -> DirectEstimates:

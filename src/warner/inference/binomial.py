@@ -329,19 +329,9 @@ def share_interval(
     An interval is never empty: for the upper end, a count below the range that shares explain is moved to its end, and
     likewise for the lower end. That only widens the interval, so that the level is kept.
 
-    Parameters
-    ----------
-    binomial : Binomial
-        Counts of shape (..., k), fractional where weights were rescaled to an effective number of reports; the number
-        of reports has shape (..., 1).
-    tail : float
-        Probability of a miss on either side.
-    target : ``population`` or ``realised``
-        Share of the population, or of the sample.
-    method : ``clopper_pearson``, ``wilson``, ``exact`` or ``score``, optional
-        ``clopper_pearson`` covers at least at its level for both targets. ``wilson``, for the population, is narrower,
-        and approximate. For the sample, ``exact`` is much narrower with little randomization, and ``score`` is
-        approximate. The default is ``clopper_pearson`` for the population; for the sample see `realised_methods`.
+    Of shares of the sample, target ``realised``, the default method is that of `realised_methods`. ``clopper_pearson``
+    covers at least at its level for both targets; ``wilson``, for the population, is narrower and approximate. For the
+    sample, ``exact`` is much narrower with little randomization, and ``score`` is approximate.
     """
 
     def evaluated(c: Array, n: Numbers) -> tuple[Array, ...]:

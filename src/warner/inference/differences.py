@@ -238,17 +238,9 @@ def inverted(contains: Callable[[Array], Mask]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class DomainDifference:
-    """The difference of the shares of one set in two domains.
+    """The difference of the shares of one set in two domains, and how the shares vary together."""
 
-    Attributes
-    ----------
-    readout : SamplingModel of shape (2, 1)
-        Both shares.
-    together : Together
-        How they vary together.
-    """
-
-    readout: SamplingModel
+    readout: SamplingModel  # of both shares, (2, 1)
     together: Together
 
     @property

@@ -36,18 +36,10 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Quantities(TableResult):
-    """Several quantities in one table.
-
-    Attributes
-    ----------
-    parts : tuple of results
-        Means, quantiles, shares beyond a number, totals, differences of means.
-    notes : tuple of str
-        What all of them rest on, in sentences.
-    """
+    """Several quantities in one table: means, quantiles, shares beyond a number, totals, differences of means."""
 
     parts: tuple[Any, ...]  # each has `rows` and `estimates`
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # assumptions of all of them, in sentences
 
     rows_key = "quantities"
 

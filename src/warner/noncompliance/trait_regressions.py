@@ -253,18 +253,10 @@ def _unrelated(b: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TraitRegression(TableResult):
-    """Coefficients of the trait's log-odds, and one further share: of honest carriers, or of an unrelated trait.
+    """Coefficients of the trait's log-odds, and one further share: of honest carriers, or of an unrelated trait."""
 
-    Attributes
-    ----------
-    fit : Regression
-        The regression of the kinds of people, with its maxima, tests and predictions.
-    name : str
-        What the share is called: "honest" or "unrelated".
-    """
-
-    fit: Regression
-    name: str
+    fit: Regression  # of the kinds of respondents, with its maxima, tests and predictions
+    name: str  # of the further share: "honest" or "unrelated"
     read: Any
     meaning: str
 

@@ -78,16 +78,8 @@ class Effects(NamedTuple):
 class RandomIntercepts(Likelihood):
     """Log-likelihood of the coefficients and, as the last one, the standard deviation of random intercepts.
 
-    Parameters
-    ----------
-    rows, family, mapping
-        As for `Likelihood`, for known effects.
-    group : array of shape (n,)
-        Index of the group of each row; each group has rows.
-    nodes : int
-        Number of quadrature nodes.
-    largest : float
-        Largest standard deviation, beyond which the likelihood is zero, so that ascents end.
+    Each row has the index of its `group`, (n,). Beyond the `largest` standard deviation the likelihood is zero, so that
+    ascents end.
     """
 
     def __init__(

@@ -142,41 +142,19 @@ MOST_COEFFICIENTS = 500  # coefficients, up to which their information is a matr
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Distinct rows: covariates, reports with their designs, and numbers of respondents.
+    """Distinct rows: covariates, reports with their designs, and numbers of respondents."""
 
-    Attributes
-    ----------
-    x : array of shape (n, columns)
-        Columns of the model, with the intercept.
-    likelihood : array of shape (n, k)
-        Probability of the report after each answer, up to one positive factor a row.
-    weight, square : arrays of shape (n,)
-        Sums of weights and of squared weights; the number of respondents without weights.
-    people : array of shape (n,)
-        Number of respondents in each row.
-    designs : tuple of Design
-        Designs with the same answers, in the same order.
-    design, report : arrays of shape (n,)
-        Index of each row's design, and of its report in the table of that design; -1 without a table.
-    tables : tuple of arrays of shape (k, reports), or None
-        Probabilities of the reports after each answer, for each design that has such a table.
-    sampling : Sampling
-        Weights, clusters and strata of the sample.
-    scores : array of shape (n,), optional
-        Scores of the reports, where answers have numeric values; all answers then count as one.
-    """
-
-    x: Array
-    likelihood: Array
-    weight: Array
-    square: Array
-    people: Array
-    designs: tuple[Design, ...]
-    design: Integers
-    report: Integers
-    tables: tuple[Array | None, ...]
+    x: Array  # columns of the model, with the intercept, (n, columns)
+    likelihood: Array  # probability of the report after each answer, up to one positive factor a row, (n, k)
+    weight: Array  # sum of the weights of each row; the number of respondents without weights
+    square: Array  # sum of the squared weights
+    people: Array  # number of respondents in each row
+    designs: tuple[Design, ...]  # with the same answers, in the same order
+    design: Integers  # index of each row's design
+    report: Integers  # index of each row's report in the table of its design; -1 without a table
+    tables: tuple[Array | None, ...]  # probabilities of the reports after each answer, (k, reports), of each design
     sampling: Sampling = SIMPLE_RANDOM
-    scores: Array | None = None
+    scores: Array | None = None  # of the reports, where answers have numeric values; all answers then count as one
 
     @property
     def k(self) -> int:
@@ -223,41 +201,19 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModelData:
-    """Data of a model: observations, terms, and the numbers of respondents left out.
+    """Data of a model: observations, terms, and the numbers of respondents left out."""
 
-    Attributes
-    ----------
-    observations : Observations
-        Distinct rows, sorted by covariates, design and report.
-    terms : Terms
-        Columns of the model, and how they follow from new data.
-    response : str
-        Column of reports; empty for a tally.
-    labels : tuple of str
-        Names of the designs in the column `by`; one empty name for a single design.
-    covariates : mapping of str to array
-        Distinct combinations of the variables of the model, for ``terms.matrix``.
-    pattern : array of shape (n,)
-        Index of each row's combination in `covariates`.
-    missing, unknown, weightless : int
-        Respondents left out: for a missing value, an invalid report, or a weight of zero.
-    backend : str or None
-        Data-frame library of the input.
-    groups : Groups or None
-        Groups of random intercepts.
-    """
-
-    observations: Observations
+    observations: Observations  # distinct rows, sorted by covariates, design and report
     terms: Terms
-    response: str
-    labels: tuple[str, ...]
-    covariates: Covariates
-    pattern: Integers
-    missing: int
-    unknown: int
-    weightless: int
-    backend: str | None = None
-    groups: Groups | None = None
+    response: str  # column of reports; empty for a tally
+    labels: tuple[str, ...]  # names of the designs in the column `by`; one empty name for a single design
+    covariates: Covariates  # distinct combinations of the variables of the model, for `terms.evaluate`
+    pattern: Integers  # index of each row's combination in `covariates`
+    missing: int  # respondents left out for a missing value
+    unknown: int  # for an invalid report
+    weightless: int  # for a weight of zero
+    backend: str | None = None  # data-frame library of the input
+    groups: Groups | None = None  # of random intercepts
 
     @property
     def formula(self) -> str:
@@ -282,25 +238,11 @@ def model_data(
 ) -> ModelData:
     """Read data of any kind as the data of a model; for parameters not listed see `warner.regress`.
 
-    Parameters
-    ----------
-    columns : Columns
-        The column `by` that names the design of each row; weights, of which a row of zero is left out, or counts; and
-        the rows to be read.
-    reading : Reading
-        Format of a file, and the treatment of invalid values.
-    sample : Sample
-        Strata and clusters of the respondents.
-    intercepts : str, optional
-        Column of the groups of random intercepts, as in a term ``(1 | school)`` of the formula.
-    intercept : bool
-        If True, the matrix has a column of ones. Without it factors leave out their first level all the same, as for
-        the cutpoints of an ordered model.
-    values : mapping, sequence or "numbers", optional
-        Numeric values of the answers, if their mean is modeled.
+    The column `by` of `columns` names the design of each row, and rows with a weight of zero are left out. `intercepts`
+    is the column of the groups of random intercepts, as in a term ``(1 | school)`` of the formula. Without `intercept`
+    the matrix has no column of ones, but factors leave out their first level all the same, as for the cutpoints of an
+    ordered model. With `values` of the answers their mean is modeled.
 
-    Examples
-    --------
     >>> from warner import RandomizedResponse
     >>> survey = RandomizedResponse(["yes", "no"], truth="3/4")
     >>> people = {"answer": ["yes", "no", "no", "yes", None], "age": [30, 40, 40, 30, 30]}

@@ -470,47 +470,20 @@ class Coefficient(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """Model specification: the shares, and how coefficients enter them.
-
-    Attributes
-    ----------
-    model, link : str
-        Names of the model and of its link.
-    domain : sequence of labels
-        The answers.
-    reference : label, optional
-        Reference answer; None for ordered answers.
-    shares : Shares
-        Shares as functions of predictors.
-    coefficients : tuple of Coefficient
-        In the order of every result.
-    groups : mapping of str to tuple of int
-        Coefficients of each term.
-    mapping : array of shape (f * P, coefficients), optional
-        Linear map from the coefficients to the matrix B of predictors and columns; None for the identity.
-    cuts : int
-        Number of cutpoints of ordered answers, which are the first coefficients.
-    empty : tuple of labels
-        Middle answers of an ordered model whose share is 0, because the cutpoints on both sides are merged.
-    values : array of shape (answers,), optional
-        Numeric values of the answers, if their mean is modeled; None for shares.
-    effects : EffectLaw, optional
-        With random intercepts, the effects that shares are averaged over. The standard deviation of effects then comes
-        after the coefficients.
-    """
+    """Model specification: the shares, and how coefficients enter them."""
 
     model: str
     link: str
     domain: Sequence[Label]
-    reference: Label | None
-    shares: Shares
-    coefficients: tuple[Coefficient, ...]
-    groups: Mapping[str, tuple[int, ...]]
-    mapping: Array | None = None
-    cuts: int = 0
-    empty: tuple[Label, ...] = ()
-    values: Array | None = None
-    effects: EffectLaw | None = None
+    reference: Label | None  # None for ordered answers
+    shares: Shares  # as functions of predictors
+    coefficients: tuple[Coefficient, ...]  # in the order of every result
+    groups: Mapping[str, tuple[int, ...]]  # coefficients of each term
+    mapping: Array | None = None  # from coefficients to the matrix B, (f * P, coefficients); None for the identity
+    cuts: int = 0  # cutpoints of ordered answers, which are the first coefficients
+    empty: tuple[Label, ...] = ()  # middle answers with a share of 0, since the cutpoints on both sides are merged
+    values: Array | None = None  # numeric values of the answers, if their mean is modeled; None for shares
+    effects: EffectLaw | None = None  # random intercepts, whose standard deviation comes after the coefficients
 
     @property
     def of_number(self) -> bool:

@@ -138,30 +138,14 @@ LEVELS_LISTED = 8  # levels in an error
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Columns of a design matrix, and how they follow from data.
+    """Columns of a design matrix, and how they follow from data."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the columns of the matrix; the intercept is the first.
-    groups : mapping of str to tuple of int
-        Columns of each term.
-    variables : tuple of str
-        Columns of the data that are used.
-    formula : str
-        Right side of the formula, also for a list of columns.
-    kinds : mapping of str to str
-        Kind of each variable: "number", "text" or "boolean".
-    levels : mapping of str to tuple
-        Levels of each factor, in the order of its columns.
-    """
-
-    names: tuple[str, ...]
-    groups: Mapping[str, tuple[int, ...]]
-    variables: tuple[str, ...]
-    formula: str
-    kinds: Mapping[str, str]
-    levels: Mapping[str, tuple[Level, ...]]
+    names: tuple[str, ...]  # of the columns of the matrix; the intercept is the first
+    groups: Mapping[str, tuple[int, ...]]  # columns of each term
+    variables: tuple[str, ...]  # columns of the data that are used
+    formula: str  # right side of the formula, also for a list of columns
+    kinds: Mapping[str, str]  # of each variable: "number", "text" or "boolean"
+    levels: Mapping[str, tuple[Level, ...]]  # of each factor, in the order of its columns
     evaluate: Callable[[Columns], Array] = field(repr=False)
 
     @property

@@ -39,16 +39,8 @@ class Expansion(NamedTuple):
 class Likelihood:
     """Log-likelihood of the reports in some rows as a function of coefficients.
 
-    Parameters
-    ----------
-    rows : Observations
-        Covariates, likelihoods and weights.
-    family : Family
-        Shares as functions of predictors.
-    mapping : array of shape (f * P, coefficients), optional
-        R, if not all coefficients are free. Each coefficient belongs to one column of the rows.
-    offset : array of shape (f, n), optional
-        Offset of the predictors.
+    With a `mapping` R, (f * P, coefficients), not all coefficients are free; each belongs to one column of the rows.
+    Predictors may have an `offset`, (f, n).
     """
 
     rounding: float = 0.0  # nats by which values may differ from their derivatives

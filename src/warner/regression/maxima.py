@@ -290,30 +290,14 @@ class NoMaximumError(ValueError):
 
 
 class Maximum(NamedTuple):
-    """Best maximum, and how it was found.
-
-    Attributes
-    ----------
-    best : LocalMaximum
-        Highest maximum.
-    optima : tuple of Optimum
-        All maxima, the best first.
-    infinity : Infinity or None
-        Estimates that lie at infinity.
-    tried : int
-        Number of starts.
-    rivals : tuple of array
-        Coefficients of the other maxima, the best first.
-    search : str
-        "proven" if the maximum is proven to be the highest, "first" if the first starts agreed, else "all".
-    """
+    """Best maximum, and how it was found."""
 
     best: LocalMaximum
-    optima: tuple[Optimum, ...]
-    infinity: Infinity | None
-    tried: int
-    rivals: tuple[Array, ...] = ()
-    search: str = "all"
+    optima: tuple[Optimum, ...]  # all maxima, the best first
+    infinity: Infinity | None  # estimates that lie at infinity
+    tried: int  # starts
+    rivals: tuple[Array, ...] = ()  # coefficients of the other maxima, the best first
+    search: str = "all"  # "proven" to be the highest, "first" if the first starts agreed, else "all"
 
 
 class ModelMaximum(NamedTuple):

@@ -246,26 +246,11 @@ class _ProfilePoint(NamedTuple):
 
 
 class Profile:
-    """Profile likelihood of a quantity.
+    """Profile likelihood of a quantity, from the maximum, or finite coefficients as good as it.
 
-    Parameters
-    ----------
-    likelihood : Likelihood
-        Likelihood of all coefficients.
-    quantity : Quantity
-        Quantity that is fixed.
-    coefficients : array
-        Maximum; finite coefficients as good as it, if it lies at infinity.
-    log_likelihood : float
-        Log-likelihood at the maximum.
-    covariance : array
-        Covariances of the coefficients, for the first step of the search.
-    starts : sequence of array
-        Further coefficients from which each limit is tried, in case it lies on a lower branch of the profile.
-    unit : float
-        Change of a predictor for one unit of the quantity.
-    cuts : int
-        Number of cutpoints, which are the first coefficients.
+    The covariances of the coefficients are for the first step of the search. Each limit is also tried from `starts`, in
+    case it lies on a lower branch of the profile. `unit` is the change of a predictor for one unit of the quantity. The
+    first coefficients are `cuts` cutpoints.
     """
 
     def __init__(

@@ -129,37 +129,20 @@ def information_by_cluster(
 
 @dataclass(frozen=True, eq=False)
 class ClusterRobust:
-    """Cluster-robust standard errors of coefficients.
+    """Cluster-robust standard errors of coefficients; coordinates are such that the information is the unit matrix.
 
-    Attributes
-    ----------
-    clusters : Clusters
-        Clusters and strata.
-    effect : array of shape (coefficients, r)
-        T: derivative of the coefficients in the sum of scores.
-    scores : array of shape (clusters, r)
-        v, in coordinates in which the information is the unit matrix; less the mean of the stratum.
-    unit : array of shape (coefficients, r)
-        L: the coefficients along each of these coordinates.
-    leverage : array of shape (clusters, r, r), or None
-        J: the fraction of the information of each cluster. None where these matrices would be too large: then errors
-        are those of the plain sandwich, with as many degrees of freedom as there are clusters less strata.
-    kept : array of shape (clusters,), or None
-        Fraction of each cluster's stratum that was not sampled; None, if not known, counts as 1.
-    remaining : Remaining or None
-        Variance that remains in a finite population, in the same coordinates.
-    floor : Floor or None
-        Least covariances of the sum of scores, in the same coordinates; None where respondents are the clusters.
+    Without leverages, whose matrices may be too large, errors are those of the plain sandwich, with as many degrees of
+    freedom as there are clusters less strata.
     """
 
     clusters: Clusters
-    effect: Array
-    scores: Array
-    unit: Array
-    leverage: Array | None
-    kept: Array | None = None
-    remaining: Remaining | None = None
-    floor: Floor | None = None
+    effect: Array  # T: derivative of the coefficients in the sum of scores, (coefficients, r)
+    scores: Array  # v, in these coordinates, less the mean of the stratum, (clusters, r)
+    unit: Array  # L: the coefficients along each of the coordinates, (coefficients, r)
+    leverage: Array | None  # J: the fraction of the information of each cluster, (clusters, r, r)
+    kept: Array | None = None  # fraction of each cluster's stratum that was not sampled; None, if not known, is 1
+    remaining: Remaining | None = None  # variance that remains in a finite population
+    floor: Floor | None = None  # least covariances of the sum of scores; None where respondents are the clusters
 
     @cached_property
     def _sizes(self) -> Array:
@@ -319,15 +302,9 @@ class ClusterRobust:
     def with_mean(self, slopes: Array, sums: Array, parts: Array, variance: float, influence: Array) -> ClusterRobust:
         """Add the sampling of a mean over respondents to a quantity with the derivatives `slopes` in the coefficients.
 
-        Parameters
-        ----------
-        slopes : array of shape (coefficients,)
-        sums, parts : arrays of shape (clusters,)
-            Sums of the weighted influence of each cluster's respondents, and the cluster's fraction of all weight.
-        variance : float
-            Variance of the mean for respondents independent of each other and of the errors of the coefficients.
-        influence : array of shape (n,)
-            Influence of one respondent of each row on the mean.
+        The weighted influence of respondents has `sums` in clusters, which have these `parts` of all weight, and each
+        respondent of a row has an `influence`. The `variance` of the mean is that for respondents independent of each
+        other and of the errors of the coefficients.
         """
         clusters, width, deviation = self.clusters, self.scores.shape[1], np.sqrt(variance)
         centred = (sums - means_by_stratum(clusters, sums)[clusters.stratum]) / (deviation or 1.0)
@@ -400,26 +377,12 @@ def cluster_robust(
     deviations: Array | None = None,
     exact: Array | None = None,
 ) -> ClusterRobust:
-    """Compute the cluster-robust errors of an estimate.
+    """Compute the cluster-robust errors of an estimate from scores of respondents, (n, coefficients), unweighted.
 
-    Parameters
-    ----------
-    rows : Observations
-        Observations with weights.
-    clusters : Clusters
-        Clusters of the rows.
-    scores : array of shape (n, coefficients)
-        Score of one respondent of each row, unweighted.
-    information : array of shape (clusters, coefficients, coefficients), or None
-        Information of each cluster; a positive matrix.
-    inverse : array of shape (coefficients, coefficients)
-        Inverse of the derivative of the sum of all scores.
-    device : function, optional
-        Noise of the randomization in scores, for finite populations.
-    deviations : array of shape (n, coefficients), optional
-        Scores less the means of clusters in the linear predictors; by default less the means of the scores.
-    exact : array of shape (coefficients, coefficients), optional
-        Least covariances of the sum of scores where there are neither residuals nor noise.
+    Each cluster has a positive information matrix, (clusters, coefficients, coefficients); `inverse` is that of the
+    derivative of the sum of all scores. `device` is the noise of the randomization in scores, for finite populations.
+    `deviations` are scores less the means of clusters in the linear predictors; by default less the means of the
+    scores. `exact` are the least covariances of the sum of scores where there are neither residuals nor noise.
     """
     sums = np.zeros((clusters.number, scores.shape[1]))
     np.add.at(sums, clusters.cluster, scores * rows.weight[:, np.newaxis])

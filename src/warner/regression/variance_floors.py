@@ -78,28 +78,15 @@ if TYPE_CHECKING:
 
 
 class Remaining(NamedTuple):
-    """Covariances of scores that remain in a finite population.
+    """Covariances of scores that remain in a finite population."""
 
-    Attributes
-    ----------
-    within, size : arrays of shape (clusters,)
-        Factor :math:`f b / (b - 1)` of the scatter within each cluster, 0 where it does not count; and the number b of
-        respondents.
-    cluster, weight, square : arrays of shape (n,)
-        Clusters and weights of the rows.
-    scores : array of shape (n, r)
-        Score of one respondent of each row, unweighted.
-    device : array of shape (r, r)
-        Noise of the randomization where the scatter within clusters does not show it.
-    """
-
-    within: Array
-    size: Array
-    cluster: Integers
+    within: Array  # factor f b / (b - 1) of the scatter within each cluster; 0 where it does not count
+    size: Array  # b: number of respondents of each cluster
+    cluster: Integers  # of each row, as all that follows
     weight: Array
     square: Array
-    scores: Array
-    device: Array
+    scores: Array  # of one respondent of each row, unweighted, (n, r)
+    device: Array  # noise of the randomization where the scatter within clusters does not show it, (r, r)
 
     def matrix(self) -> Array:
         """Return the covariances, (r, r); negative estimates count as 0."""
@@ -254,14 +241,8 @@ def about_clusters(clusters: Clusters, weight: Array, values: Array) -> Array:
 def floor_of_clusters(rows: Observations, clusters: Clusters, scores: Array, deviations: Array, noise: Array) -> Floor:
     """Compute the floor of the sum of weighted scores of clusters of respondents.
 
-    Parameters
-    ----------
-    rows, clusters
-        Observations with weights, and their clusters.
-    scores, deviations : arrays of shape (n, coefficients)
-        Scores of one respondent of each row, unweighted; and less the mean of their cluster.
-    noise : array of shape (coefficients, coefficients)
-        Variance of the randomization, if all respondents of the sampled clusters were asked or all reports are equal.
+    Scores are those of one respondent of each row, unweighted, `deviations` those less the mean of their cluster. The
+    noise is that of the randomization, if all respondents of the sampled clusters were asked or all reports are equal.
     """
     simple = simple_covariance(rows, scores)
     if rows.sampling.whole:
@@ -293,16 +274,8 @@ def _not_sampled(rows: Observations) -> Array:
 def exact_covariance(rows: Observations, columns: Array, answers: int, reach: Array) -> Array:
     """Return the least covariances of the sum of weighted scores of linear shares without residuals and noise.
 
-    Parameters
-    ----------
-    rows : Observations
-        Observations with weights.
-    columns : array of shape (n, width)
-        Orthogonal columns: their weighted products sum to the unit matrix.
-    answers : int
-        Number of answers; 2 for the mean of a number.
-    reach : array of shape (n,)
-        Change of the outcome of a respondent with another answer: 1 for shares.
+    Columns are orthogonal: their weighted products sum to the unit matrix. There are two `answers` for the mean of a
+    number. `reach` is the change of the outcome of a respondent with another answer: 1 for shares.
     """
     from scipy.special import ndtri, stdtrit
 

@@ -171,23 +171,9 @@ def randomize_lines(
 ) -> int:
     """Randomize one answer per line into one report per line, without a header, and return the number of lines.
 
-    For programs that talk to each other: `warner audit` runs clients of this form.
-
-    Parameters
-    ----------
-    source : path
-        A text file of true answers; ``-`` for standard input.
-    design : Design or OpenDomain
-        What every answer goes through.
-    target : path
-        Where the reports go, written whole or not at all; ``-`` for standard output.
-    progress : callable
-        Told the number of lines done, now and then.
-
-    Raises
-    ------
-    ValueError
-        For a line that is no answer of the domain: it names the line, not the answer.
+    For programs that talk to each other: `warner audit` runs clients of this form. A path ``-`` is standard input or
+    output; `progress` is called with the number of lines done, now and then. Reports are written whole or not at all.
+    An error for a line that is no answer of the domain names the line, not the answer.
     """
     if not isinstance(design, OpenDomain):
         refuse_design(design, "randomize_lines(source, design, target)")

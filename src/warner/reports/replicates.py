@@ -29,20 +29,11 @@ class ReplicateSample(ComplexSample):
     varies with them: :math:`s \sum_r (n_r/\bar n - 1)^2` is about :math:`1/K - 1/m` for a group in K of m equal
     clusters, under the jackknife, balanced repeated replication and the bootstrap alike. The jackknife changes the size
     only in the columns that leave out one of the K clusters.
-
-    Attributes
-    ----------
-    replicates : int
-        The number of sets of weights.
-    scale : float
-        The factor s that belongs to them.
-    clusters : int or None
-        The number m of clusters, if it is known.
     """
 
-    replicates: int = 0
-    scale: float = 1.0
-    clusters: int | None = None
+    replicates: int = 0  # sets of weights
+    scale: float = 1.0  # s
+    clusters: int | None = None  # m, if it is known
 
     def described(self) -> str:
         drawn = f" of {self.clusters:,} clusters" if self.clusters else ""
