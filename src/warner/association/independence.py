@@ -100,38 +100,18 @@ LEAST_EXPECTED_IN_CELL = 5.0  # reports in a cell, below which a chi-square law 
 
 @dataclass(frozen=True)
 class Independence:
-    """Tests of independence in a table of reports.
+    """Tests of independence in a table of reports."""
 
-    Attributes
-    ----------
-    g, chi2 : float
-        The likelihood-ratio statistic and Pearson's.
-    df : int
-        Their degrees of freedom; 0 where a question had but one report, so that there is nothing to test.
-    g_p_value, chi2_p_value : float
-        By the chi-square law: approximate.
-    exact_p_value : float or None
-        Of Fisher's exact test, or Freeman and Halton's; None where there are too many tables, and with weights.
-    simulated_p_value : float or None
-        Of the same test with drawn tables, where there are too many to go through.
-    tables : int
-        The number of tables that were gone through, or drawn.
-    least_expected : float
-        The smallest number of reports that independence would lead to expect in a cell.
-    method : str
-        In words, which test the `p_value` is of.
-    """
-
-    g: float
-    chi2: float
-    df: int
-    g_p_value: float
+    g: float  # likelihood-ratio statistic
+    chi2: float  # Pearson's statistic
+    df: int  # degrees of freedom; 0 where a question had but one report, so that there is nothing to test
+    g_p_value: float  # by the chi-square distribution: approximate
     chi2_p_value: float
-    exact_p_value: float | None
-    simulated_p_value: float | None
-    tables: int
-    least_expected: float
-    method: str
+    exact_p_value: float | None  # of Fisher's, or Freeman and Halton's test; None with weights, or many tables
+    simulated_p_value: float | None  # of the same test with drawn tables, where there are too many to go through
+    tables: int  # number of tables that were gone through, or drawn
+    least_expected: float  # smallest expected number of reports in a cell
+    method: str  # the test that `p_value` is of, in words
 
     @property
     def p_value(self) -> float:
@@ -350,30 +330,18 @@ def _simulated(table: Counts, simulations: int, rng: np.random.Generator) -> flo
 class Correlation:
     """Correlation of two true answers, or of an answer with a number.
 
-    Attributes
-    ----------
-    first, second : str
-        The question, and the other question or the numeric column.
-    answers : tuple
-        The answers whose indicators are meant: one for each question; None for one whose answers enter as a number.
-    value, se : float
-        The estimate, which sampling error may put outside -1 to 1, and its standard error. NaN where a share is
-        estimated to be 0 or less, or 1 or more, all numbers are the same, or the variance of a randomized number is
-        estimated to be 0 or less: there is no variance to divide by.
-    low, high : float
-        Approximate confidence interval, within -1 and 1.
-    difference, difference_se : float
-        The covariance: for two answers, the share of both minus the product of the two shares.
+    The estimate and its standard error are NaN where there is no variance to divide by: a share is estimated to be 0 or
+    less, or 1 or more, all numbers are the same, or the variance of a randomized number is estimated to be 0 or less.
     """
 
-    first: str
-    second: str
-    answers: tuple[Label | None, ...]
-    value: float
+    first: str  # the question
+    second: str  # the other question, or the numeric column
+    answers: tuple[Label | None, ...]  # whose indicators are correlated; None for a question whose number is
+    value: float  # sampling error may put it outside -1 to 1
     se: float
-    low: float
+    low: float  # approximate confidence interval, within -1 and 1
     high: float
-    difference: float
+    difference: float  # covariance: for two answers, the share of both minus the product of the two shares
     difference_se: float
     level: float
 

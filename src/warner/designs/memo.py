@@ -47,21 +47,13 @@ class Spent:
 
     It bounds how well the reports distinguish this person's history from any other with the same pattern of equal and
     different answers (under hashing, of hash values). That pattern itself is not protected.
-
-    Attributes
-    ----------
-    keys : int
-        Number of memo keys used, each of which has a permanent response; all keys if `bound`.
-    epsilon : float
-        Total privacy loss, as the smallest double that is not below it: ``keys`` times ``eps_infinity``. Two such
-        histories are distinguished by at most ``eps_infinity`` for each key that differs.
-    bound : bool
-        True if used keys are not recorded, so that this is an upper bound.
     """
 
-    keys: int
+    keys: int  # memo keys used, each of which has a permanent response; all keys if `bound`
+    # Not below the total privacy loss, `keys` times `eps_infinity`. Two such histories are distinguished by at most
+    # `eps_infinity` for each key that differs.
     epsilon: float
-    bound: bool
+    bound: bool  # used keys are not recorded, so that this is an upper bound
     text: str
 
     def __repr__(self) -> str:

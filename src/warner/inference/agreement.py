@@ -59,21 +59,11 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AgreementTest(Test):
-    """The test that all collections of a pool have the same shares.
+    """The test that all collections of a pool have the same shares."""
 
-    Attributes
-    ----------
-    compared : tuple of Compared or None
-        The clearest difference in each group; None where fewer than two collections have reports.
-    comparisons : ndarray of shape (groups,)
-        Number of pairs of collections times answers.
-    approximate : ndarray of bool of shape (groups,)
-        Whether any comparison uses the normal distribution.
-    """
-
-    compared: tuple[Compared | None, ...]
-    comparisons: Integers
-    approximate: Mask
+    compared: tuple[Compared | None, ...]  # clearest difference in each group; None with fewer than two collections
+    comparisons: Integers  # pairs of collections times answers, in each group
+    approximate: Mask  # a comparison in the group uses the normal distribution
 
     def document(self, group: int) -> Document | None:
         """Return what JSON can hold of the test in one group; None where fewer than two collections are compared."""

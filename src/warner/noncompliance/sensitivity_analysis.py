@@ -30,49 +30,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity(TableResult):
-    """Shares as functions of the share of respondents who gave the safe report regardless of the design.
-
-    Attributes
-    ----------
-    tally : Tally
-        The reports.
-    safe : str or int
-        The report that those people gave.
-    cheating : ndarray of shape (rows,)
-        Their share, as assumed in each row.
-    shares : ndarray of shape (rows, k)
-        The unbiased shares, by `warner.inv`; outside 0 to 1 where the reports speak against that much cheating, or by
-        sampling error.
-    most_likely : ndarray of shape (rows, k)
-        The maximum-likelihood shares, by `warner.mle`.
-    low, high : ndarray of shape (rows, k)
-        Intervals for the shares in the population, given that assumption, as in `warner.Estimate.table`.
-    level : float
-        Their confidence level.
-    approximate : bool
-        Whether the level holds only approximately: with weights, or where no single count shows a share.
-    """
+    """Shares as functions of the share of respondents who gave the safe report regardless of the design."""
 
     tally: Tally
-    safe: str | int
-    cheating: Array
-    shares: Array
+    safe: str | int  # the report that those respondents gave
+    cheating: Array  # their share, as assumed in each row
+    shares: Array  # unbiased, (rows, k); outside 0 to 1 where reports contradict the assumption, or by sampling error
     most_likely: Array
-    low: Array
+    low: Array  # intervals for the population, given the assumption
     high: Array
     level: float
-    approximate: bool
+    approximate: bool  # the level holds only approximately: with weights, or where no single count shows a share
 
     rows_key = "values"
 
     def columns(self) -> list[Column]:
-        """Return the columns, a row for each assumed share and answer; of two answers, readers see the first alone.
-
-        Returns
-        -------
-        list of Column
-            ``cheating``, ``value`` (the answer), ``share``, ``most_likely``, ``low`` and ``high``.
-        """
+        """Return the columns, a row for each assumed share and answer; of two answers, readers see the first alone."""
         rows, k = self.shares.shape
         table = {
             "cheating": np.repeat(self.cheating, k),

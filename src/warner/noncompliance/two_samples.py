@@ -94,15 +94,7 @@ class Share:
 
 @dataclass(frozen=True, repr=False)
 class TwoSamples(TableResult):
-    """Prevalence of the trait, and a second share that one sample cannot identify.
-
-    Each model has a class of its own that names the second share.
-
-    Attributes
-    ----------
-    prevalence : Share
-        The share of people with the trait.
-    """
+    """Prevalence of the trait, and a second share, which a class of each model names; one sample cannot identify it."""
 
     prevalence: Share
 
@@ -116,13 +108,7 @@ class TwoSamples(TableResult):
     rows_key = ""
 
     def columns(self) -> list[Column]:
-        """Return the columns, a row for each of the two shares.
-
-        Returns
-        -------
-        list of Column
-            ``quantity`` (the name of the share), ``share``, ``se``, ``low``, ``high`` and ``most_likely``.
-        """
+        """Return the columns, a row for each of the two shares."""
         shares = self.shares()
         numbers = {name: np.array([getattr(share, name) for share in shares.values()]) for name in PREVALENCE_COLUMNS}
         table = {"share": numbers.pop("value"), **numbers}
@@ -154,15 +140,7 @@ PREVALENCE_COLUMNS = ("value", "se", "low", "high", "most_likely")
 
 @dataclass(frozen=True, repr=False)
 class UnrelatedQuestion(TwoSamples):
-    """Result of `two_sample_unrelated_question`.
-
-    Attributes
-    ----------
-    prevalence : Share
-        The share of people with the trait.
-    unrelated : Share
-        The share of people who would answer the unrelated question with yes.
-    """
+    """Result of `two_sample_unrelated_question`."""
 
     unrelated: Share
 
@@ -172,15 +150,7 @@ class UnrelatedQuestion(TwoSamples):
 
 @dataclass(frozen=True, repr=False)
 class CheatingDetection(TwoSamples):
-    """Result of `cheating_detection`.
-
-    Attributes
-    ----------
-    prevalence : Share
-        The share of people who are honest and have the trait.
-    cheaters : Share
-        The share of people who say no regardless of the device, with the trait or without.
-    """
+    """Result of `cheating_detection`; the prevalence is that of honest respondents with the trait."""
 
     cheaters: Share
 
@@ -190,15 +160,7 @@ class CheatingDetection(TwoSamples):
 
 @dataclass(frozen=True, repr=False)
 class LieDetector(TwoSamples):
-    """Result of `stochastic_lie_detector`.
-
-    Attributes
-    ----------
-    prevalence : Share
-        The share of people with the trait.
-    honest : Share
-        The share of people with the trait who affirm it.
-    """
+    """Result of `stochastic_lie_detector`."""
 
     honest: Share
 
@@ -208,15 +170,7 @@ class LieDetector(TwoSamples):
 
 @dataclass(frozen=True, repr=False)
 class AnchoredCrosswise(TwoSamples):
-    """Result of `anchored_crosswise`.
-
-    Attributes
-    ----------
-    prevalence : Share
-        The share of people with the trait.
-    attentive : Share
-        The share of people who follow the instructions.
-    """
+    """Result of `anchored_crosswise`."""
 
     attentive: Share
 
@@ -226,15 +180,7 @@ class AnchoredCrosswise(TwoSamples):
 
 @dataclass(frozen=True, repr=False)
 class ExtendedCrosswise(TwoSamples):
-    """Result of `extended_crosswise`.
-
-    Attributes
-    ----------
-    prevalence : Share
-        The share of respondents with the trait, among the respondents who follow the design.
-    one_sayers : Share
-        The share of respondents who always give the same report.
-    """
+    """Result of `extended_crosswise`."""
 
     one_sayers: Share
 

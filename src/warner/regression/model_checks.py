@@ -96,44 +96,23 @@ class CalibrationGroups(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelCheck(TableResult):
-    """Goodness of fit of a model, and cells with few respondents.
-
-    Attributes
-    ----------
-    formula : str
-        The model.
-    cells : int
-        The number of distinct rows of covariates.
-    people : int
-        Number of respondents.
-    small : tuple of str
-        Cells of fewer than 5 people, by their covariates: what a model says there comes near to single people.
-    deviance : Deviance or None
-        Against the cells; None for linear and penalized models, and with random intercepts.
-    groups : CalibrationGroups or None
-        Groups of like predictions; None where they are no test, which `reason` explains.
-    reason : str
-        Why there are no groups.
-    """
+    """Goodness of fit of a model, and cells with few respondents."""
 
     formula: str
-    cells: int
-    people: int
-    small: tuple[str, ...]
-    deviance: Deviance | None
-    groups: CalibrationGroups | None
-    reason: str
+    cells: int  # number of distinct rows of covariates
+    people: int  # number of respondents
+    small: tuple[str, ...]  # cells of fewer than 5 respondents, by covariates: predictions may reveal their answers
+    deviance: Deviance | None  # from the cells; None for linear and penalized models, and with random intercepts
+    groups: CalibrationGroups | None  # of like predictions; None where they are no test
+    reason: str  # why there are no groups
 
     rows_key = "groups"
 
     def columns(self) -> list[Column]:
         """Return the columns: for programs a row for each group of like predictions and report, for readers the tests.
 
-        Returns
-        -------
-        list of Column
-            ``group``, ``people``, ``predicted`` (the mean share of all answers but the reference), ``report``,
-            ``observed``, ``expected``: numbers of reports; empty where there are no groups.
+        ``predicted`` is the mean share of all answers but the reference, ``observed`` and ``expected`` are numbers of
+        reports.
         """
         names = ("group", "people", "predicted", "report", "observed", "expected")
         columns: tuple[Counts, ...] = (np.empty(0),) * len(names)

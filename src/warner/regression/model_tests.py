@@ -74,27 +74,13 @@ class ModelTest(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelTests(TableResult):
-    """Tests of terms, or of a smaller model.
+    """Tests of terms, or of a smaller model."""
 
-    Attributes
-    ----------
-    formula : str
-        The larger model.
-    names : tuple of str
-        What each test is of: a term, or the smaller model.
-    tests : tuple of ModelTest
-        What was found.
-    people : int
-        Number of respondents whose reports were used.
-    notes : tuple of str
-        What must be said of all p-values: that the reports tell little.
-    """
-
-    formula: str
-    names: tuple[str, ...]
+    formula: str  # the larger model
+    names: tuple[str, ...]  # of the tests: a term, or the smaller model
     tests: tuple[ModelTest, ...]
-    people: int
-    notes: tuple[str, ...] = ()
+    people: int  # number of respondents
+    notes: tuple[str, ...] = ()  # caveats of all p-values
 
     @property
     def statistic(self) -> float:
@@ -416,37 +402,19 @@ INDEPENDENCE_ASSUMED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionSensitivity(TableResult):
-    """Regression under several shares of respondents who give the safe report regardless of the design.
+    """Regression under several shares of respondents who give the safe report regardless of the design."""
 
-    Attributes
-    ----------
-    safe : str or int
-        The report that those people give.
-    cheating : array
-        Their shares, as assumed.
-    fits : tuple of Regression
-        The model under each of these assumptions.
-    level : float
-        The confidence level of the intervals.
-    """
-
-    safe: Label
-    cheating: Array
-    fits: tuple[Regression, ...]
-    level: float
+    safe: Label  # the report of those respondents
+    cheating: Array  # their shares, as assumed
+    fits: tuple[Regression, ...]  # under each of these assumptions
+    level: float  # of the intervals
 
     rows_key = "values"
 
     def columns(self) -> list[Column]:
         """Return the columns: a row for each assumed share and coefficient, then means of shares or numbers.
 
-        Of two answers, readers see the mean share of the first alone.
-
-        Returns
-        -------
-        list of Column
-            ``cheating``, ``term`` ("mean share", or "mean" of a number, for those), ``answer``, ``estimate``, ``se``,
-            ``low``, ``high``.
+        The ``term`` of a mean is "mean share" or "mean". Of two answers, readers see the mean share of the first alone.
         """
         parts, domain = [self._of(fit) for fit in self.fits], self.fits[0].specification.domain
         table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -79,47 +79,21 @@ TARGETS_IN_WORDS = {"realised": "these respondents", "population": "the populati
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prediction(TableResult):
-    """Predicted shares, or means of a number, with their intervals, a row for each profile.
+    """Predicted shares, or means of a number, with their intervals, a row for each profile."""
 
-    Attributes
-    ----------
-    profiles : mapping of str to array
-        The values that were given, as many as there are rows; none for the mean over all people.
-    averaged : tuple of str
-        The variables that were not given: shares are means over their values among the people.
-    domain : sequence of labels
-        The answers; empty where the mean of a number is predicted.
-    shares, errors, low, high : arrays of shape (rows, k)
-        Shares of all answers, their standard errors, and intervals; of one column for means, in the unit of the
-        numbers.
-    methods : tuple of tuple of str
-        How each interval was found: "wald" on the scale of the log-odds (of the share itself for a linear model),
-        "profile", or "none".
-    level : float
-        Their confidence level.
-    target : str
-        Whether means are for these people ("realised") or for the population that they are a sample of.
-    people : int
-        Number of respondents whose reports were used.
-    freedom : array of shape (rows, k), or None
-        Degrees of freedom of Student's t of each interval; None without clusters, for the normal distribution.
-    notes : tuple of str
-        What must be said wherever these numbers are used: that clusters are few, or that reports tell little.
-    """
-
-    profiles: Mapping[str, Counts]
-    averaged: tuple[str, ...]
-    domain: Sequence[Label]
-    shares: Array
+    profiles: Mapping[str, Counts]  # given values, as many as there are rows; none for the mean over all respondents
+    averaged: tuple[str, ...]  # variables without values: shares are means over their values among the respondents
+    domain: Sequence[Label]  # the answers; empty where the mean of a number is predicted
+    shares: Array  # of all answers, (rows, k); of one column for means, in the unit of the numbers
     errors: Array
     low: Array
     high: Array
-    methods: tuple[tuple[str, ...], ...]
+    methods: tuple[tuple[str, ...], ...]  # "wald", of log-odds (of shares in a linear model), "profile", or "none"
     level: float
-    target: str
-    people: int
-    freedom: Array | None = None
-    notes: tuple[str, ...] = ()
+    target: str  # of the intervals of means: "population" or "realised"
+    people: int  # number of respondents
+    freedom: Array | None = None  # degrees of freedom of Student's t; None without clusters
+    notes: tuple[str, ...] = ()  # caveats: few clusters, or reports with little information
 
     @property
     def quantity(self) -> str:
@@ -131,12 +105,8 @@ class Prediction(TableResult):
     def columns(self) -> list[Column]:
         """Return the columns, a row for each profile and answer; of two answers, readers see the first alone.
 
-        Returns
-        -------
-        list of Column
-            The columns of the profile; ``answer``, ``share``, ``se``, ``low``, ``high``, ``interval`` and ``freedom``,
-            the degrees of freedom of Student's t with clusters, else infinite. For means, ``mean`` in the place of
-            ``answer`` and ``share``.
+        After the columns of the profile, they are ``answer``, ``share``, ``se``, ``low``, ``high``, ``interval`` and
+        ``freedom``, which is infinite without clusters. For means, ``mean`` replaces ``answer`` and ``share``.
         """
         rows, k = self.shares.shape
         answers = {"answer": objects(list(self.domain) * rows)} if len(self.domain) else {}
@@ -428,58 +398,29 @@ DIFFERENCE_WEIGHTS = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Margins(TableResult):
-    """Average marginal effects, a row for each effect.
+    """Average marginal effects, a row for each effect."""
 
-    Attributes
-    ----------
-    effects : tuple of str
-        What is changed: a variable of numbers, or a level against the first, as in ``region: north - south``.
-    domain : sequence of labels
-        The answers; empty where the mean of a number is modeled.
-    changes, errors, low, high : arrays of shape (effects, k)
-        Changes of the shares of all answers, their standard errors and intervals; of one column for the mean of a
-        number, in its unit.
-    level : float
-        The confidence level of the intervals.
-    target : str
-        Whether they are for these people ("realised") or for the population that they are a sample of.
-    freedom : array of shape (effects, k), or None
-        Degrees of freedom of Student's t of each change; None without clusters, for the normal distribution.
-    people : int
-        Number of respondents whose reports were used.
-    statistic : array of shape (effects, k)
-        Change over standard error; the signed root of the likelihood ratio where the interval is that of a profile.
-    methods : tuple of tuple of str
-        How each interval was found: "wald", "profile", or "none".
-    notes : tuple of str
-        What must be said wherever these numbers are used: that clusters are few, or that reports tell little.
-    """
-
-    effects: tuple[str, ...]
-    domain: Sequence[Label]
-    changes: Array
+    effects: tuple[str, ...]  # a variable of numbers, or a level against the first, as in "region: north - south"
+    domain: Sequence[Label]  # the answers; empty where the mean of a number is modeled
+    changes: Array  # of the shares of all answers, (effects, k); of one column for the mean of a number, in its unit
     errors: Array
     low: Array
     high: Array
     level: float
-    target: str
-    freedom: Array | None
-    people: int
-    statistic: Array
-    methods: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
+    target: str  # "population" or "realised"
+    freedom: Array | None  # degrees of freedom of Student's t; None without clusters
+    people: int  # number of respondents
+    statistic: Array  # change over standard error; signed root of the likelihood ratio where the interval is a profile
+    methods: tuple[tuple[str, ...], ...]  # of each interval: "wald", "profile", or "none"
+    notes: tuple[str, ...] = ()  # caveats: few clusters, or reports with little information
 
     rows_key = "effects"
 
     def columns(self) -> list[Column]:
         """Return the columns, a row for each effect and answer; of two answers, readers see the first alone.
 
-        Returns
-        -------
-        list of Column
-            ``term``, ``answer``, ``estimate``, ``se``, ``statistic``, ``p``, ``low``, ``high``, and ``interval``: how
-            these were found. The standard error is NaN where some of the shares are estimated as 0 or 1. Of the mean of
-            a number there is no ``answer``.
+        They are ``term``, ``answer`` (not for the mean of a number), ``estimate``, ``se``, ``statistic``, ``p``,
+        ``low``, ``high``, and ``interval``, its method. The standard error is NaN where a share is estimated as 0 or 1.
         """
         rows, k = self.changes.shape
         answers = {"answer": list(self.domain) * rows} if len(self.domain) else {}
