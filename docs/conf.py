@@ -28,7 +28,7 @@ author = "The warner developers"
 project_copyright = "the warner developers"
 version = release = warner.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
 html_math_renderer = (
     "mathml"  # which browsers read by themselves: the pages need no network, neither to build nor to read
 )
@@ -97,6 +97,8 @@ def _short_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: An
             name for name, entry in python.objects.items() if name.endswith(f".{short}") and entry.objtype in kinds
         ]
     known = next((name for name in names if name in python.objects), None)
+    if known is None and node["refdoc"] == "reference/api/index":  # a method in a summary, away from its class
+        return text
     return known and python.resolve_xref(env, node["refdoc"], app.builder, "obj", known, node, text)
 
 

@@ -1,34 +1,48 @@
-"""Write `commands.md`, the reference of the command line, from the commands' own help.
+"""Write the folder `reference/commands`: a page for each command, with its options in tables.
 
-`make docs` runs it; a test fails when the page and the commands disagree.
+`make docs` runs it; a test fails when the pages and the commands disagree.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import re
+import textwrap
+from inspect import cleandoc
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from warner.cli import COMMANDS
+import click
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from warner.cli import COMMANDS, command_named
+from warner.cli.options import Command
+from warner.cli.texts import ARGUMENTS, GENERAL, HEADINGS
 
-OPENING = """# The commands
+FOLDER = Path(__file__).parent / "reference" / "commands"
+OPENING = """# Commands
 
 Every step of a survey is a command. It reads a file, or `-` for standard input, and prints a table for people, or JSON
-or CSV for programs. An error is reported in one line on standard error, with exit code 2. After Ctrl-C the exit code is
-130 (0 for `warner collect`, which is meant to be stopped that way), and after SIGTERM 143; 70 means a mistake in warner
-itself. `warner check` and `warner audit` give their verdict as exit code 0 or 1, which no failure has. Files are
-written completely or not at all. This page is generated from the commands' own help.
+or CSV for programs. Files are written completely or not at all. The pages of the commands are generated from their
+help.
 
 ```console
 $ warner design never once often --epsilon 1 -o design.json
 $ warner randomize answers.csv --column answer --design design.json -o reports.csv
 $ warner estimate reports.csv --column answer --design design.json --report page.html
 ```
+
+"""
+CLOSING = """
+`warner --version` shows the version, and `warner COMMAND --help` the help of a command.
+
+## Exit codes
+
+| code | meaning |
+| ---: | --- |
+| 0 | success; for `warner check` and `warner audit`, the verdict that nothing was found |
+| 1 | only from `warner check` and `warner audit`: the verdict that a misfit was found |
+| 2 | invalid input, reported in one line on standard error |
+| 70 | a bug in warner |
+| 130 | interrupted by Ctrl-C (0 for `warner collect`, which is stopped that way) |
+| 143 | stopped by SIGTERM |
 
 ## Complete commands with the Tab key
 
@@ -43,22 +57,71 @@ when it starts:
 """
 
 
-def printed(*words: str) -> str:
-    """Run `warner` with these words in a process of its own, and give what it prints."""
-    surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "warner", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings).stdout
+def linked(text: str) -> str:
+    """Return a text with its options as code, which else lose a hyphen."""
+    return re.sub(r"(?<![`\w-])--[a-z][a-z-]*", r"`\g<0>`", text)
 
 
-def page(run: Callable[..., str] = printed) -> str:
-    """Return the whole page, from what the commands print when they are run."""
-    parts = [OPENING]
-    groups = [(command.split()[0], command) for command in COMMANDS]
-    for command in ("", *dict.fromkeys(name for pair in groups for name in pair)):
-        text = "\n".join(line.rstrip() for line in run(*command.split(), "--help").strip().splitlines())
-        parts.append(f"## `{' '.join(['warner', *command.split()])}`\n\n```text\n{text}\n```\n")
-    return "\n".join(parts)
+def prose(text: str) -> str:
+    """Return the help of a command in Markdown; a paragraph after a backspace is a block of code."""
+    parts = []
+    for paragraph in cleandoc(text).split("\n\n"):
+        code = paragraph.removeprefix("\b\n")
+        parts.append(linked(code) if code == paragraph else f"```text\n{textwrap.dedent(code)}\n```")
+    return "\n\n".join(parts)
+
+
+def row(term: str, text: str) -> str:
+    """Return a row of a table of options."""
+    purpose, _, facts = text.partition("  [")
+    facts = re.sub(r"default: ([^;]+)", r"Default: `\1`", facts.removesuffix("]"))
+    facts = re.sub(r"(\d+)<=x<=(\d+)", r"From \1 to \2", facts)
+    facts = facts.replace("; ", ". ").replace("x>=", "At least ").replace("required", "Required")
+    escaped = [part.replace("|", r"\|") for part in (term, linked(purpose), facts and f" {facts}.")]
+    return f"| `{escaped[0]}` | {escaped[1]}{escaped[2]} |"
+
+
+def page(key: str) -> str:
+    """Return the page of a command: its help, an example, and a table for each heading of its options."""
+    command = command_named(key)
+    assert isinstance(command, Command)
+    context = click.Context(command, info_name=f"warner {key}", help_option_names=["-h", "--help"])
+    parts = [f"# `warner {key}`", prose(str(command.help))]
+    parts.append(f"```console\n$ {COMMANDS[key].example}\n```")
+    parts.append(f"```text\nwarner {key} {' '.join(command.collect_usage_pieces(context))}\n```")
+    tables: dict[str, list[str]] = {heading: [] for heading in (ARGUMENTS, *HEADINGS)}
+    for one in command.get_params(context):
+        record = one.get_help_record(context)
+        if record is not None:
+            heading = ARGUMENTS if isinstance(one, click.Argument) else command.headings.get(str(one.name), GENERAL)
+            tables[heading].append(row(*record))
+    for heading, rows in tables.items():
+        if rows:
+            title = "argument" if heading == ARGUMENTS else "option"
+            parts.append("\n".join([f"## {heading}\n", f"| {title} | meaning |", "| --- | --- |", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def index() -> str:
+    """Return the list of commands, with the tables of exit codes and completion."""
+    rows = [f"| [`warner {key}`]({file_of(key)}) | {command.summary} |" for key, command in COMMANDS.items()]
+    tree = ["```{toctree}", ":hidden:", "", *(file_of(key).removesuffix(".md") for key in COMMANDS), "```"]
+    return OPENING + "\n".join(["| command | purpose |", "| --- | --- |", *rows, "", *tree, ""]) + CLOSING
+
+
+def file_of(key: str) -> str:
+    """Return the name of the page of a command."""
+    return f"{key.replace(' ', '-')}.md"
+
+
+def pages() -> dict[str, str]:
+    """Return all pages by their names."""
+    return {"index.md": index(), **{file_of(key): page(key) for key in COMMANDS}}
 
 
 if __name__ == "__main__":
-    (Path(__file__).parent / "reference" / "commands.md").write_text(page(), encoding="utf-8")
+    FOLDER.mkdir(exist_ok=True)
+    for old in FOLDER.glob("*.md"):
+        old.unlink()
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")

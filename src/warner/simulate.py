@@ -1,7 +1,8 @@
 """Simulated populations and report histograms, without simulating respondents.
 
 For randomized response and channels a histogram costs O(K) draws for any number of respondents. Everything random takes
-a `numpy.random.Generator`, so that simulations are reproducible; real answers use `warner.reports.randomizing`.
+a `numpy.random.Generator`, so that simulations are reproducible; real answers use
+`warner.reports.randomizing.randomize`.
 
 Two models, which differ in their variance:
 
