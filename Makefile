@@ -117,8 +117,10 @@ docs: $(READY)
 	$(BIN)/python -m sphinx -W --keep-going -n -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser"
 
-# A wheel and a source distribution, checked as PyPI would.
+# A wheel and a source distribution, checked as PyPI would. DRAFT=1 builds them while the address is a placeholder.
 dist: $(READY)
+	@if [ -z "$(DRAFT)" ] && grep -n 'repository\.invalid' pyproject.toml; then \
+	  echo "Write the address of the repository in the place of repository.invalid, or build a draft: make dist DRAFT=1"; exit 1; fi
 	rm -rf dist
 	$(BIN)/python -m pip install --quiet build twine
 	$(BIN)/python -m build --outdir dist

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -142,6 +143,27 @@ def test_versions_agree() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert warner.__version__ == declared == importlib.metadata.version("warner")
     assert f"## {declared}" in (ROOT / "CHANGELOG.md").read_text()
+    package = ROOT / "src" / "warner" / "service" / "web" / "package.json"
+    assert json.loads(package.read_text(encoding="utf-8"))["version"] == declared
+
+
+def test_the_readme_of_the_distribution_has_absolute_links() -> None:
+    tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    hook = tables["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    text = (ROOT / hook["fragments"][0]["path"]).read_text(encoding="utf-8")
+    assert re.search(r"\]\((?!https?://)", text)  # relative in the repository
+    for one in hook["substitutions"]:
+        text = re.sub(one["pattern"], one["replacement"], text)
+    assert not re.search(r"\]\((?!https?://)", text)
+    addresses = re.findall(r"https://repository\.invalid/warner\b", text)
+    assert bool(addresses) == ("repository.invalid" in tables["project"]["urls"]["Source"])  # one address
+
+
+def test_the_paper_cites_what_its_bibliography_has() -> None:
+    text = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    keys = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert set(re.findall(r"@(\w+)", text)) == set(keys)
+    assert len(keys) == len(set(keys))
 
 
 needs_workflows = pytest.mark.skipif(not (ROOT / ".github").exists(), reason="the source distribution has no workflows")
