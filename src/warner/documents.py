@@ -31,10 +31,7 @@ HEAD_BYTES = 2**16  # of a file that name its format
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write a file atomically: yield a temporary path that replaces `path` on success.
-
-    Readers never see half a file, and a failure leaves nothing behind.
-    """
+    """Write a file atomically: yield a temporary path that replaces `path` on success, and leave nothing on failure."""
     given = Path(path)
     if is_pipe(given):
         yield given  # it cannot be replaced
@@ -223,10 +220,7 @@ def format_of(path: Path) -> str | None:
 
 
 def format_within(beginning: bytes, rest: BinaryIO) -> str | None:
-    """Return the format of an open file whose `beginning` is already read.
-
-    Only a file that begins with an object and mentions warner early on is read whole.
-    """
+    """Return the format of an open file; it is read whole only if its `beginning` is an object that mentions warner."""
     if not beginning.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{") or b'"warner ' not in beginning:
         return None
     try:

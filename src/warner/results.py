@@ -511,10 +511,7 @@ class StandardErrors(NamedTuple):
 
 
 def critical_value(level: float, freedom: Array | None = None) -> Array:
-    """Two-sided critical value: the number of standard errors from the estimate to either end of an interval.
-
-    It is a quantile of Student's t, or of the normal distribution if `freedom` is None.
-    """
+    """Two-sided critical value of Student's t, or of the normal distribution if `freedom` is None."""
     from scipy.special import ndtri, stdtrit
 
     check_level(level)

@@ -237,10 +237,7 @@ def _fisher(a: int, b: int, c: int, d: int) -> float:
 
 
 def _every_table(margins: list[Integers]) -> Integers | None:
-    """List all tables; None if there are too many.
-
-    One question is added after the other: the people in each cell so far are divided among its reports.
-    """
+    """List all tables, or None if there are too many; one question is added after the other."""
     cells: Integers | None = margins[0][np.newaxis].astype(np.int64)
     for margin in margins[1:]:
         assert cells is not None
@@ -369,10 +366,7 @@ class Correlation:
 
 
 class Scores(NamedTuple):
-    """Unbiased scores of rows, of an indicator, whose variance follows from its mean, or of a number.
-
-    Of a randomized number, `squares` are unbiased scores of its square.
-    """
+    """Unbiased scores of an indicator or a number, with those of its square if it is randomized."""
 
     values: Array
     indicator: bool = True

@@ -521,10 +521,7 @@ def epsilon_at_least(hits: int, others: int, runs: int, tail: float) -> float:
 def _misfits(
     statistics: tuple[Statistic, ...], seen: Observed, places: Integers, labels: tuple[Label, ...]
 ) -> tuple[list[Misfit], int]:
-    """Compare every count with its distribution under the design; return the smallest p-values and the number of tests.
-
-    Each count is binomial.
-    """
+    """Compare each binomial count with its distribution; return the smallest p-values and the number of tests."""
     misfits, tests = [], 0
     for place, statistic in enumerate(statistics):
         if statistic.law is None:

@@ -165,10 +165,7 @@ WORD = re.compile(r"[^\W_]+")
 
 
 def statistics_of(design: Design, answers: Integers, learnt: Sequence[Counts]) -> tuple[Statistic, ...]:
-    """Return the statistics of reports of a design, after these answers.
-
-    `learnt` are some reports after each of them, in codes; their frequent values are counted.
-    """
+    """Return the statistics of reports after these answers; frequent values of `learnt` reports are counted."""
     verb = "are" if design.law.exclusive else "support"
     counted = Statistic(
         lambda reports: design.law.count(reports).counts,

@@ -392,10 +392,7 @@ class BitFlipsLaw(Law):
         return SamplingModel(count, np.where(uncovered, NOBODY, trials), self.design.q, self.symmetry.gain, np.True_)
 
     def _variance(self, squares: Array, mean: Array, square: Array, target: str) -> Array:
-        """Variance of one report's score, from the sum of squared weights and their moments among the respondents.
-
-        For the realised target it is conditional on the answers, without sampling variance.
-        """
+        """Variance of one report's score, conditional on the answers for the realised target."""
         noise = float(self.symmetry.variance_of_absent) * squares
         asked = float(self.symmetry.asked)
         return np.asarray(noise + (square / asked - mean**2 if target == "population" else square * (1 / asked - 1)))

@@ -80,10 +80,7 @@ SET_REPORTS_AT_ONCE = 2**22  # of these at a time
 
 
 class BlockParameters(NamedTuple):
-    """Numbers of points and blocks, and of the blocks through one, two and three given points.
-
-    The last is the average over all third points, for two given ones.
-    """
+    """Numbers of points and blocks, and of blocks through one, two and, on average over the third, three points."""
 
     points: int
     number: int

@@ -85,10 +85,7 @@ class Symmetry(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Counts of reports in each column, in all, and of each type if there are types.
-
-    Of shapes (columns,), () and (types,); with groups each has a leading axis.
-    """
+    """Counts by column, (columns,), in all, (), and by type, (types,), if there are types; groups come first."""
 
     counts: Counts
     n: Counts
@@ -197,10 +194,7 @@ class SamplingModel:
 
 
 class BinomialReports(NamedTuple):
-    """Reports whose number is binomial in a share, with probability base + gain * share.
-
-    It is binomial `among` some reports, whose probability is the same after every answer; among all reports if None.
-    """
+    """Reports whose number is binomial in a share, base + gain * share, `among` all reports or an ancillary part."""
 
     reports: Mask
     base: float
@@ -338,10 +332,7 @@ def sizes_of(sets: Sets) -> Counts:
 
 
 def memberships(sets: Sets | None, k: int, places: range | None = None) -> Array:
-    """Return sets as rows of memberships, 1 for an answer inside and 0 outside; of each single answer if None.
-
-    `places` is the range of the sets to return; all if None.
-    """
+    """Return the sets at `places`, or all, as rows of memberships 1 and 0; single answers without sets."""
     if places is None:
         places = range(k if sets is None else len(sets))
     if isinstance(sets, LinearCombination):
@@ -382,10 +373,7 @@ def summed(values: Counts, sets: Sets) -> Counts:
 
 
 def full_symmetry(law: Law) -> Symmetry | None:
-    """Return the symmetry of a law under which every report covers every answer, as closed forms need it; else None.
-
-    Then each answer has one count among all reports, which is binomial.
-    """
+    """Return the symmetry if every report covers every answer, so that counts are binomial; else None."""
     symmetry = law.symmetry
     return None if symmetry is None or len(law.columns) != law.k else symmetry
 

@@ -35,10 +35,7 @@ TEXTS_READ_TOGETHER = 1000  # texts that are better read all at once
 
 
 def positions(values: Any, labels: Labels, *, codes: bool = False, what: str = "values") -> Integers:
-    """Return each value's position among the labels; with `codes` the values are positions already.
-
-    `values` is a list, a tuple or anything with an array interface; `what` names them in errors.
-    """
+    """Return the positions of values of any array type; `codes` are positions, and `what` names errors."""
     labels = range(len(labels)) if codes else labels
     wanted = "integers" if isinstance(labels[0], int) else "strings"
     array = np.asarray(values) if hasattr(values, "__array__") else None

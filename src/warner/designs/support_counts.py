@@ -286,10 +286,7 @@ FIELD_PARTS = 64  # that the digits of a direction, or the values of a hash, are
 
 
 class AncillaryCount(NamedTuple):
-    """An ancillary count among n reports, with its probability.
-
-    It is binomial; but where it is the largest of the counts of many, `log_kinds` is the logarithm of their number.
-    """
+    """A binomial ancillary count of n reports; of the largest of many counts, `log_kinds` is their log number."""
 
     what: str
     seen: int

@@ -339,10 +339,7 @@ class SymmetricEstimator(LinearEstimator):
 
 
 class NumberReader(Protocol):
-    """Reader of the whole number with this name, from `low` to `high`; None if it was left out.
-
-    `highest` is the upper limit in words, for a file.
-    """
+    """Reader of a whole number from `low` to `high`, in words for a file `highest`; None if it was left out."""
 
     def __call__(self, name: str, low: int, high: int, highest: str = "") -> Any: ...
 
@@ -354,10 +351,7 @@ class Budget(NamedTuple):
     odds: Odds | None = None
 
     def odds_within(self, k: int, total: Callable[[int, int], int], *, root: int = 1) -> tuple[int, int]:
-        """Return the odds as written, or those of epsilon rounded down: one draw below total(a, b) decides.
-
-        With `root` 2, the square root of e^epsilon, so that a^2 : b^2 spends epsilon.
-        """
+        """Return the odds, or the `root` of e^epsilon rounded down so that one draw below total(a, b) decides."""
         if self.odds is not None:
             return odds_as_given(self.odds)
         assert self.epsilon is not None

@@ -92,10 +92,7 @@ def critical_counts(n: int, probability: float, alphas: Array) -> Integers:
 
 
 def smallest_share(design: OpenDomain, people: Sequence[int], critical: Sequence[int], *, power: float = 0.8) -> float:
-    """Share that is detected with this probability, given the reports and critical counts of each level.
-
-    Infinite where no share is.
-    """
+    """Share that is detected with this probability; infinite if there is none."""
 
     def chance(share: float) -> float:
         rate = design.q + design.gain * share

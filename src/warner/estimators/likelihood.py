@@ -249,10 +249,7 @@ def closed_form(design: Design | ChannelOperator) -> Symmetry | None:
 
 
 class Whole:
-    """Reports of one group, as blocks that can be iterated over repeatedly.
-
-    Reports in memory are prepared once, those in a file at every pass.
-    """
+    """Reports of one group, as blocks that can be iterated over repeatedly; blocks of files are read anew."""
 
     def __init__(self, parts: Channels) -> None:
         self.parts = parts

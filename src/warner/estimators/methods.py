@@ -82,10 +82,7 @@ def undone(histograms: Histograms, design: Design) -> Array:
 
 
 class Solution(NamedTuple):
-    """Estimated shares of shape (groups, k).
-
-    With the fit of each group for iterations, and the shares of distinct counts for one histogram in closed form.
-    """
+    """Estimated shares, (groups, k), with the fit of each group for iterations, and the shares of distinct counts."""
 
     shares: Array
     fits: Sequence[Fit] = ()
@@ -408,10 +405,7 @@ class Fitted(NamedTuple):
 
 
 def fitted(tally: Collected, method: str, custom: Method | None = None) -> Fitted:
-    """Estimate the shares of every group that has reports; those of the others are NaN.
-
-    Collections without reports of a group, or with an epsilon of 0, are left out for it.
-    """
+    """Estimate the shares of groups with reports, NaN for others; collections without information are left out."""
     estimator = custom or METHODS[method]
     refuse_inapplicable(method, estimator, tally)
     informative = np.stack([part.answered & (part.design.epsilon > 0) for part in tally.parts])

@@ -133,10 +133,7 @@ def lower_limit(counts: Array, n: Array, errors: Array | float) -> Array:
 
 
 class CountedHistograms(NamedTuple):
-    """Distinct counts of shape (..., counts), their frequencies, numbers of reports of shape (..., 1), and p and q.
-
-    The number of reports has shape (..., 1).
-    """
+    """Distinct counts, (..., counts), their frequencies, numbers of reports, (..., 1), and p and q."""
 
     values: Array
     repeats: Array
@@ -323,10 +320,7 @@ def level_shares(histogram: Histograms, design: Design, target: str = "realised"
 
 
 def _distinct(counts: Counts) -> tuple[Counts, Array, Integers]:
-    """Return the distinct counts of each row in ascending order, their frequencies, and each answer's index.
-
-    Rows are filled up with their largest count, which no more answers have.
-    """
+    """Return the distinct counts of each row, filled up with the largest, their frequencies, and answers' indices."""
     order = np.argsort(counts, axis=-1)
     rising = np.take_along_axis(counts, order, axis=-1)
     rank = np.zeros(counts.shape, dtype=np.int64)

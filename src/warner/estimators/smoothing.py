@@ -198,10 +198,7 @@ def row_products(first: Array, second: Array) -> Array:
 
 
 class Curve(NamedTuple):
-    """Most likely curve under one prior: coefficients of the splines and of spikes, and the log-evidence.
-
-    `curvature` is that of the posterior there, I + P.
-    """
+    """Most likely curve under one prior: coefficients of splines and spikes, log-evidence, curvature I + P."""
 
     evidence: float
     coefficients: Array

@@ -54,10 +54,7 @@ ENTRY_BYTES = 120  # of a person with one of the answers: likelihood, indicator,
 
 
 class RandomizedQuestion(NamedTuple):
-    """Randomized question: the column of its reports, and their designs, by the values of the column `by`.
-
-    `values` are the numeric values of its answers, if these enter as a number.
-    """
+    """Column of reports, their designs by the values of `by`, and numeric values of the answers."""
 
     name: str
     designs: tuple[Design, ...]

@@ -245,10 +245,7 @@ class JointLikelihood:
 
 
 def maximise_joint_likelihood(people: Outcomes, shares: Array, family: OutcomeFamily) -> JointFit:
-    """Maximize the joint likelihood of the coefficients of the outcome and of the shares of the answers.
-
-    `shares` are overall shares to start from; those of the model may depend on the columns of ``people.rows``.
-    """
+    """Maximize the joint likelihood of the coefficients of the outcome and of the shares, from overall shares."""
     likelihood = JointLikelihood(people, family)
     result = maximise(likelihood, likelihood.starts(shares))
     b = result.best.coefficients

@@ -100,10 +100,7 @@ SMALLEST_MEAN = 1e-4  # of an answer's share times the number of answers, so tha
 
 
 class Fits(NamedTuple):
-    """Restricted likelihoods at some spreads, of shape (spreads,), with means and their variances, (spreads, groups).
-
-    Groups that tell nothing have a mean as well, but are no part of the likelihood.
-    """
+    """Restricted likelihoods at some spreads, (spreads,), with means and their variances, (spreads, groups)."""
 
     log_likelihood: Array
     mean: Array
@@ -526,10 +523,7 @@ def shares_under_any_law(counts: Binomial, direct: DirectEstimates, pooled: Pool
 
 
 def likelihoods(counts: Array, grid: Array) -> Array:
-    """Return the likelihood of each share of a grid in each group, (groups, grid), scaled to a maximum of 1.
-
-    `counts` are rows: count, trials, base and gain.
-    """
+    """Return the likelihood of each share of a grid, (groups, grid), scaled; rows are count, trials, base and gain."""
     count, trials, base, gain = counts[:, :, np.newaxis]
     probability = np.clip(base + gain * grid, 0, 1)
     logarithm = xlogy(count, probability) + xlog1py(trials - count, -probability)

@@ -119,10 +119,7 @@ class Smoothed(NamedTuple):
 
 
 def smoothed(share: Array, noise: Array, observed: Mask, distances: Array, steps: Array) -> Smoothed:
-    """Filter and smooth series of direct estimates, of shape (length, series), at each of some standard deviations.
-
-    Where nothing is observed in a series its smoothed shares are NaN.
-    """
+    """Filter and smooth series of direct estimates, (length, series), at each step; NaN for a series without any."""
     shape = (*share.shape, steps.size)
     level, variance, predicted = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     growth = distances[:, :, np.newaxis] * steps**2
@@ -335,10 +332,7 @@ def no_covariates(tally: Collected) -> Covariates:
 
 
 def group_covariates(tally: Collected, on: Any) -> Covariates:
-    """Join columns of numbers to the groups of a tally.
-
-    Groups that have covariates but no reports become groups without reports, whose shares the regression tells.
-    """
+    """Join columns of numbers to the groups of a tally; groups without reports get a share by the regression."""
     columns = _columns(on)
     for name in tally.by:
         if name not in columns:

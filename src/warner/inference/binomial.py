@@ -557,20 +557,14 @@ def _refuse_few(amount: Numbers, method: str, what: str, needed: float = LEAST_E
 
 
 def at_least(c: Numbers, n: Numbers, probability: Numbers) -> Array:
-    """Return P(Bin(n, probability) >= c) = I(probability; c, n - c + 1), which is 1 for c = 0 and 0 for c > n.
-
-    Of weighted reports, c may exceed n by rounding alone, and is n then.
-    """
+    """Return P(Bin(n, probability) >= c) = I(probability; c, n - c + 1); c above n by rounding counts as n."""
     inside = (c > 0) & (c <= n * (1 + ROUNDING))
     tails = beta_cdf(np.where(inside, c, 1.0), np.where(inside, np.maximum(n - c, 0) + 1, 1.0), probability)
     return np.where(inside, tails, np.where(c <= 0, 1.0, 0.0))
 
 
 def at_most(c: Numbers, n: Numbers, probability: Numbers) -> Array:
-    """Return P(Bin(n, probability) <= c) = 1 - I(probability; c + 1, n - c), which is 1 for c = n and 0 for c < 0.
-
-    Of weighted reports, c may be below 0 by rounding alone, and is 0 then.
-    """
+    """Return P(Bin(n, probability) <= c) = 1 - I(probability; c + 1, n - c); c below 0 by rounding counts as 0."""
     inside = (c >= -ROUNDING * n) & (c < n)
     tails = beta_sf(np.where(inside, np.maximum(c, 0) + 1, 1.0), np.where(inside, n - c, 1.0), probability)
     return np.where(inside, tails, np.where(c < 0, 0.0, 1.0))

@@ -171,10 +171,7 @@ class TwoBinomials(NamedTuple):
 
 
 def _likeliest_together(first: Numbers, second: Numbers, n: float, line: Line) -> Numbers:
-    """Solve (slope c1 t + c2 u) (1 - u - t) = (1 + slope) (n - c1 - c2) t u, a quadratic: no report is in both counts.
-
-    There the derivative of the log-likelihood is zero; the larger root is meant.
-    """
+    """Larger root of (slope c1 t + c2 u) (1 - u - t) = (1 + slope) (n - c1 - c2) t u: no report is in both counts."""
     start, slope = line
     others, slopes, rest = n - first - second, 1 + slope, 1 - start
     named = slope * (first + second)
@@ -189,10 +186,7 @@ def _likeliest_together(first: Numbers, second: Numbers, n: float, line: Line) -
 
 
 def _likeliest_apart(first: Numbers, second: Numbers, n1: float, n2: float, line: Line) -> Numbers:
-    """Solve slope (c1 - n1 u) t (1 - t) + (c2 - n2 t) u (1 - u) = 0, a cubic: the counts are independent.
-
-    There the derivative of the log-likelihood is zero; the middle one of three roots is meant.
-    """
+    """Middle root of slope (c1 - n1 u) t (1 - t) + (c2 - n2 t) u (1 - u) = 0: the counts are independent."""
     start, slope = line
     cube = slope**2 * (n1 + n2)
     free, other = first - n1 * start, 1 - 2 * start
@@ -382,10 +376,7 @@ def _limits(
 
 
 class Side(NamedTuple):
-    """One end of an interval: that the first count is so large.
-
-    `line` gives the line of a difference, the first probability rising with it.
-    """
+    """One end of an interval: that the first count is so large; along the line its probability rises."""
 
     law: TwoBinomials
     first: float

@@ -380,10 +380,7 @@ def limits(
     method: str | None = None,
     readout: SamplingModel | None = None,
 ) -> Limits:
-    """Compute interval and standard error of the share of every answer, or of sets of answers.
-
-    They are NaN for a group without reports. `readout` is the sampling model of the only collection, if it is known.
-    """
+    """Compute intervals and standard errors of all answers or sets; NaN for groups without reports."""
     answered, confidence = tally.answered, law_of(tally, confidence)
     if confidence.anytime:
         refuse_anytime(tally, method)

@@ -558,10 +558,7 @@ def check_tau(tau: Any) -> None:
 def quantile(
     tally: Collected, shares: Array, tau: float, values: Any, confidence: Confidence, *, method: str | None = None
 ) -> Quantile:
-    """Estimate a quantile of the numbers of the answers in each group, from these shares.
-
-    With the method `smooth`, limits and values are quantiles of the smoothed curves.
-    """
+    """Estimate a quantile of the numbers of the answers in each group, from these shares or from smoothed curves."""
     check_tau(tau)
     if confidence.simultaneous:
         raise ValueError("a quantile has no simultaneous interval; raise the level to 1 - alpha/m for m quantiles")

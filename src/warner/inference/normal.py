@@ -412,10 +412,7 @@ def _lower_limits(binomial: Binomial, share: Array, tail: float) -> tuple[Array,
 
 
 def lowest(binomial: Binomial, share: Array, guess: Array, tail: float) -> Array:
-    """Smallest shares at which counts with at least the observed estimate have a probability above `tail`.
-
-    That probability rises with the share. `share` is the estimate, and `guess` an approximate limit.
-    """
+    """Smallest shares, near a guess, at which counts as large as the observed have a probability above `tail`."""
     quantile = float(ndtri(tail))
     # The collection that tells most goes last: its law is added up as it is.
     order = np.argsort(binomial.n * binomial.gain**2 / _variance(binomial, share), axis=0, kind="stable")
@@ -473,10 +470,7 @@ def _every_pair(one: Values, other: Values) -> Values:
 
 
 def _on_a_lattice(one: Values, other: Values) -> Values:
-    """Distribution of a sum on a lattice, with values rounded up.
-
-    So tails only grow, as if counts were larger by about a hundredth of a standard deviation.
-    """
+    """Distribution of a sum on a lattice, with values rounded up: tails grow by about 0.01 standard deviations."""
     parts = [np.where(terms > 0, values, values[:, :1]) for values, terms in (one, other)]
     start = [values.min(axis=1, keepdims=True) for values in parts]
     width = sum(values.max(axis=1, keepdims=True) - low for values, low in zip(parts, start, strict=True))

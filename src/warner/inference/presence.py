@@ -160,10 +160,7 @@ Evidence = CountTest | ScoreTest
 
 
 def evidence(design: Design, indices: Sequence[int], n: float, alpha: float, power: float) -> list[Evidence | None]:
-    """Choose a test for each of these answers: that which finds the smallest share with this power.
-
-    None of them where the table is too large to look for one.
-    """
+    """Choose the test with the smallest detectable share for each answer; None if the table is too large."""
     operator = design.law.likelihood()
     answers, kinds = operator.shape
     if answers**2 * kinds > MOST_SEARCHED_CELLS:

@@ -82,10 +82,7 @@ def number_of_report_type_tests(part: Tally) -> int:
 def report_type_tests(
     part: Tally, chances: float, simulations: int, rng: np.random.Generator | None
 ) -> tuple[tuple[Test, ...], Mask | None]:
-    """Test the types of reports; also tell which are outside their range, of shape (groups, types).
-
-    Each test of each group may err with probability `chances`.
-    """
+    """Test the types of reports at these chances of error; also return those outside their range, (groups, types)."""
     types = types_in(part)
     if types is None:
         return (), None

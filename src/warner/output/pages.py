@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -70,71 +71,6 @@ SHARE_EXPLAINED = (
     "<strong>people</strong> is that share of the number of reports."
 )
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d8dee4; --page: #fff; --card: #f6f8fa;
-  --accent: #0072b2; --alarm: #a33c00; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6edf3; --soft: #9da7b1; --line: #373e47; --page: #14181d; --card: #1e242b;
-    --accent: #56b4e9; --alarm: #ffa36b; }
-  figure svg { filter: invert(1) hue-rotate(180deg); }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 60rem; padding: 1.5rem 1rem 4rem; background: var(--page); color: var(--ink);
-  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .25rem; }
-h2 { font-size: 1.15rem; margin: 2.2rem 0 .5rem; }
-h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
-p, ul { max-width: 46rem; }
-.facts, .note { color: var(--soft); }
-.headline { background: var(--card); border-left: 4px solid var(--accent); border-radius: 4px; padding: .8rem 1rem;
-  margin: 1.2rem 0; }
-.headline p { margin: .2rem 0; }
-.warning { color: var(--alarm); }
-.lead { font-size: 1.2rem; }
-figure { margin: 1rem 0; overflow-x: auto; }
-figure svg { display: block; width: 100%; max-width: 50rem; height: auto; }
-.narrow { display: none; }
-@media (max-width: 40rem) { .broad { display: none; } .narrow { display: block; } }
-.wide { overflow-x: auto; max-height: 40rem; overflow-y: auto; border: 1px solid var(--line); border-radius: 4px; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
-th, td { padding: .3rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th.text, td.text { text-align: left; white-space: normal; min-width: 7rem; overflow-wrap: anywhere; font-weight: 400; }
-.mark { display: inline-block; width: .8em; text-align: center; }
-thead th { position: sticky; top: 0; background: var(--card); padding: 0; }
-thead button { all: unset; cursor: pointer; padding: .45rem .7rem; font-weight: 600; }
-thead button:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
-th[aria-sort="ascending"] button::after { content: " \\25b2"; }
-th[aria-sort="descending"] button::after { content: " \\25bc"; }
-dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .25rem 1.2rem; margin: 0; }
-dt { color: var(--soft); }
-dd { margin: 0; }
-@media print { .wide { max-height: none; } }
-"""
-
-# Numbers are compared by data-value, which holds all digits; what is no number goes last, either way.
-SCRIPT = """
-document.querySelectorAll("th button").forEach(function (button) {
-  button.addEventListener("click", function () {
-    var head = button.parentElement, column = head.cellIndex, table = head.closest("table"), body = table.tBodies[0];
-    var down = head.getAttribute("aria-sort") === "descending" ||
-      (head.classList.contains("text") && head.getAttribute("aria-sort") !== "ascending");
-    var sign = down ? 1 : -1, numeric = !head.classList.contains("text");
-    table.querySelectorAll("th[aria-sort]").forEach(function (other) { other.removeAttribute("aria-sort"); });
-    head.setAttribute("aria-sort", down ? "ascending" : "descending");
-    var rows = Array.from(body.rows).map(function (row) {
-      var cell = row.cells[column], text = numeric ? cell.dataset.value : cell.textContent;
-      return [numeric && text !== "" ? Number(text) : text, row];
-    });
-    rows.sort(function (first, second) {
-      if (!numeric) return sign * first[0].localeCompare(second[0], undefined, { numeric: true });
-      if (first[0] === "" || second[0] === "") return (first[0] === "") - (second[0] === "");
-      return sign * (first[0] - second[0]);
-    });
-    rows.forEach(function (pair) { body.appendChild(pair[1]); });
-  });
-});
-"""
-
 
 def save_page(
     estimate: Estimate,
@@ -188,11 +124,12 @@ def whole_page(
     heading: str, sections: Sequence[str], *, style: str = "", language: str = "en", direction: str = "ltr"
 ) -> str:
     """Join the sections of a page with its style and script."""
+    look, script = ((files("warner.output") / f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     head = (
         "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(heading)}</title><style>{STYLE}{style}</style>"
+        f"<title>{escape(heading)}</title><style>\n{look}{style}</style>"
     )
-    body = "\n".join([*sections, f"<script>{SCRIPT}</script>"])
+    body = "\n".join([*sections, f"<script>\n{script}</script>"])
     root = f"<html lang='{language}' dir='{direction}'>"
     return f"<!DOCTYPE html>\n{root}<head>{head}</head>\n<body>\n{body}\n</body></html>\n"
 

@@ -65,10 +65,7 @@ SPREAD_TO_BEGIN = 0.5  # standard deviation that coefficients are given where no
 
 
 class Effects(NamedTuple):
-    """Predicted effects of groups in standard deviations: posterior means, variances, and derivatives of the means.
-
-    `slopes` are the derivatives of the means in the coefficients, (groups, coefficients), without the last.
-    """
+    """Predicted effects of groups in standard deviations: means, variances, and slopes in the coefficients."""
 
     mean: Array
     variance: Array
@@ -191,10 +188,7 @@ class RandomIntercepts(Likelihood):
 
 
 class _Nodes(NamedTuple):
-    """Nodes of every group: positions and weighted log-likelihoods, (nodes, groups), and derivatives of the rows there.
-
-    `score` is (f, nodes, n) and `curvature` (f, f, nodes, n).
-    """
+    """Nodes of groups: positions and weighted log-likelihoods, (nodes, groups), and derivatives, (f, [f,] nodes, n)."""
 
     position: Array
     log_term: Array

@@ -59,10 +59,7 @@ if TYPE_CHECKING:
 def rows_of_tally(
     tally: Tally | Pool, names: Sequence[str], values: Array | None = None
 ) -> tuple[Loaded, ReportLikelihoods]:
-    """Columns of a tally with the number of respondents in each row, and the likelihoods of their reports.
-
-    With numeric `values` of the answers, reports have scores.
-    """
+    """Columns of a tally, numbers of respondents, and likelihoods of reports, with scores if answers have `values`."""
     for name in names:
         if name not in tally.by:
             grouped_by = enumerated([repr(one) for one in tally.by]) or "nothing"
@@ -178,10 +175,7 @@ class Observations:
 
 
 class FinitePopulation(NamedTuple):
-    """Sampling fraction of every stratum, if it is one number, and whether all members of a cluster were asked.
-
-    Where fractions differ between strata, a column has them.
-    """
+    """Sampling fraction of every stratum, or None for a column of them, and whether all of a cluster were asked."""
 
     sampled: float | None
     whole: bool
@@ -510,10 +504,7 @@ def _refuse_groups(groups: Groups, terms: Terms, people: Array) -> None:
 
 
 def _refuse_levels(factors: Sequence[str], covariates: Covariates, k: int | None) -> None:
-    """Raise an error for a factor with too many levels, before its indicators are computed.
-
-    `k` is the number of answers; None for the mean of a number.
-    """
+    """Raise an error for a factor with too many levels for k answers, or None for a mean, before it is expanded."""
     predictors, of_answers = (1, "") if k is None else (k - 1, f", for {k:,} answers")
     for name in factors:
         levels = len(numbered(covariates[name])[1])

@@ -44,10 +44,7 @@ Level: TypeAlias = str | int | float | bool
 
 
 def columns_of(frame: Any, names: Iterable[str]) -> Columns:
-    """Read the columns that a model needs from new data, without missing values.
-
-    A data frame of any library, or a mapping of columns: lists, arrays, or single values that hold for all rows.
-    """
+    """Read the columns that a model needs from new data: a data frame or a mapping, without missing values."""
     names = list(names)
     if isinstance(frame, Mapping):
         given: dict[str, Any] = dict(frame)

@@ -61,10 +61,7 @@ def _randomized(rows: Observations, shares: Array, reference: int, fitted: Array
 
 
 def _spread_by_randomization(rows: Observations, shares: Array, fitted: Array, reference: int) -> Array:
-    """Compute the covariances of the sum of weighted scores that randomization alone leads to.
-
-    Designs whose reports cannot be listed add nothing.
-    """
+    """Covariances of the sum of weighted scores by randomization alone; 0 for reports that cannot be listed."""
     k, width = fitted.shape[1], rows.x.shape[1]
     size = (k - 1) * width
     total = np.zeros((k - 1, width, k - 1, width))

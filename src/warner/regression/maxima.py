@@ -78,11 +78,7 @@ def overall_shares(rows: Observations) -> Array:
 
 
 def all_starts(likelihood: Likelihood, *, at_random: int | None = None) -> Iterator[Start]:
-    """Yield starting points: null, corrected score, steep slopes, and random ones.
-
-    There are 4 random starts unless `at_random` gives another number, and none with many rows. With ``at_random=0`` the
-    null is the only start.
-    """
+    """Yield starting points: null, corrected score, steep slopes, and random ones; null alone for `at_random` 0."""
     shares = overall_shares(likelihood.rows)
     flat = _flat(likelihood, shares)
     yield Start("null", likelihood.coefficients(flat))

@@ -369,10 +369,7 @@ def _of_clusters(robust: ClusterRobust, rows: Observations, slopes: Array, influ
 
 
 class MeanLimits(NamedTuple):
-    """Standard errors, intervals and their methods, statistics of the test of 0, and degrees of freedom.
-
-    `floored` are the intervals and tests that are those of a floor.
-    """
+    """Standard errors, intervals with their methods, tests of 0, degrees of freedom, and which are those of a floor."""
 
     errors: Array
     low: Array
@@ -431,10 +428,7 @@ def mean_limits(
 def _replaced(
     wald: MeanLimits, profiled: Callable[[int], tuple[float, float, float] | None], whole: float
 ) -> MeanLimits:
-    """Replace Wald intervals by profile intervals; of two answers, the other has the rest of the `whole`.
-
-    That is 1 for a mean, and 0 for a difference.
-    """
+    """Replace Wald intervals by profile intervals; of two answers, the other has the rest of the `whole`: 1, or 0."""
     low, high, statistic, methods = wald.low, wald.high, wald.statistic, list(wald.methods)
     k = len(methods)
     for answer in range(1 if k == 2 else k):

@@ -143,10 +143,7 @@ def mixed_maximum(groups: Groups, plain: ModelMaximum, more: Sequence[Start] = (
 
 
 def mixed_covariance(likelihood: RandomIntercepts, b: Array) -> Array:
-    """Covariances of the coefficients and the standard deviation at a maximum.
-
-    At a standard deviation of 0 the likelihood is even in it, and the coefficients are as without effects.
-    """
+    """Covariances of the coefficients and the standard deviation; the likelihood is even in it at 0."""
     if b[-1] > 0:
         return covariance(likelihood, b, "observed")
     result = np.zeros((len(b), len(b)))

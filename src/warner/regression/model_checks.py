@@ -242,11 +242,7 @@ def _why_no_groups(fit: Regression, deviance: Deviance | None) -> str:
 def _calibration(
     fit: Regression, cells: CovariateCells, deviance: Deviance | None
 ) -> tuple[CalibrationGroups | None, str]:
-    """Hosmer and Lemeshow's test on groups of similar predictions, or the reason why there is none.
-
-    With O and E the observed and expected reports of each kind in each of G groups, the statistic is the sum of
-    (O - E)^2 / E, about chi-square with (G - 2)(reports - 1) degrees of freedom.
-    """
+    """Hosmer and Lemeshow's test on G groups of similar predictions, or the reason why there is none."""
     reason = _why_no_groups(fit, deviance)
     if reason:
         return None, reason

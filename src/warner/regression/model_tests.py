@@ -59,10 +59,7 @@ LIKELIHOOD_TOLERANCE = 1e-9  # part of a log-likelihood by which the same people
 
 
 class ModelTest(NamedTuple):
-    """Test: its name, statistic, degrees of freedom, p-value and note.
-
-    `denominator` are the second degrees of freedom where the p-value is that of an F distribution, else None.
-    """
+    """Test: name, statistic, degrees of freedom, of the denominator too for an F distribution, p-value and note."""
 
     test: str
     statistic: float

@@ -524,10 +524,7 @@ def why_no_profile(fit: Regression) -> str:
 def wald_agrees(
     fit: Regression, at: Callable[[Array], tuple[float, Array, Array]], wald: tuple[float, float], z: float
 ) -> bool:
-    """Return True if the profile of a quantity confirms both limits of Wald's interval, z standard errors away.
-
-    `at` gives the quantity at some coefficients, with its derivatives and second derivatives.
-    """
+    """Return True if the profile of a quantity, `at` some coefficients, confirms both limits of Wald's interval."""
     assert fit.log_likelihood is not None
     estimate, gradient, _ = at(fit.finite_coefficients)
     along = fit.finite_covariance @ gradient

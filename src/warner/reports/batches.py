@@ -241,10 +241,7 @@ def _as_row(part: Subtotal) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class FileReports:
-    """Reports of files, read again at every pass.
-
-    `numbers` are those of the groups in the tally; `stamps` and `rows` tell whether a file has changed since.
-    """
+    """Reports of files, read again at every pass; `stamps` and `rows` show whether a file has changed since."""
 
     paths: tuple[str, ...]
     columns: Roles

@@ -179,10 +179,7 @@ class Histograms:
 
 
 def checked(counts: ArrayLike, design: Design | ChannelOperator, n: ArrayLike | None = None) -> Histograms:
-    """Check counts of reports under a design, and that they carry information.
-
-    `n` is the number of reports, where that is not the sum of the counts.
-    """
+    """Check counts of n reports (default: their sum) under a design, and that they carry information."""
     histograms = as_histograms(counts, len(design.law.columns))
     if n is not None or not design.law.exclusive:
         number = number_of_reports(n, histograms.counts, design.law)
@@ -298,10 +295,7 @@ def _bad_counts(rule: str, wrong: Mask, array: Counts) -> NoReturn:
 
 
 def number_of_reports(n: ArrayLike | None, counts: Counts, law: Law) -> Counts:
-    """Check that the counts can come from this number of reports.
-
-    Each report is counted for as many columns as the design says: counts sum to so many times the number of reports.
-    """
+    """Check that counts can come from n reports, each counted for as many columns as the design has it."""
     total = counts.sum(axis=-1)
     if n is None:
         if law.exclusive:

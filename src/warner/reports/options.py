@@ -52,10 +52,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Reading:
-    """Format of files of other programs, and interpretation of their values; normalized.
-
-    An encoding of None is UTF-8, or the one that the file itself states.
-    """
+    """Format of files of other programs, and interpretation of their values; an encoding of None is UTF-8 or stated."""
 
     unknown: str = "error"
     missing: Codes = ()

@@ -174,10 +174,7 @@ class Table:
 def count_rows(
     source: Table, columns: Roles, form: Form, *, codes: bool, drop: bool, positive: bool = False
 ) -> CountedRows:
-    """Count the distinct values of a column, by group, in the engine that contains it.
-
-    With `drop`, too many different values are not an error: the invalid ones are counted together.
-    """
+    """Count distinct values, by group, in their engine; with `drop`, many different invalid values count as one."""
     # One row more than the limit shows that there are too many, without fetching them all.
     assert form.kinds is not None
     most = form.kinds + FOREIGN_LIMIT + 1
@@ -334,10 +331,7 @@ def resolve_columns(
     *,
     secret: bool = False,
 ) -> Roles:
-    """Check that the columns exist; a single remaining column need not be named.
-
-    With `secret`, errors contain no names: in a file without a header they are answers.
-    """
+    """Check that columns exist, a single one being the default; `secret` errors name none, which may be answers."""
     return columns_among(source.names, column, by, weights, counts, partitions=source.partitions, secret=secret)
 
 

@@ -31,10 +31,7 @@ RESPONDENT = "respondent"  # the unit of respondents who are not clustered
 
 
 class Clusters(NamedTuple):
-    """Cluster of each row, (n,), and stratum of each cluster, (clusters,), both counted from 0.
-
-    `unit` is the word for one of them: "cluster", or "respondent" where each respondent is one.
-    """
+    """Cluster of each row, (n,), and stratum of each cluster; `unit` is "cluster" or "respondent"."""
 
     cluster: Integers
     stratum: Integers
