@@ -46,6 +46,23 @@ def test_from_a_new_survey_to_its_report(tmp_path: Path) -> None:
     assert "reached the number of responses that was fixed beforehand" in page
 
 
+def test_a_running_survey_gives_a_new_link_to_its_dashboard(tmp_path: Path) -> None:
+    succeeds(tmp_path, *NEW)
+    assert "no running dashboard in" in fails(tmp_path, "survey", "link", "exams.json")
+    running = Running(tmp_path, survey="exams.json", command=("survey", "serve"))
+    try:
+        link = succeeds(tmp_path, "survey", "link", "exams.json").strip()
+        request = (
+            f"GET {link.partition('/dashboard')[1]}{link.partition('/dashboard')[2]} HTTP/1.1\r\nHost: localhost\r\n"
+        )
+        for status in (b"200", b"403"):  # it works once
+            assert status in exchanged(running.dashboard_port, f"{request}Connection: close\r\n\r\n".encode())[:20]
+    finally:
+        running.stop()
+    assert not (tmp_path / "exams-school.dashboard.json").exists()
+    assert "no running dashboard in" in fails(tmp_path, "survey", "link", "exams.json")
+
+
 def test_every_question_is_an_option(tmp_path: Path) -> None:
     succeeds(tmp_path, *NEW)
     survey = load_survey(tmp_path / "exams.json")

@@ -98,17 +98,23 @@ class Dashboard:
 
 
 @contextmanager
-def dashboard(collected: Collected, *, admission: Admission | None = None, port: int = 0) -> Iterator[Dashboard]:
+def dashboard(
+    collected: Collected,
+    *,
+    admission: Admission | None = None,
+    port: int = 0,
+    certificate: str = "",
+    public: str = "https://example.org/s/a",
+) -> Iterator[Dashboard]:
     """Run the dashboard at a port of this machine, any that is free, in a thread of this process."""
     key, steps, ready = new_key(), Steps(collected), threading.Event()
     running: list[Any] = []
 
-    async def run(public: Any) -> None:
+    async def run(at: Any) -> None:
         stopping = asyncio.Event()
-        app = dashboard_app(
-            collected.survey, steps, admission or Admission(key), public="https://example.org/s/a", stopping=stopping
-        )
-        listener = Listener(app, public, ConnectionLimits(reply_deadline=math.inf))
+        door = admission or Admission(key)
+        app = dashboard_app(collected.survey, steps, door, public=public, stopping=stopping, certificate=certificate)
+        listener = Listener(app, at, ConnectionLimits(reply_deadline=math.inf))
         running.extend((asyncio.get_running_loop(), stopping))
         serving = asyncio.create_task(listener.serve())
         while not listener.started:
@@ -118,8 +124,8 @@ def dashboard(collected: Collected, *, admission: Admission | None = None, port:
         listener.should_exit = True
         await serving
 
-    with closing(Address("127.0.0.1", port).bound()) as public:
-        thread = threading.Thread(target=lambda: asyncio.run(run(public)))
+    with closing(Address("127.0.0.1", port).bound()) as at:
+        thread = threading.Thread(target=lambda: asyncio.run(run(at)))
         thread.start()
         assert ready.wait(60)
         loop, stopping = running
@@ -131,6 +137,6 @@ def dashboard(collected: Collected, *, admission: Admission | None = None, port:
             assert not thread.is_alive(), "the dashboard does not stop"
 
         try:
-            yield Dashboard(steps, key, public.getsockname()[1], stop)
+            yield Dashboard(steps, key, at.getsockname()[1], stop)
         finally:
             stop()

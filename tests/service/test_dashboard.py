@@ -16,13 +16,15 @@ import pytest
 
 import warner
 from collecting_cases import random_body
-from service.dashboards import Dashboard, dashboard, example, filled
+from service.dashboards import Dashboard, dashboard, example, filled, nothing
 from service.serving import collecting, exchanged, posted, until
+from warner.documents import save_text
 from warner.service import dashboard as service
 from warner.service.app import PAGE_HEADERS
-from warner.service.dashboard import LINK_SECONDS, SESSION_SECONDS, Admission
+from warner.service.dashboard import LINK_SECONDS, SESSION_SECONDS, Admission, _hashed, link_file, new_link
 from warner.service.exports import exported
 from warner.service.responses import Bodies
+from warner.service.sharing import qr_svg
 from warner.service.stores import collected
 
 if TYPE_CHECKING:
@@ -111,6 +113,7 @@ DOORS = [
     ("GET", "/"),
     ("GET", "/dashboard"),
     ("GET", "/dashboard/live"),
+    ("GET", "/dashboard/code.svg"),
     *(
         ("GET", f"/dashboard/export?format={ending}&question=often")
         for ending in ("json", "csv", "parquet", "html", "x")
@@ -134,7 +137,7 @@ def test_strangers_learn_nothing(running: Dashboard, method: str, path: str, coo
     given = {} if cookie is None else {"cookie": cookie}
     reply = ask(running.port, path, method, CLOSING if method == "POST" else None, **given, **OURS)
     assert refused(reply)
-    assert "warner collect" in reply.body.decode()
+    assert "warner survey link" in reply.body.decode()
     assert running.steps.closings == 0
 
 
@@ -161,6 +164,60 @@ def test_a_link_that_was_not_used_is_dead_after_ten_minutes() -> None:
     with dashboard(filled(SURVEY, 40), admission=Admission(KEY, clock=lambda: now[0])) as board:
         now[0] = LINK_SECONDS
         assert refused(ask(board.port, f"/dashboard?key={KEY}"))
+
+
+def test_a_new_link_needs_no_restart_and_works_once(tmp_path: Path) -> None:
+    file = link_file(tmp_path / "survey.json", "drinking")
+    with dashboard(filled(SURVEY, 40), admission=Admission(KEY, renewals=file)) as board:
+        save_text(file, json.dumps({"url": f"{board.url}/dashboard"}), private=True)
+        entered(replace(board, key=KEY))
+        page = ask(board.port, f"/dashboard?key={KEY}")  # it was used
+        assert (page.status, b"warner survey link survey.json" in page.body) == (403, True)
+        links = [new_link(file), new_link(file)]
+        keys = [link.removeprefix(f"{board.url}/dashboard?key=") for link in links]
+        assert not any(key in file.read_text() for key in keys)  # only a hash
+        assert refused(ask(board.port, f"/dashboard?key={keys[0]}"))  # there is a newer one
+        assert ask(board.port, f"/dashboard?key={keys[1]}").status == 200
+        assert refused(ask(board.port, f"/dashboard?key={keys[1]}"))
+        file.chmod(0o644)
+        with pytest.raises(ValueError, match="no running dashboard"):
+            new_link(file)
+    file.chmod(0o600)
+    with pytest.raises(ValueError, match="does not answer: is the survey served from this folder"):
+        new_link(file)
+    with pytest.raises(ValueError, match=r"no running dashboard .* Start it with `warner survey serve`"):
+        new_link(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("spoiled", ["rights", "age", "future", "text", "none"])
+def test_a_key_that_others_could_have_written_or_that_is_old_opens_nothing(spoiled: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.dashboard.json"
+    door = Admission(OTHER, renewals=file)
+    until = time.time() + {"age": -1, "future": LINK_SECONDS + 100}.get(spoiled, 60)
+    fields = {"url": "http://127.0.0.1:1/dashboard", "key": _hashed(KEY).hex(), "until": until}
+    if spoiled != "none":
+        save_text(file, "{" if spoiled == "text" else json.dumps(fields), private=True)
+        file.chmod(0o606 if spoiled == "rights" else 0o600)
+    assert door.enter(KEY) is None
+    save_text(file, json.dumps(fields | {"until": time.time() + 60}), private=True)
+    assert door.enter(KEY) is not None
+    assert door.enter(KEY) is None
+
+
+@pytest.mark.parametrize("access", ["open", "invited"])
+def test_a_shared_survey_shows_code_and_certificate_and_invitations_show_no_code(access: str) -> None:
+    survey = replace(SURVEY, access=access)
+    certificate = ":".join(["AB"] * 32)
+    for given in (certificate, ""):
+        with dashboard(nothing(survey), certificate=given) as board:
+            cookie = entered(board)
+            page = ask(board.port, "/dashboard", cookie=cookie).body.decode()
+            code = ask(board.port, "/dashboard/code.svg", cookie=cookie)
+        assert (certificate in page) == bool(given)
+        assert ("each browser warns" in page) == bool(given)
+        assert code.status == (200 if given and access == "open" else 404)
+        if code.status == 200:
+            assert code.body == qr_svg("https://example.org/s/a")
 
 
 def test_the_cookie_is_for_this_host_and_for_nothing_but_requests(running: Dashboard) -> None:

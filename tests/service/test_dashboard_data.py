@@ -100,6 +100,23 @@ def test_intervals_are_for_any_number_of_looks_unless_the_file_fixes_the_number_
         assert wide["share"] == narrow["share"]
 
 
+def test_a_closed_survey_has_intervals_for_its_respondents_too() -> None:
+    assert reading(OPEN)["questions"][0]["sample"] is None  # any-time intervals are for the population
+    for published, caveat in (
+        (STOPPED, ""),
+        (CLOSED, "It assumes that the survey was not closed because of its results."),
+    ):
+        shown = reading(published)["questions"][0]["sample"]
+        table = warner.estimate(published.tally("often")).table(target="realised")
+        for name in ("share", "low", "high"):
+            np.testing.assert_array_equal([answer[name] for answer in shown["answers"]], table[name])
+        assert shown["interval"]["name"].endswith("95 % interval (realised)")
+        assert shown["interval"]["promise"].endswith(caveat or "at most 5 %.")
+        groups = warner.estimate(published.tally("often", by=("region",))).table(target="realised")
+        north = [answer["low"] for answer in shown["groups"][0]["values"][0]["answers"]]
+        np.testing.assert_array_equal(north, groups["low"][:5])
+
+
 def test_an_interval_that_is_approximate_says_so() -> None:
     # Answers that are reported in their own ways: no count tells the share of one of them alone.
     design = warner.Channel(

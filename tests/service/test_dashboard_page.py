@@ -94,7 +94,7 @@ def test_numbers_are_those_of_the_library(page: ChromiumPage) -> None:
             rows = slice(1 if question.listed.k == 2 else None)  # of two answers, the second is the rest
             expected = 100 * np.stack([table[name][rows] for name in ("share", "low", "high")], axis=1)
             np.testing.assert_allclose(numbers, expected, atol=0.051)
-            assert "95 % any-time interval" in text(page, f"{card} .note").replace("\N{NO-BREAK SPACE}", " ")
+            assert "95 % any-time interval" in text(page, f"{card} caption").replace("\N{NO-BREAK SPACE}", " ")
             rest = "There are two answers: the share of no is 100 % minus that of yes."
             assert (rest in text(page, card).replace("\N{NO-BREAK SPACE}", " ")) == (question.listed.k == 2)
         # The drawing: a bar as long as the share, whiskers from end to end, of a scale to 100 %.
@@ -105,6 +105,56 @@ def test_numbers_are_those_of_the_library(page: ChromiumPage) -> None:
         table = estimate(collected.tally("often")).table(anytime=True)
         assert bar[0][0] == pytest.approx(100 * table["share"][0])
         assert bar[1][1:] == pytest.approx([100 * table["low"][0], 100 * table["high"][0]])
+
+
+def test_caveats_stand_once_and_axes_are_equal_for_both_targets(page: ChromiumPage) -> None:
+    stopped = replace(filled(SURVEY, 1000, "closed"), survey=replace(SURVEY, stop=1000))
+    for collected, caveat in ((filled(SURVEY, 1000), "It holds however often you look"), (stopped, "at most 5 %")):
+        with dashboard(collected) as board:
+            opened(page, board)
+            shown = text(page, "main").replace("\N{NO-BREAK SPACE}", " ")
+            assert shown.count(caveat) == 1
+            assert shown.count("a false alarm sooner or later") == (collected.state == "open")
+            ends = page.evaluate("[...document.querySelectorAll('.axis')].map((axis) => axis.lastChild.textContent)")
+            assert len(ends) > 2 * (collected.state == "closed")
+            assert len(set(ends)) == 1
+            assert page.evaluate("document.querySelector('.summary progress')?.value ?? 0") == (
+                collected.survey.stop or 0
+            )
+            page.goto("about:blank")
+    with dashboard(stopped) as board:
+        opened(page, board)
+        page.page.select_option("#target", "sample")
+        table = estimate(stopped.tally("often")).table(target="realised")
+        cell = text(page, '[data-question="often"] tbody .estimated').replace("\N{NO-BREAK SPACE}", " ")
+        numbers = [f"{100 * table[name][0]:.1f} %" for name in ("share", "low", "high")]
+        assert cell == f"{numbers[0]} {numbers[1]} to {numbers[2]}"
+        assert "misses the share among these respondents" in text(page, ".caveats")
+        page.goto("about:blank")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_expired_link_and_a_shared_survey_are_accessible(page: ChromiumPage, scheme: Any) -> None:
+    page.page.emulate_media(color_scheme=scheme)
+    local = "http://192.168.1.5:8000/s/a"
+    with dashboard(filled(SURVEY, 40), certificate=":".join(["AB"] * 32), public=local) as board:
+        opened(page, board)
+        assert "Not for other devices: without HTTPS" in text(page, ".summary")
+        wait_until(lambda: page.evaluate("document.querySelector('img.code').naturalWidth"))
+        page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+        page.resize(320, 800)
+        assert page.evaluate("document.documentElement.scrollWidth") == 320
+        assert not accessibility_findings(page)
+        page.page.context.clear_cookies()
+        page.goto(board.link)
+        assert "warner survey link" in text(page, "main")
+        assert page.evaluate("document.documentElement.scrollWidth") == 320
+        assert page.evaluate("getComputedStyle(document.querySelector('.card')).borderTopWidth") == "1px"  # styled
+        assert not accessibility_findings(page)
+        page.goto("about:blank")
+    page.console[:] = [line for line in page.console if "403" not in line]
+    page.page.emulate_media(color_scheme="light")
+    page.resize(1100, 800)
 
 
 def test_before_the_first_step_there_are_words(page: ChromiumPage) -> None:
@@ -197,7 +247,8 @@ def test_closing_asks_first_and_is_for_good(page: ChromiumPage) -> None:
         wait_until(lambda: text(page, ".state") == "Closed")
         assert board.steps.closings == 1
         assert not page.evaluate("document.querySelector('dialog').open")
-        note = text(page, '[data-question="often"] .note').replace("\N{NO-BREAK SPACE}", " ")
+        assert text(page, "#connection") == "The survey is closed. These results are final."
+        note = text(page, ".caveats .note").replace("\N{NO-BREAK SPACE}", " ")
         assert note.startswith("95 % any-time interval (population). It holds however often you look")
         assert "The reports fit the design" in text(page, '[data-question="often"] dl')
         assert page.evaluate("document.querySelectorAll('.closing button').length") == 0

@@ -71,6 +71,11 @@ COMMANDS: dict[str, Listed] = {
         "Serve a survey whose answers are randomized in the respondents' browsers, and keep counts, not answers.",
         "warner survey serve exams.json --share",
     ),
+    "survey link": Listed(
+        "collecting",
+        "Print a new link to the dashboard of a running survey.",
+        "warner survey link exams.json",
+    ),
     "survey invite": Listed(
         "collecting",
         "Make links that are good for one response each, revoke them, or count them.",

@@ -40,6 +40,8 @@ def collect(options: commands.Collect) -> None:
     if url is not None:
         raise ValueError("--url is for --page: a server listens at --host and --port")
     server = _server()
+    from warner.service.dashboard import link_file
+
     settings = server.Settings(
         respondents=server.Address(options.host, options.port, "port"),
         dashboard=server.Address(options.dashboard_host, options.dashboard_port, "dashboard-port"),
@@ -50,11 +52,22 @@ def collect(options: commands.Collect) -> None:
         key=options.key,
         share=survey.parent / f"{asked.id}.certificate.pem" if options.share else None,
         key_file=options.key_file,
+        link_file=link_file(survey, asked.id),
     )
     server.serve(asked, options.database or _beside(survey, asked), settings, click.echo)
 
 
 serve = collect
+
+
+def link(options: commands.SurveyLink) -> None:
+    from warner.service.survey import load_survey
+
+    asked = load_survey(options.survey)
+    _server()  # or its packages are named
+    from warner.service.dashboard import link_file, new_link
+
+    click.echo(new_link(link_file(options.survey, asked.id)))
 
 
 def invite(options: commands.SurveyInvite) -> None:

@@ -320,6 +320,16 @@ class SurveyNew:
     force: bool = False
 
 
+class SurveyLink:
+    """Print a new link to the dashboard of a running survey.
+
+    The survey goes on meanwhile. Run the command on the computer that serves the survey, as the same user. The link
+    works once, within ten minutes.
+    """
+
+    survey: Path
+
+
 class SurveyInvite:
     """Make links that are good for one response each, revoke them, or count them.
 

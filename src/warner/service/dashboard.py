@@ -7,6 +7,9 @@ machine under its own name (DNS rebinding). Requests from pages of other sites a
 **Access.** The key in a printed link starts a session, once and within ten minutes; the browser keeps the session as a
 cookie. The server stores only hashes of keys and sessions, and compares them in constant time. A service that starts
 unattended reads a reusable key from a file that only its owner can read.
+
+**New links.** The server writes its address to a private file beside the survey. The command for a new link writes the
+hash of a new key there, and the server reads it when it is given a key that it does not know.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import os
 import re
 import secrets
 import shlex
+import socket
 import stat
 import sys
 import threading
@@ -27,14 +31,17 @@ import time
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route, Router
 
+from warner.documents import save_text
 from warner.service.app import Guard
 from warner.service.dashboard_data import legible, reading, version
 from warner.service.exports import exported
 from warner.service.pages import CONTENT_TYPES, assets
+from warner.service.sharing import BROWSER_WARNING, CADDY_LINES, REAL_CERTIFICATE, qr_svg, unshareable
 from warner.service.writer import StoppedError
 
 if TYPE_CHECKING:
@@ -43,6 +50,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from warner.documents import Document
     from warner.service.stores.contract import Collected
     from warner.service.survey import Survey
 
@@ -63,10 +71,28 @@ DASHBOARD_ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0072b2" '
     'd="M2 9h3v5H2zm5-4h3v9H7zm5-3h3v12h-3z"/></svg>'
 )
-STRANGER_TEXT = (
-    "You need a valid link to open this dashboard. `warner collect` prints one when it starts: it works once, within "
-    "ten minutes. A session ends after a day without use, and after a week. Restart `warner collect` for a new link.\n"
-)
+STRANGER_TEXT = "You need a valid link to open this dashboard. `warner survey link` prints a new one.\n"
+STRANGER_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>A new link is needed</title>
+<link rel="stylesheet" href="/dashboard/dashboard.css">
+</head>
+<body>
+<main>
+<section class="card">
+<h1>You need a new link to open this dashboard</h1>
+<p>A link works once, within ten minutes. A session ends after a day without use, and after a week in any case.</p>
+<p>For a new link, run this command with your survey file, on the computer that serves the survey. The survey goes on
+meanwhile.</p>
+<p><code>warner survey link survey.json</code></p>
+</section>
+</main>
+</body>
+</html>
+"""
 WRONG_ADDRESS_TEXT = (
     "There is no dashboard at this address. Use 127.0.0.1 or localhost, through an SSH tunnel if necessary.\n"
 )
@@ -81,7 +107,7 @@ DASHBOARD_SHELL = """<!doctype html>
 <link rel="stylesheet" href="/dashboard/dashboard.css">
 <script type="module" src="/dashboard/dashboard.js"></script>
 </head>
-<body data-link="{link}">
+<body data-link="{link}" data-sharing="{sharing}">
 <main id="dashboard">
 <h1 lang="{language}" dir="auto">{title}</h1>
 <p id="connection" role="status">Connecting.</p>
@@ -115,6 +141,7 @@ def dashboard_app(
     public: str,
     stopping: asyncio.Event,
     hosts: Collection[str] = (),
+    certificate: str = "",
     complain: Callable[[str], object] | None = None,
 ) -> ASGIApp:
     """Return the web application of the dashboard.
@@ -133,16 +160,19 @@ def dashboard_app(
         Set when the server stops, so that all streams end.
     hosts : collection of str
         Names of the dashboard besides those of this machine. They need https, or browsers do not keep the session.
+    certificate : str
+        Fingerprint of the self-signed certificate of a survey that is shared on the local network.
     complain : callable, optional
         Called with a line for each internal error.
     """
-    pages = Pages(survey, Board(source, stopping), admission, public)
+    pages = Pages(survey, Board(source, stopping), admission, public, certificate)
     routes = [
         Route("/", pages.shell, methods=["GET"]),
         Route("/dashboard", pages.shell, methods=["GET"]),
         Route("/dashboard/live", pages.live, methods=["GET"]),
         Route("/dashboard/export", pages.export, methods=["GET"]),
         Route("/dashboard/close", pages.close, methods=["POST"]),
+        Route("/dashboard/code.svg", pages.code, methods=["GET"]),
         Route("/dashboard/{name}", _asset, methods=["GET"]),
         Route("/favicon.ico", _icon, methods=["GET"]),
     ]
@@ -246,11 +276,16 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
 class Pages:
     """Endpoints of the dashboard."""
 
-    def __init__(self, survey: Survey, board: Board, admission: Admission, public: str) -> None:
+    def __init__(self, survey: Survey, board: Board, admission: Admission, public: str, certificate: str) -> None:
         self.survey, self.board, self.admission = survey, board, admission
+        # The code is the public link: an invitation is for one respondent, and never on a wall.
+        self.code_link = public if certificate and not survey.invited else ""
+        sharing = {"reason": unshareable(public), "certificate": certificate, "code": bool(self.code_link)}
+        if certificate:
+            sharing |= {"warning": BROWSER_WARNING, "proxy": REAL_CERTIFICATE, "lines": CADDY_LINES}
         # Cookies are shared by all ports, so the dashboards of two surveys on one machine need two names.
         self.cookie = f"__Host-warner-{survey.fingerprint[:8]}"
-        fields = {"title": survey.title, "language": survey.language, "link": public}
+        fields = {"title": survey.title, "language": survey.language, "link": public, "sharing": json.dumps(sharing)}
         self.html = DASHBOARD_SHELL.format(**{name: escape(legible(value)) for name, value in fields.items()})
         self.exporting = asyncio.Lock()
 
@@ -269,7 +304,7 @@ class Pages:
         key = request.query_params.get("key", "")
         session = self.admission.enter(key) if request.method == "GET" else None
         if session is None:
-            return _stranger()
+            return HTMLResponse(STRANGER_PAGE, 403)
         reply = HTMLResponse(self.html)
         reply.set_cookie(self.cookie, session, path="/", secure=True, httponly=True, samesite="strict")
         return reply
@@ -296,6 +331,14 @@ class Pages:
                 return PlainTextResponse(f"{ending} needs {error.name}, which is not installed\n", 501)
         disposition = f'attachment; filename="{export.name}"'
         return Response(export.content, media_type=export.kind, headers={"content-disposition": disposition})
+
+    async def code(self, request: Request) -> Response:
+        """Return the QR code of the public link of a shared survey."""
+        if not self.admitted(request):
+            return _stranger()
+        if not self.code_link:
+            return PlainTextResponse("there is no such file\n", 404)
+        return Response(qr_svg(self.code_link), media_type="image/svg+xml")
 
     async def close(self, request: Request) -> Response:
         """Close the survey permanently; the request must name its fingerprint."""
@@ -363,6 +406,7 @@ class Doorkeeper:
 LINK_SECONDS = 600.0  # until an unused link expires
 UNUSED_SESSION_SECONDS = 86_400.0  # until an unused session ends; an open page uses it
 SESSION_SECONDS = 7 * 86_400.0  # until any session ends
+SERVER_SECONDS = 5.0  # in which a server accepts a connection
 MOST_SESSIONS = 64  # the oldest ones end
 ACCESS_KEY = re.compile(r"[A-Za-z0-9_-]{22,256}")  # at least 128 bits, in characters that are not escaped in a URL
 RIGHTS_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -373,15 +417,49 @@ def new_key() -> str:
     return secrets.token_urlsafe(32)
 
 
-def admission(key_file: str | os.PathLike[str] | None = None) -> tuple[Admission, str]:
+def admission(key_file: str | os.PathLike[str] | None = None, renewals: Path | None = None) -> tuple[Admission, str]:
     """Return the access with a new key or the key of a file, and the text of the key in the printed link.
 
-    A reusable key is not printed, because logs would keep it; there the link has a substitution for a shell.
+    A reusable key is not printed, because logs would keep it; there the link has a substitution for a shell. `renewals`
+    is the file in which `new_link` leaves the hashes of further keys.
     """
     if key_file is not None:
-        return Admission.from_file(key_file), f"$(cat {shlex.quote(os.fspath(key_file))})"
+        return Admission.from_file(key_file, renewals), f"$(cat {shlex.quote(os.fspath(key_file))})"
     key = new_key()
-    return Admission(key), key
+    return Admission(key, renewals=renewals), key
+
+
+def link_file(survey: Path, name: str) -> Path:
+    """Return the file beside a survey in which its server and the command for new links meet."""
+    return survey.parent / f"{name}.dashboard.json"
+
+
+def new_link(file: Path) -> str:
+    """Return a new link to the dashboard of a running server, which finds the hash of its key in this file."""
+    remedy = "is the survey served from this folder, by this user? Start it with `warner survey serve`"
+    try:
+        url = str(_private_fields(file)["url"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ValueError(f"there is no running dashboard in {file}: {remedy}") from None
+    at = urlsplit(url)
+    try:
+        socket.create_connection((at.hostname or "", at.port or 0), timeout=SERVER_SECONDS).close()
+    except OSError:
+        raise ValueError(f"the dashboard at {url} does not answer: {remedy}") from None
+    key = new_key()
+    fields = {"url": url, "key": _hashed(key).hex(), "until": time.time() + LINK_SECONDS}
+    save_text(file, json.dumps(fields), private=True)
+    return f"{url}?key={key}"
+
+
+def _private_fields(file: Path) -> Document:
+    """Read a JSON object from a file that nobody else can have written."""
+    with file.open(encoding="utf-8") as opened:
+        state = os.fstat(opened.fileno())
+        if os.name == "posix" and (state.st_uid != os.geteuid() or state.st_mode & RIGHTS_OF_OTHERS):
+            raise PermissionError(f"{file} must belong to this user alone")
+        fields: Document = json.loads(opened.read(LARGEST_REQUEST_BYTES))
+    return fields
 
 
 class Admission:
@@ -393,6 +471,8 @@ class Admission:
         Key of the link.
     reusable : bool
         If True, the key can be used again and does not expire.
+    renewals : Path or None
+        File with the hash of a newer key, which also works once.
     clock : callable
         Monotonic time in seconds.
 
@@ -407,16 +487,23 @@ class Admission:
     True
     """
 
-    def __init__(self, key: str, *, reusable: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        key: str,
+        *,
+        reusable: bool = False,
+        renewals: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         if not ACCESS_KEY.fullmatch(key):
             raise ValueError("key must be 22 to 256 letters, digits, hyphens and underscores")
         self._key: bytes | None = _hashed(key)
-        self._reusable, self._clock = reusable, clock
+        self._reusable, self._renewals, self._clock = reusable, renewals, clock
         self._end = clock() + LINK_SECONDS
         self._sessions: dict[bytes, _Session] = {}
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Admission:
+    def from_file(cls, path: str | os.PathLike[str], renewals: Path | None = None) -> Admission:
         """Read a reusable key from a file that only its owner can read."""
         file = Path(path)
         mode = file.stat().st_mode
@@ -425,7 +512,7 @@ class Admission:
         if os.name == "posix" and mode & RIGHTS_OF_OTHERS:
             raise ValueError(f"the key file must be readable by its owner alone, but {file} is not; chmod 600 {file}")
         try:
-            return cls(file.read_text(encoding="ascii").strip(), reusable=True)
+            return cls(file.read_text(encoding="ascii").strip(), reusable=True, renewals=renewals)
         except ValueError:  # which could contain the key
             raise ValueError(
                 f"the key file must hold 22 to 256 letters, digits, hyphens and underscores, but {file} does not; make "
@@ -434,18 +521,29 @@ class Admission:
 
     def enter(self, key: str) -> str | None:
         """Return a session for the key; None if the key is wrong, used, or expired."""
-        if self._key is None or (not self._reusable and self._clock() >= self._end):
+        if not self._reusable and self._clock() >= self._end:
             self._key = None
+        if self._key is not None and hmac.compare_digest(self._key, _hashed(key)):
+            self._key = self._key if self._reusable else None
+        elif not self._renewed(key):
             return None
-        if not hmac.compare_digest(self._key, _hashed(key)):
-            return None
-        if not self._reusable:
-            self._key = None
         session = new_key()
         self._sessions[_hashed(session)] = _Session(self._clock(), self._clock())
         while len(self._sessions) > MOST_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         return session
+
+    def _renewed(self, key: str) -> bool:
+        """Return True if a file has the hash of this key, which is then removed from it."""
+        if self._renewals is None or not key:
+            return False
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            fields = _private_fields(self._renewals)
+            valid = 0 < float(fields["until"]) - time.time() <= LINK_SECONDS
+            if valid and hmac.compare_digest(bytes.fromhex(fields["key"]), _hashed(key)):
+                save_text(self._renewals, json.dumps({"url": fields["url"]}), private=True)
+                return True
+        return False
 
     def admits(self, session: str) -> bool:
         """Return True if a session was started and has not ended; this counts as a use of it."""

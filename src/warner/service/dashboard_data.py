@@ -304,6 +304,7 @@ def _fields(collected: Collected, question: Question, reports: int, skipped: int
         "made": None,
         "supporting": False,
         "interval": None,
+        "sample": None,
         "influence": "",
         "check": None,
         "groups": [],
@@ -402,24 +403,32 @@ def _report_counts(question: Question, tally: Tally) -> list[Document]:
 
 
 def _evidence(collected: Collected, question: Question, tally: Tally) -> Document:
-    """Return the estimates of a question that has reports."""
-    closed, intervals = collected.state == "closed", confidence(collected)
-    result = estimated(tally)
+    """Return the estimates of a question that has reports; those for the sample once the survey is closed."""
+    closed, result = collected.state == "closed", estimated(tally)
+    return {
+        **_shares(collected, question, result, confidence(collected)),
+        "sample": _shares(collected, question, result, Confidence(PROSPECT_LEVEL, "realised")) if closed else None,
+        "influence": influence_text(tally, 1, result.method),
+        "formulas": legible(formulas_in(answer_columns(tally))),
+        "check": _checked(tally, collected) if closed else None,
+    }
+
+
+def _shares(collected: Collected, question: Question, result: Estimate, intervals: Confidence) -> Document:
+    """Return the estimates with these intervals, by group if the survey is closed."""
+    tally = result.tally
     numbers = result._mean_and_median(intervals) or ()
     ranges = _ranges(question, tally.k) if numbers else []
     table = _table(result, ranges, intervals)
     one = not ranges and rows_mirrored(table, tally.k)
     rows = np.arange(1) if one else np.arange(len(ranges)) if ranges else _rows_shown(table["share"])
-    groups = collected.survey.groups if closed else ()
+    groups = collected.survey.groups if collected.state == "closed" else ()
     return {
         "numbers": [_number(number) for number in numbers],
         "answers": [_answer(question, table, row) for row in rows],
         "left_out": 0 if one or ranges else tally.k - len(rows),
         "rest": _answer(question, table, 1)["label"] if one else "",
         "interval": _interval(collected, result, intervals),
-        "influence": influence_text(tally, 1, result.method),
-        "formulas": legible(formulas_in(answer_columns(tally))),
-        "check": _checked(tally, collected) if closed else None,
         "groups": [_group(collected, question, group, intervals, rows) for group in groups],
     }
 
@@ -487,13 +496,17 @@ def _percent(share: float | None) -> str:
 def _interval(collected: Collected, result: Estimate, intervals: Confidence) -> Document:
     """Return the kind of the intervals and a sentence on their coverage."""
     miss = level_text(1 - intervals.level)
-    if intervals.anytime:
+    about = "about" if result._approximate(intervals) else "at most"
+    if intervals.target == "realised":
+        promise = f"It misses the share among these respondents with a probability of {about} {miss}."
+        if not collected.fixed:
+            promise += " It assumes that the survey was not closed because of its results."
+    elif intervals.anytime:
         promise = (
             "It holds however often you look, and whenever the survey is closed: the probability that it ever misses "
             f"the true share is at most {miss}. {_why_anytime(collected)}"
         )
     else:
-        about = "about" if result._approximate(intervals) else "at most"
         promise = (
             f"The survey file fixed the number of responses, {collected.responses:,}, before the first of them: at "
             f"that number, it misses the true share with a probability of {about} {miss}."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import logging
 import os
 import signal
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from warner.documents import save_text
 from warner.service.app import REPORTS_PER_MINUTE, Rate, survey_app
 from warner.service.connections import MOST_CONNECTIONS, REQUEST_SECONDS, ConnectionLimits, Listener
 from warner.service.dashboard import admission, dashboard_app
@@ -116,6 +118,8 @@ class Settings:
         address of this computer on the network. The dashboard is not shared.
     key_file : path or None
         File with a reusable key of the dashboard, in place of a link that works once.
+    link_file : path or None
+        File through which `warner survey link` makes a new link to the dashboard; it is removed at the end.
     deadline : float
         Time limit for a request in seconds.
     """
@@ -129,6 +133,7 @@ class Settings:
     key: Path | None = None
     share: Path | None = None
     key_file: Path | None = None
+    link_file: Path | None = None
     deadline: float = REQUEST_SECONDS
 
 
@@ -148,7 +153,7 @@ def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], o
     """
     settings = _on_local_network(settings)
     context = tls(settings.certificate, settings.key)
-    door, key = admission(settings.key_file)
+    door, key = admission(settings.key_file, settings.link_file)
     with closing(settings.respondents.bound()) as public, closing(settings.dashboard.bound()) as private:
         certificate = None
         if settings.share is not None:
@@ -168,6 +173,9 @@ def serve(survey: Survey, place: str, settings: Settings, say: Callable[[str], o
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
                 free = runner.run(_served(survey, store, settings, places, (door, key), say))
         finally:
+            if settings.link_file is not None:
+                with suppress(OSError):
+                    settings.link_file.unlink()
             if free:
                 store.release()
 
@@ -241,6 +249,7 @@ async def _served(
             public=f"{places.respondents.url}/s/{survey.id}",
             stopping=stopping,
             hosts=(places.dashboard.host,),
+            certificate=places.certificate.fingerprint if places.certificate else "",
             complain=mistakes.complain,
         )
         limits = ConnectionLimits(deadline=settings.deadline, connections=_connections())
@@ -254,6 +263,9 @@ async def _served(
         running = [asyncio.create_task(listener.serve()) for listener in listeners]
         while not all(one.started or task.done() for one, task in zip(listeners, running, strict=True)):
             await asyncio.sleep(0.001)  # addresses are printed when they work
+        if settings.link_file is not None:
+            with suppress(OSError):  # a folder that cannot be written to has no new links
+                save_text(settings.link_file, json.dumps({"url": f"{places.dashboard.url}/dashboard"}), private=True)
         for line in opening(writer.latest, places, key, settings.limit):
             say(line)
         stopped = asyncio.create_task(stopping.wait())

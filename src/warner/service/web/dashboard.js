@@ -83,6 +83,7 @@ function table(caption, heads, rows, kind = null) {
     element("tbody", { role: "rowgroup" }, ...rows.map((cells) => row(cells, body))));
 }
 
+let most = 1; // of the axes of all questions
 const scale = (answers) => NICE.find((nice) => nice >= Math.max(0, ...answers.map((answer) => answer.high ?? 0))) ?? 1;
 
 function answersTable(caption, answers, most, supporting) {
@@ -115,14 +116,14 @@ function needed(question, wish, stop) {
   const people = question.needed[wish];
   if (people === null) return "no number of people is enough under this design";
   const [all, more] = people;
-  if (stop !== null && all > stop) return `${number(all)} in all: more than the ${number(stop)} at which the survey closes`;
-  return more === 0 ? `none: ${counted(all, "person is", "people are")} enough` : `${number(more)} more (${number(all)} in all)`;
+  const bar = progress(all - more, all, "reports");
+  if (more === 0) return `none: ${counted(all, "person is", "people are")} enough`;
+  if (stop !== null && all > stop) return element("span", {}, `${number(all)} in all: more than the ${number(stop)} at which the survey closes`, bar);
+  return element("span", {}, `${number(more)} more (${number(all)} in all)`, bar);
 }
 
 function verdict(question, reading) {
-  if (question.found) return "";
-  if (reading.state === "open")
-    return "Made once, when the survey is closed: a test that is repeated at every step raises a false alarm sooner or later.";
+  if (question.found || reading.state === "open") return "";
   return question.check === null ? "" : `${question.check.verdict} ${question.check.rests}`.trim();
 }
 
@@ -147,7 +148,7 @@ function found(question, reading) {
   if (!question.answers.length)
     return [element("p", { class: "nothing" }, question.reports ? "No answer rises above the noise." : "No reports for this question."), ...told];
   const more = question.left_out ? [element("p", { class: "note" }, `The files below hold ${counted(question.left_out, "more answer", "more answers")}.`)] : [];
-  return [answersTable(tight(`Answers found, with the ${question.found.interval}`), question.answers, scale(question.answers), true),
+  return [answersTable(tight(`Answers found, with the ${question.found.interval}`), question.answers, most, true),
     ...more, ...told];
 }
 
@@ -161,11 +162,9 @@ function results(question, reading) {
     ...(none ? [] : [element("p", { class: "prospect" }, element("strong", {}, "What to expect: "), tight(question.prospect), ".")])];
   }
   const supporting = question.supporting;
-  const shown = answersTable(tight(`Estimated shares, with the ${question.interval.name}`), question.answers,
-    scale(question.answers), supporting);
+  const shown = answersTable(tight(`Estimated shares, with the ${question.interval.name}`), question.answers, most, supporting);
   const numbers = question.numbers.length ? [numbersTable("Mean and median", question.numbers)] : [];
-  const notes = [element("p", { class: "note" }, element("strong", {}, tight(`${capital(question.interval.name)}. `)),
-    tight(question.interval.promise))];
+  const notes = [];
   if (question.answers.some((answer) => answer.outside))
     notes.push(element("p", { class: "note" }, "* The estimate lies outside its own interval."
       + (failed(question) ? "" : " That is the bias of the estimator, not an error: trust the interval.")));
@@ -178,6 +177,17 @@ function results(question, reading) {
   return [...numbers, shown, ...notes];
 }
 
+/** What holds for all questions, once: the kinds of intervals, and when the check is made. */
+function caveats(reading) {
+  const kinds = new Map(reading.questions.filter(({ interval }) => interval).map(({ interval }) => [interval.name, interval.promise]));
+  const lines = Array.from(kinds, ([name, promise]) =>
+    element("p", { class: "note" }, element("strong", {}, tight(`${capital(name)}. `)), tight(promise)));
+  if (reading.state === "open" && reading.questions.some((question) => !question.found))
+    lines.push(element("p", { class: "note" }, element("strong", {}, "Check. "), "It is made once, when the survey is closed: "
+      + "a test that is repeated at every step raises a false alarm sooner or later."));
+  return lines;
+}
+
 const failed = (question) => question.check !== null && !question.check.fits;
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -186,7 +196,6 @@ function groupsFold(question, kept) {
   const fold = folded("groups", kept, question.found ? "Answers found in each group" : "Shares by group");
   for (const group of question.groups) {
     fold.append(said("h3", group.text));
-    const most = scale(group.values.flatMap((value) => value.answers));
     for (const value of group.values) {
       const caption = () => element("span", {}, said("strong", value.value), `, ${counted(value.reports, "report", "reports")}`);
       const numbers = value.numbers.length ? [numbersTable(caption(), value.numbers)] : [];
@@ -247,6 +256,7 @@ function card(question, reading, wish, old) {
 // The head
 
 const link = document.body.dataset.link;
+const sharing = JSON.parse(document.body.dataset.sharing);
 const main = document.getElementById("dashboard");
 const heading = main.querySelector("h1");
 const connection = document.getElementById("connection");
@@ -254,9 +264,12 @@ const parts = {
   summary: element("div", { class: "summary" }),
   announced: element("p", { class: "hidden", role: "status" }),
   questions: element("div", { class: "questions" }),
+  caveats: element("div", { class: "caveats" }),
   closing: element("section", { class: "card closing", "aria-labelledby": "closing" }),
 };
 const wishes = element("select", { id: "wish", autocomplete: "off" });
+const targets = element("select", { id: "target", autocomplete: "off" },
+  new Option("the population", "population"), new Option("these respondents (sample)", "sample"));
 let shown = null;
 
 function publicLink() {
@@ -271,9 +284,19 @@ function publicLink() {
     }
     setTimeout(() => { button.textContent = "Copy"; }, 3000);
   });
-  return element("span", {}, element("a", { href: link, rel: "noreferrer" }, link), " ", button);
+  return element("span", {}, element("a", { href: link, rel: "noreferrer" }, link), " ", button,
+    ...(sharing.reason ? [element("p", { class: "alarm" }, `Not for other devices: ${sharing.reason}.`)] : []),
+    ...(sharing.code ? [element("img", { class: "code", src: "/dashboard/code.svg", alt: "QR code of the public link" })] : []));
 }
 const linked = publicLink();
+
+function certificate(kept) {
+  if (!sharing.certificate) return null;
+  const fold = folded("certificate", kept, "Self-signed: browsers warn of it");
+  fold.append(element("p", {}, sharing.warning), element("p", {}, "SHA-256: ", element("code", {}, sharing.certificate)),
+    element("p", {}, sharing.proxy), element("pre", {}, sharing.lines.join("\n")));
+  return fold;
+}
 
 function fingerprint(reading, kept) {
   const fold = folded("fingerprint", kept, `${reading.fingerprint.slice(0, 8)}…`);
@@ -290,6 +313,18 @@ function responses(reading) {
   return element("p", { class: "responses" }, element("strong", {}, number(reading.responses)),
     ` ${reading.responses === 1 ? "response" : "responses"}${invited}`,
     element("span", { class: "note" }, steps ? `published,${steps}` : "all published"));
+}
+
+/** A bar of what is there, of what is planned. */
+function progress(have, planned, words) {
+  const text = `${number(have)} of ${number(planned)} ${words}`;
+  return element("div", { class: "progress" }, element("progress", { max: planned, value: Math.min(have, planned), "aria-label": text }),
+    " ", element("span", { class: "note" }, text));
+}
+
+function planned(reading) {
+  const most = [reading.stop, reading.invited].filter((count) => count !== null);
+  return most.length ? [progress(reading.responses, Math.min(...most), reading.stop === Math.min(...most) ? "planned responses" : "invited")] : [];
 }
 
 function byDay(reading, kept) {
@@ -311,10 +346,12 @@ function summary(reading) {
   parts.summary.replaceChildren(
     element("p", { class: `state ${reading.state}` }, closed ? "Closed" : "Open"),
     responses(reading),
+    ...planned(reading),
     ...reading.doubts.map((doubt) => element("p", { class: "alarm" }, element("strong", {}, "Note: "), `${doubt}.`)),
     ...byDay(reading, kept),
     facts([
       [reading.invited === null ? "Public link" : "Survey page, by invitation", closed ? null : linked],
+      ["Certificate", closed ? null : certificate(kept)],
       ["Opens", reading.opens === null || closed ? null : time(reading.opens)],
       ["Closes by itself", closed ? null : [reading.closes === null ? null : `on ${time(reading.closes)}`,
         reading.stop === null ? null : `with ${number(reading.stop)} responses`].filter(Boolean).join(", or ")],
@@ -322,7 +359,10 @@ function summary(reading) {
       ["Fingerprint", fingerprint(reading, kept)],
       ["Tallies of all questions", element("a", { href: "/dashboard/export?format=json", download: "" }, "JSON")],
       [element("label", { for: "wish" }, "Desired precision"), closed ? null : wishes],
-    ]));
+      [closed ? element("label", { for: "target" }, "Results are for") : "Results are for", closed ? targets
+        : "the population; once the survey is closed, also for the respondents themselves (sample)"],
+    ]),
+    parts.caveats);
 }
 
 function show(reading) {
@@ -343,11 +383,17 @@ function show(reading) {
 }
 
 function cards() {
+  const questions = shown.questions.map((question) => (targets.value === "sample" ? { ...question, ...question.sample } : question));
+  const reading = { ...shown, questions };
+  most = scale(questions.flatMap(({ answers, groups }) =>
+    [...answers, ...groups.flatMap(({ values }) => values.flatMap((value) => value.answers))]));
+  parts.caveats.replaceChildren(...caveats(reading));
   const old = new Map(Array.from(parts.questions.children, (node) => [node.dataset.question, node]));
-  parts.questions.replaceChildren(...shown.questions.map((question) =>
-    card(question, shown, wishes.selectedIndex, old.get(question.id))));
+  parts.questions.replaceChildren(...questions.map((question) =>
+    card(question, reading, wishes.selectedIndex, old.get(question.id))));
 }
 wishes.addEventListener("change", cards);
+targets.addEventListener("change", cards);
 
 /** Remember where the focus is, to put it there again when what has it is replaced. */
 function focused() {
@@ -413,6 +459,7 @@ function closing(reading) {
 
 // The stream
 
+const live = (words) => state(shown?.state === "closed" ? "The survey is closed. These results are final." : `Live. ${words} at ${clock()}.`, false);
 const clock = () => new Date().toLocaleTimeString("en-GB");
 function state(text, lost) {
   connection.textContent = text;
@@ -421,19 +468,20 @@ function state(text, lost) {
 
 function listen() {
   const source = new EventSource("/dashboard/live");
-  source.addEventListener("open", () => { if (shown) state(`Live. Connected at ${clock()}.`, false); });
+  source.addEventListener("open", () => { if (shown) live("Connected"); });
   source.addEventListener("message", (event) => {
     show(JSON.parse(event.data));
-    state(`Live. Last update at ${clock()}.`, false);
+    live("Last update");
   });
   source.addEventListener("trouble", (event) => {
     const trouble = JSON.parse(event.data);
-    state(trouble ? `The server has trouble with its database: ${trouble}` : `Live. Connected at ${clock()}.`, trouble !== "");
+    if (trouble) state(`The server has trouble with its database: ${trouble}`, true);
+    else live("Connected");
   });
   source.addEventListener("error", () => {
     const gone = source.readyState === EventSource.CLOSED;
     state(gone ? "The server no longer accepts this page. If it was restarted, open the new link that it printed. If the session "
-      + "has ended, restart the server for a new link."
+      + "has ended, warner survey link prints a new link."
       : `Connection lost at ${clock()}. Trying again.${shown ? " The numbers below are the last that arrived." : ""}`, true);
     if (gone) setTimeout(listen, RETRY);
   });
