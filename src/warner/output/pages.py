@@ -70,6 +70,7 @@ SHARE_EXPLAINED = (
     "<strong>share</strong> is the estimated true share of the answer, corrected for the randomization; "
     "<strong>people</strong> is that share of the number of reports."
 )
+STYLE, SCRIPT = ((files("warner.output") / f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
 
 
 def save_page(
@@ -124,12 +125,11 @@ def whole_page(
     heading: str, sections: Sequence[str], *, style: str = "", language: str = "en", direction: str = "ltr"
 ) -> str:
     """Join the sections of a page with its style and script."""
-    look, script = ((files("warner.output") / f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     head = (
         "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(heading)}</title><style>\n{look}{style}</style>"
+        f"<title>{escape(heading)}</title><style>\n{STYLE}{style}</style>"
     )
-    body = "\n".join([*sections, f"<script>\n{script}</script>"])
+    body = "\n".join([*sections, f"<script>\n{SCRIPT}</script>"])
     root = f"<html lang='{language}' dir='{direction}'>"
     return f"<!DOCTYPE html>\n{root}<head>{head}</head>\n<body>\n{body}\n</body></html>\n"
 
