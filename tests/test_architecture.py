@@ -50,6 +50,7 @@ CONVENIENCES = {
     ("reports/tallies", "reports"),
     ("reports/counting", "service"),
     ("estimation", "output"),
+    ("inference/means", "output"),
     ("discovery/discoveries", "output"),
     ("regression/regressions", "output"),
     ("groups/group_estimates", "output"),

@@ -30,6 +30,8 @@ from warner.inference.answer_tables import (
     left_out,
     name_columns,
     rows_left_out,
+    sample_column,
+    sample_in_words,
     totals_of,
 )
 from warner.inference.checking import fit_warning
@@ -45,11 +47,12 @@ from warner.inference.intervals import (
     limits,
     methods_of,
 )
-from warner.reports.design_based import LEAST_CLUSTERS, few_clusters, sample_freedom
+from warner.inference.quantities import Quantities
+from warner.reports.design_based import LEAST_CLUSTERS, few_clusters
 from warner.reports.linearization import RESULT_COLUMN
 from warner.reports.tallies import Collected, Pool, holds_every_answer, refuse_uncounted
 from warner.results import Column, Estimates, TableResult, TableRows, group_column
-from warner.text import counted, level_text, printable
+from warner.text import conjoined, counted, printable
 from warner.typesetting import amount_cells, bar, count_cells, fragment, plain_table
 
 if TYPE_CHECKING:
@@ -141,6 +144,8 @@ class Estimate(TableResult):
     def columns(self, *, rows: int | None = None, **options: Any) -> list[Column]:
         """Return the columns; for readers the first of two answers only, and with `rows` the largest shares first."""
         confidence = Confidence(**options)
+        if (leading := self._leading(confidence)) is not None:
+            return [*starmap(Column, self._arrays(confidence).items()), *leading.leading(rows)]
         table = self._of_interest(confidence)
         shown = self._rows_shown(table, rows)
         some, totals = {name: column[shown] for name, column in table.items()}, totals_of(self.tally, table)
@@ -163,11 +168,13 @@ class Estimate(TableResult):
         """Return the rows of a table that readers see: all, or the `rows` largest of each group."""
         return largest_first(self.tally, table, rows, ordered=self._ordered)
 
-    def title(self, **_: Any) -> str:
+    def title(self, *, rows: int | None = None, **options: Any) -> str:
         """Return what was estimated, by which method, and from how many reports."""
         by = [groups_counted(self.tally)] if self.tally.by else []
+        leading = self._leading(Confidence(**options))
+        what = "shares" if leading is None else conjoined([one.name for one in leading.parts])
         return ", ".join(
-            [f"Estimated shares ({self._name()}) from {collected(self.tally)}", *by, *left_out(self.tally)]
+            [f"Estimated {what} ({self._name()}) from {collected(self.tally)}", *by, *left_out(self.tally)]
         )
 
     def _foundations(self) -> list[str]:
@@ -178,20 +185,26 @@ class Estimate(TableResult):
     def footnotes(self, *, rows: int | None = None, **options: Any) -> list[str]:
         """Return the sentences below the table."""
         confidence, tally = Confidence(**options), self.tally
-        table = self._of_interest(confidence)
-        notes = rows_left_out(tally, table, rows)
-        notes += [remainder(tally.domain)] if answers_shown(tally, table) == 1 else []
-        notes += [number.text() for number in self.summaries(**options)]
-        if table["outside"][self._rows_shown(table, rows)].any():
-            notes.append(f"* outside its own interval: {self._estimator.outside}")
+        leading = self._leading(confidence)
+        notes = self._notes_on_shares(confidence, rows) if leading is None else leading.notes_on_answers(tally, rows)
         if confidence.anytime:
             notes.append("the intervals hold however often you look while reports arrive")
         if tally.sample is not None:
-            notes.append("; ".join([self._sample_words(confidence), *self._sample_notes()]))
+            notes.append("; ".join([sample_in_words(tally, confidence), *self._sample_notes()]))
         elif tally.weighted:
             effective = f"{float(np.sum(tally.effective)):,.1f}"
             notes.append(f"intervals are approximate: weights count as {effective} reports; {NO_CLUSTERS}")
         return [*notes, *(f"warning: {doubt}" for doubt in self.doubts()), *self._why()]
+
+    def _notes_on_shares(self, confidence: Confidence, rows: int | None) -> list[str]:
+        table = self._of_interest(confidence)
+        notes = rows_left_out(self.tally, table, rows)
+        notes += [remainder(self.tally.domain)] if answers_shown(self.tally, table) == 1 else []
+        if not self.tally.by:
+            notes += [number.text() for number in self._mean_and_median(confidence) or ()]
+        if table["outside"][self._rows_shown(table, rows)].any():
+            notes.append(f"* outside its own interval: {self._estimator.outside}")
+        return notes
 
     def _why(self) -> list[str]:
         """Sentences on the choice of the estimator, unless it was requested."""
@@ -204,18 +217,16 @@ class Estimate(TableResult):
     # What a page, a plot and a text all need is computed once for each `Confidence`, and kept.
 
     @cached_property
-    def _limit_cache(self) -> dict[Confidence, Limits]:
-        return {}
-
-    @cached_property
-    def _array_cache(self) -> dict[Confidence, dict[str, Counts]]:
+    def _cache(self) -> dict[tuple[str, Confidence], Any]:
         return {}
 
     def _limits(self, confidence: Confidence) -> Limits:
         """Return limits and standard errors of all shares, and the methods of the intervals."""
-        if confidence not in self._limit_cache:
-            self._limit_cache[confidence] = limits(self.tally, confidence)
-        return self._limit_cache[confidence]
+        key = "limits", confidence
+        if key not in self._cache:
+            self._cache[key] = limits(self.tally, confidence)
+        found: Limits = self._cache[key]
+        return found
 
     def _approximate(self, confidence: Confidence) -> bool:
         """Return True if intervals are approximate, because of weights or of their method."""
@@ -226,18 +237,6 @@ class Estimate(TableResult):
         if self.tally.sample is not None:
             return "design-based "
         return "approximate " if self._approximate(confidence) else ""
-
-    def _sample_words(self, confidence: Confidence) -> str:
-        """Describe the basis of design-based intervals; empty for simple samples."""
-        sample = self.tally.sample
-        if sample is None:
-            return ""
-        freedom = np.unique(sample_freedom(self.tally.parts[0]).round(1))
-        degrees = f"{freedom[0]:g}" if freedom.size == 1 else f"{freedom[0]:g} to {freedom[-1]:g}"
-        kinds_of_coverage = " simultaneous" * confidence.simultaneous + " any-time" * confidence.anytime
-        of_freedom = f"{degrees} {'degree of freedom' if degrees == '1' else 'degrees of freedom'}"
-        kind = f"design-based {level_text(confidence.level)}{kinds_of_coverage} interval"
-        return f"{kind}, {sample.described()} ({of_freedom})"
 
     def _sample_notes(self) -> list[str]:
         """Sentences on limitations of design-based intervals and shares."""
@@ -259,12 +258,13 @@ class Estimate(TableResult):
 
     def _arrays(self, confidence: Confidence) -> dict[str, Counts]:
         """Return the table with these intervals, as read-only arrays."""
-        if confidence not in self._array_cache:
-            columns = self._tabulated(self._limits(confidence))
-            for column in columns.values():
+        key = "arrays", confidence
+        if key not in self._cache:
+            self._cache[key] = self._tabulated(self._limits(confidence))
+            for column in self._cache[key].values():
                 column.flags.writeable = False
-            self._array_cache[confidence] = columns
-        return self._array_cache[confidence]
+        arrays: dict[str, Counts] = self._cache[key]
+        return arrays
 
     def _of_interest(self, confidence: Confidence) -> dict[str, Counts]:
         """Return the table as readers see it: without the second of two complementary answers."""
@@ -288,22 +288,8 @@ class Estimate(TableResult):
             "low": ends.low.ravel(),
             "high": ends.high.ravel(),
             "outside": np.logical_or(shares < ends.low, shares > ends.high).ravel(),
-            **self._drawn(),
+            **sample_column(tally),
         }
-
-    def _drawn(self) -> dict[str, Counts]:
-        """Column on the basis of design-based intervals; empty for simple samples."""
-        tally = self.tally
-        if tally.sample is None:
-            return {}
-        descriptions = np.full(
-            (len(tally.answered), tally.k), f"design-based, {tally.sample.described()}", dtype=object
-        )
-        kinds = np.full(descriptions.shape, "", dtype=object)
-        kinds[tally.answered] = methods_of(tally.parts[0].drawn)
-        for kind, what in ((ONE_CLUSTER, "; lies in one cluster"), (RANDOMIZATION, "; variance of the randomization")):
-            descriptions[kinds == kind] += what
-        return {RESULT_COLUMN: descriptions.ravel().astype(str)}
 
     def interval(
         self,
@@ -466,18 +452,33 @@ class Estimate(TableResult):
         """Return True if answers have an order, by the designs or by the estimator."""
         return self._estimator.ordered or all(part.design.ordered for part in self.tally.parts)
 
+    def _numbers(self, confidence: Confidence) -> tuple[Any, ...]:
+        """Return mean, median and standard deviation if answers are ordered numbers; nothing otherwise."""
+        key = "numbers", confidence
+        if key not in self._cache:
+            from warner.inference.means import summary_of_numbers
+
+            numeric = self._ordered and is_numeric(self.tally.domain)
+            found = summary_of_numbers(self.tally, self.shares, confidence) if numeric else ()
+            self._cache[key] = tuple(map(self._with_library, found))
+        numbers: tuple[Any, ...] = self._cache[key]
+        return numbers
+
     def _mean_and_median(self, confidence: Confidence) -> tuple[Mean, Quantile] | None:
-        """Return mean and median if answers are ordered numbers; None otherwise."""
-        if not (self._ordered and is_numeric(self.tally.domain)):
-            return None
-        single = replace(confidence, simultaneous=False)
-        from warner.inference.means import mean, quantile
+        mean, median, *_ = self._numbers(confidence) or (None, None)
+        return None if mean is None else (mean, median)
 
-        return mean(self.tally, None, single), quantile(self.tally, self.shares, 0.5, None, single)
+    def _leading(self, confidence: Confidence) -> Quantities | None:
+        """Return the numbers that readers see instead of shares; None to show shares."""
+        numbers = () if self.tally.k == 2 else self._numbers(confidence)
+        return Quantities(numbers) if numbers else None
 
-    def summaries(self, **options: Any) -> tuple[Mean | Quantile, ...]:
-        """Return the mean and the median, if the text contains them; options are those of `table`."""
-        return () if self.tally.by else self._mean_and_median(Confidence(**options)) or ()
+    def summaries(self, **options: Any) -> tuple[Any, ...]:
+        """Return mean, median and standard deviation, if the text contains them; options are those of `table`."""
+        confidence = Confidence(**options)
+        if (leading := self._leading(confidence)) is not None:
+            return leading.parts
+        return () if self.tally.by else self._mean_and_median(confidence) or ()
 
     def compare_means(
         self, between: tuple[object, object], values: Any = None, *, level: float = 0.95, target: str = "population"
@@ -626,8 +627,9 @@ class Estimate(TableResult):
         left = {*tally.by, RESULT_COLUMN}
         values = {name: column for name, column in self._arrays(confidence).items() if name not in left}
         designs = [part.design.to_dict() for part in tally.parts]
-        numbers = self._mean_and_median(confidence)
-        summaries = {} if numbers is None else {"mean": numbers[0].to_dict(), "quantiles": [numbers[1].to_dict()]}
+        numbers = {one.name: one.to_dict() for one in self._numbers(confidence)}
+        summaries = {"mean": numbers.pop("mean"), "quantiles": [numbers.pop("median")]} if numbers else {}
+        summaries |= {name.replace(" ", "_"): one for name, one in numbers.items()}
         return {
             "format": "warner estimate",
             "version": 1,
@@ -641,7 +643,7 @@ class Estimate(TableResult):
             **{name: getattr(confidence, name) for name in ("level", "target", "simultaneous", "anytime")},
             "interval": self._limits(confidence).method,
             "approximate": self._approximate(confidence),
-            **({} if tally.sample is None else {"sample": self._sample_words(confidence)}),
+            **({} if tally.sample is None else {"sample": sample_in_words(tally, confidence)}),
             **({"sample_notes": self._sample_notes()} if self._sample_notes() else {}),
             "warnings": self.doubts(),
             **summaries,
@@ -658,12 +660,14 @@ class Estimate(TableResult):
         **options
             Options of `table`.
         """
-        table = self._of_interest(Confidence(**options))
+        shown, confidence = self.printed(rows=rows, **options), Confidence(**options)
+        if self._leading(confidence) is not None:
+            return plain_table(shown)
+        table = self._of_interest(confidence)
         shares = np.nan_to_num(table["share"]).clip(min=0)
         # A single share has no other beside it: its bar is a part of the whole.
         largest = 1.0 if shares.size == 1 else max(float(shares.max()), 1e-9)
         bars = [bar(share / largest) for share in shares[self._rows_shown(table, rows)].tolist()]
-        shown = self.printed(rows=rows, **options)
         return plain_table(shown._replace(columns=shown.columns | {"": bars}))
 
     def _repr_html_(self) -> str:

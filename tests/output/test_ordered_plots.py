@@ -11,7 +11,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from warner import RandomizedResponse, SquareWave, Tally, estimate
-from warner.inference.intervals import Confidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,17 +100,19 @@ def test_groups_have_a_line_each() -> None:
     assert places == sorted(places)
 
 
-def test_the_table_keeps_the_order_and_tells_mean_and_median() -> None:
+def test_text_notebook_and_paper_table_begin_with_mean_median_and_standard_deviation() -> None:
     result = wave(60)
-    text = result.text(rows=10)
-    shown = [int(value) for value in result.printed(rows=10).columns["value"]]
-    largest = np.argsort(-result.shares, kind="stable")[:10]
-    assert shown == sorted(largest.tolist())
-    confidence = Confidence()
-    for number in result._mean_and_median(confidence):
-        ((value, ends),) = number.value_texts()
-        for place in (text, result.to_markdown(), result._repr_html_()):
-            assert f"{number.name.capitalize()} {value}, {ends}, approximate 95 % interval (population)" in place
+    numbers = result.mean(), result.median(), result.standard_deviation()
+    for place in (result.text(), result.to_markdown(), result._repr_html_()):
+        assert "Estimated mean, median and standard deviation (smooth)" in place
+        for number in numbers:
+            ((value, ends),) = number.value_texts()
+            assert value in place.partition(number.name)[2]
+            assert ends in place
+    rows = result.text().splitlines()[2:5]
+    assert [row.split()[0] for row in rows] == ["mean", "median", "standard"]
+    assert next(iter(result.printed().columns)) == "quantity"
+    assert result.table()["value"].tolist() == list(range(60))  # the histogram
 
 
 @pytest.mark.parametrize("k", [5, 50])

@@ -13,6 +13,7 @@ from scipy.special import chdtrc
 
 from warner.arrays import Array, Counts, Label, PerGroup, objects
 from warner.designs.labels import all_labels
+from warner.designs.ordered import is_numeric
 from warner.estimators import refuse_silent
 from warner.estimators.projections import nearest_shares
 from warner.groups.fay_herriot import (
@@ -82,6 +83,10 @@ ANSWERS_NAMED = 5  # answers whose spreads are named in a sentence
 GROUP_COLUMNS = {"value", "reports", "share", "se", "low", "high", "own"}  # columns of the table
 
 OWN_EXPLAINED = "own (%) is the weight of the group's own reports in a share; the rest comes from the other groups"
+OWN_OF_MEANS = (
+    "own (%) is the weight of the group's own reports in a mean; the rest comes from the other groups; the shares of "
+    "the answers are in table() and interval() (--csv)"
+)
 ANY_LAW_EXPLAINED = (
     "groups form clusters, or some lie far out: shares are shrunk toward the most likely distribution of the shares "
     "(nonparametric maximum likelihood), not to their mean; own and the widths of intervals are those of a normal "
@@ -139,6 +144,12 @@ class GroupEstimates(TableResult):
     def _mirrored(self) -> bool:
         return _mirrored(self.tally)
 
+    @property
+    def numeric(self) -> bool:
+        """True if answers are ordered numbers, of which readers see means."""
+        ordered = self.tally.k > 2 and all(part.design.ordered for part in self.tally.parts)
+        return ordered and is_numeric(self.tally.domain)
+
     def table(self, level: float = 0.95, *, kind: str = "average") -> dict[str, Counts]:
         """Return the shares as columns, a row for each group and answer.
 
@@ -179,6 +190,11 @@ class GroupEstimates(TableResult):
     def columns(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[Column]:
         """Return the columns; readers see the first of two answers alone, and with `rows` a part of the rows."""
         arrays = self.arrays(level, kind)
+        if self.numeric:
+            means = self.mean(level=level, kind=kind)
+            readers = (means if rows is None else means.first_groups(rows)).columns()
+            headed = [Column(heading=one.heading, texts=one.shown) for one in readers if one.heading]
+            return [*starmap(Column, arrays.items()), *headed]
         table = unmirrored(arrays, self.tally.k)
         shown, *_ = self._rows_shown(table, rows)
         table = {name: column[shown] for name, column in table.items()}
@@ -210,7 +226,8 @@ class GroupEstimates(TableResult):
         """Return which groups were estimated, and from how many reports."""
         on = f", on {printable(enumerated(list(self.on)))}" if self.on else ""
         along = f", along {printable(self.along)}" if self.along else ""
-        return f"Partially pooled shares of {groups_counted(self.tally)}{on}{along}, from {collected(self.tally)}"
+        of = f"{'means' if self.numeric else 'shares'} of {groups_counted(self.tally)}"
+        return f"Partially pooled {of}{on}{along}, from {collected(self.tally)}"
 
     def footnotes(self, level: float = 0.95, *, kind: str = "average", rows: int | None = None) -> list[str]:
         """Return what a reader of the rows must know: the same in a terminal, in a paper and on a page."""
@@ -222,9 +239,9 @@ class GroupEstimates(TableResult):
         return [
             *[f"... and {', '.join(left)}"] * bool(left),
             *[remainder(tally.domain)] * one_answer,
-            OWN_EXPLAINED,
+            OWN_OF_MEANS if self.numeric else OWN_EXPLAINED,
             *[ANY_LAW_EXPLAINED] * (self.law == "any"),
-            self._spread_note(level),
+            *([] if self.numeric else [self._spread_note(level)]),
             self.test().text(),
             self.explanation(level, kind),
             *(f"warning: {doubt}" for doubt in self.doubts()),
@@ -554,7 +571,7 @@ class GroupEstimates(TableResult):
         Parameters
         ----------
         answer : label, optional
-            The answer; of two the first if not given.
+            The answer; if not given, of two the first, and of ordered numbers the mean.
         sort : bool
             Whether the largest share is first.
         level, kind
@@ -564,12 +581,19 @@ class GroupEstimates(TableResult):
         ax : matplotlib Axes, optional
             Where to draw; if not given, a new pyplot figure of a fitting size.
         """
+        if answer is None and self.numeric:
+            return self.mean(level=level, kind=kind).plot(along=self.along, title=title, ax=ax)
         from warner.output.group_plots import plot_groups
 
         return plot_groups(self, self.place_of(answer), sort=sort, level=level, kind=kind, title=title, ax=ax)
 
     def save_plot(self, path: str | os.PathLike[str], answer: Label | None = None, **options: Any) -> None:
         """Draw to a PNG, SVG or PDF file, whole or not at all; options as for `plot`."""
+        if answer is None and self.numeric:
+            known = {name: options.pop(name) for name in ("level", "kind") if name in options}
+            options.pop("sort", None)
+            self.mean(**known).save_plot(path, along=self.along, **options)
+            return
         from warner.output.group_plots import save_groups
 
         save_groups(self, path, self.place_of(answer), **options)

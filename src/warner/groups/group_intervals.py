@@ -363,7 +363,7 @@ class GroupMeans(Mean):
         return super().rows()._replace(method=f"{self.method}, {INTERVAL_HEADINGS[self.kind].partition(', ')[2]}")
 
     def columns(self) -> list[Column]:
-        return [*super().columns(), Column("own", self.own)]
+        return [*super().columns(), Column("own", self.own, "own (%)", partial(percent_cells, self.own, 0))]
 
     def facts(self) -> Document:
         return super().facts() | {"own": self.own, "kind": self.kind, "holds": COVERAGE_WORDS[self.kind]}

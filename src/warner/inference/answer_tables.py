@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warner.inference.intervals import ONE_CLUSTER, RANDOMIZATION, methods_of
+from warner.reports.design_based import sample_freedom
+from warner.reports.linearization import RESULT_COLUMN
 from warner.results import Column
-from warner.text import counted, enumerated, printable, reports_counted
+from warner.text import counted, enumerated, level_text, printable, reports_counted
 from warner.typesetting import labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warner.arrays import Counts
+    from warner.inference.intervals import Confidence
     from warner.reports.tallies import Collected
 
     Table = dict[str, Counts]
@@ -105,3 +109,28 @@ def left_out(tally: Collected) -> list[str]:
     """Return the numbers of missing and of invalid reports, as far as there are any."""
     numbers = {"missing": tally.missing, "unknown": tally.unknown}
     return [f"{int(np.sum(number)):,} {name} left out" for name, number in numbers.items() if np.any(number)]
+
+
+def sample_in_words(tally: Collected, confidence: Confidence) -> str:
+    """Return the basis of design-based intervals; empty for simple samples."""
+    if tally.sample is None:
+        return ""
+    freedom = np.unique(sample_freedom(tally.parts[0]).round(1))
+    degrees = f"{freedom[0]:g}" if freedom.size == 1 else f"{freedom[0]:g} to {freedom[-1]:g}"
+    kinds_of_coverage = " simultaneous" * confidence.simultaneous + " any-time" * confidence.anytime
+    of_freedom = f"{degrees} {'degree of freedom' if degrees == '1' else 'degrees of freedom'}"
+    kind = f"design-based {level_text(confidence.level)}{kinds_of_coverage} interval"
+    return f"{kind}, {tally.sample.described()} ({of_freedom})"
+
+
+def sample_column(tally: Collected) -> Table:
+    """Return the column on the basis of design-based intervals; nothing for simple samples."""
+    if tally.sample is None:
+        return {}
+    shape = len(tally.answered), tally.k
+    descriptions = np.full(shape, f"design-based, {tally.sample.described()}", dtype=object)
+    kinds = np.full(shape, "", dtype=object)
+    kinds[tally.answered] = methods_of(tally.parts[0].drawn)
+    for kind, what in ((ONE_CLUSTER, "; lies in one cluster"), (RANDOMIZATION, "; variance of the randomization")):
+        descriptions[kinds == kind] += what
+    return {RESULT_COLUMN: descriptions.ravel().astype(str)}

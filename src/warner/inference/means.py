@@ -53,10 +53,14 @@ from warner.inference.normal import joints, normal_limits, normal_test
 from warner.inference.quantities import Rows
 from warner.reports.tallies import Collected, Group, holds_every_answer
 from warner.results import Column, Estimates, TableResult, name_columns
-from warner.text import enumerated, level_text
+from warner.text import enumerated, level_text, sentence
 from warner.typesetting import amount_cells, plain_table
 
 if TYPE_CHECKING:
+    import os
+
+    from matplotlib.axes import Axes
+
     from warner.designs.labels import Labels
     from warner.documents import Document
 
@@ -160,6 +164,34 @@ class NumericResult(IntervalResult):
             "approximate": self.approximate,
             **({"sample": self.sample} if self.sample else {}),
         }
+
+    def first_groups(self, number: int) -> Self:
+        """Return the result for the first groups."""
+        some: Any = {name: part[:number] for name, part in vars(self).items() if isinstance(part, np.ndarray)}
+        return replace(self, groups=self.groups[:number], **some)
+
+    def plot(self, *, along: str | None = None, title: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the value of each group with its interval, a line for each group; or a trend.
+
+        Parameters
+        ----------
+        along : str, optional
+            A column of groups that has an order, such as dates or numbers: values are drawn over it, with a line and a
+            band for each combination of the other columns.
+        title : str, optional
+            The headline.
+        ax : matplotlib Axes, optional
+            Where to draw; if not given, a new pyplot figure of a fitting size.
+        """
+        from warner.output.group_plots import plot_numbers
+
+        return plot_numbers(self, along, title=title, ax=ax)
+
+    def save_plot(self, path: str | os.PathLike[str], *, along: str | None = None, title: str | None = None) -> None:
+        """Draw to a PNG, SVG or PDF file, whole or not at all; options as for `plot`."""
+        from warner.output.group_plots import save_numbers
+
+        save_numbers(self, path, along, title=title)
 
     def value_texts(self) -> list[tuple[str, str]]:
         """Return the value and the interval of each group as texts, for sentences."""
@@ -506,6 +538,11 @@ def _fuzzy_shares_compared(
 # Quantiles
 
 
+WIDE_STEPS, WIDE_PART = 10, 0.25  # answers, and part of the range of the numbers, beyond which an interval is wide
+SMOOTH_ADVISED = (
+    f'wide, because nothing is assumed of the distribution: method="{SMOOTHED}" (--quantile-method {SMOOTHED}) is '
+    "narrower"
+)
 REACHED = 1e-12  # how near to its level a sum of shares counts as there
 
 
@@ -523,6 +560,7 @@ class Quantile(NumericResult):
     """
 
     tau: float
+    note: str = ""  # the remedy for an interval that is wide
 
     @property
     def name(self) -> str:
@@ -536,6 +574,17 @@ class Quantile(NumericResult):
 
     def key(self) -> Document:
         return {"quantile": self.tau}
+
+    def facts(self) -> Document:
+        return super().facts() | ({"note": self.note} if self.note else {})
+
+    def footnotes(self) -> list[str]:
+        """Return how the intervals were computed, and the remedy for wide ones."""
+        return [*super().footnotes(), *filter(None, [self.note])]
+
+    def text(self) -> str:
+        """Return a single value in one line, and the remedy for a wide interval; a table of groups."""
+        return super().text() + (f"\n{sentence(self.note)}" if self.note and not self.groups else "")
 
     def estimates(self) -> Estimates:
         return Estimates(self.value, self.low, self.high, unit="value")
@@ -575,28 +624,43 @@ def quantile(
         first, last = quantile_places(ends.low[group], ends.high[group], tau)
         index = place_of(np.atleast_2d(shares)[group], x, points, tau)
         low[group], high[group], value[group] = points[first], points[last], points[min(max(index, first), last)]
-    return _made_quantiles(tally, tau, (value, low, high), confidence, ends.methods)
+    spanned = points.searchsorted(high) - points.searchsorted(low)
+    wide = ((spanned >= WIDE_STEPS) & (high - low > WIDE_PART * np.ptp(points))).any()
+    note = SMOOTH_ADVISED if wide and not _reason_against_smooth(tally, x, confidence) else ""
+    return _made_quantiles(tally, tau, (value, low, high), confidence, ends.methods, note)
 
 
 def _made_quantiles(
-    tally: Collected, tau: float, rows: tuple[Array, Array, Array], confidence: Confidence, methods: tuple[str, ...]
+    tally: Collected,
+    tau: float,
+    rows: tuple[Array, Array, Array],
+    confidence: Confidence,
+    methods: tuple[str, ...],
+    note: str = "",
 ) -> Quantile:
     numbers = dict(zip(("value", "low", "high"), rows, strict=True))
-    return Quantile.of_groups(tally, numbers, confidence, methods, tau=float(tau))
+    return Quantile.of_groups(tally, numbers, confidence, methods, tau=float(tau), note=note)
+
+
+def _reason_against_smooth(tally: Collected, x: Array, confidence: Confidence) -> str:
+    """Return why quantiles have no smooth intervals here; empty if they have."""
+    if confidence.anytime or confidence.target != "population":
+        return "smooth quantiles are for one look at the population: leave anytime and target out"
+    if len(tally.parts) > 1:
+        return f"smooth quantiles are for one collection, but there are {len(tally.parts)} designs"
+    if tally.sample is not None:
+        return "smooth quantiles ignore strata and clusters: leave the method out for such a sample"
+    if (np.diff(x) <= 0).any():
+        return "smooth quantiles need numbers that rise in the order of the answers, but these do not"
+    return ""
 
 
 def _smoothed_quantile(tally: Collected, tau: float, x: Array, confidence: Confidence, method: str) -> Quantile:
     """Estimate a quantile from the curves of `smooth`: approximate, for ascending numbers only."""
     if method != SMOOTHED:
         raise ValueError(f'method must be "{SMOOTHED}", or be left out to assume nothing, but got {method!r}')
-    if confidence.anytime or confidence.target != "population":
-        raise ValueError("smooth quantiles are for one look at the population: leave anytime and target out")
-    if len(tally.parts) > 1:
-        raise ValueError(f"smooth quantiles are for one collection, but there are {len(tally.parts)} designs")
-    if tally.sample is not None:
-        raise ValueError("smooth quantiles ignore strata and clusters: leave the method out for such a sample")
-    if (np.diff(x) <= 0).any():
-        raise ValueError("smooth quantiles need numbers that rise in the order of the answers, but these do not")
+    if reason := _reason_against_smooth(tally, x, confidence):
+        raise ValueError(reason)
     (part,) = tally.parts
     answered = tally.answered
     curves = smoothed_distribution(part.histograms(np.flatnonzero(answered)), part.design)
@@ -609,6 +673,13 @@ def _smoothed_quantile(tally: Collected, tau: float, x: Array, confidence: Confi
         index = int(np.argmax(middle >= tau - REACHED))
         rows[:, group] = x[min(max(index, first), last)], x[first], x[last]
     return _made_quantiles(tally, tau, (rows[0], rows[1], rows[2]), confidence, (SMOOTHED,))
+
+
+def summary_of_numbers(tally: Collected, shares: Array, confidence: Confidence) -> tuple[Mean | Quantile, ...]:
+    """Return mean, median and standard deviation; the last has no any-time interval."""
+    single = replace(confidence, simultaneous=False)
+    spread = () if confidence.anytime else (standard_deviation(tally, None, single),)
+    return mean(tally, None, single), quantile(tally, shares, 0.5, None, single), *spread
 
 
 def up_to_each(x: Array) -> tuple[Array, Sets]:

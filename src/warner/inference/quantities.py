@@ -6,7 +6,7 @@ how that was found.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,12 +14,13 @@ import numpy as np
 
 from warner.arrays import Counts, objects
 from warner.results import Column, TableResult
-from warner.text import level_text
-from warner.typesetting import labels
+from warner.text import counted, level_text
+from warner.typesetting import amount_cells, labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from warner.reports.tallies import Collected
 
 QUANTITY_NUMBERS = ("value", "se", "low", "high", "p_value")  # NaN where a quantity has none
 
@@ -101,3 +102,19 @@ class Quantities(TableResult):
 
     def title(self) -> str:
         return "Estimates"
+
+    def leading(self, rows: int | None) -> list[Column]:
+        """Return the columns that readers see above all others, with the reports of each of the first groups."""
+        parts = self.parts if rows is None else tuple(part.first_groups(rows) for part in self.parts)
+        shown = [column for column in replace(self, parts=parts).columns() if column.heading]
+        place = len(parts[0].by)
+        n = [number for part in parts for number in np.atleast_1d(part.n).tolist()]
+        reports = Column(heading="reports", texts=partial(amount_cells, np.array(n)))
+        return [*shown[: place + 1], *([reports] if place else []), *shown[place + 1 :]]
+
+    def notes_on_answers(self, tally: Collected, rows: int | None) -> list[str]:
+        """Return the sentences below `leading`: groups that are left out, remedies, and the place of the shares."""
+        more = 0 if rows is None else max(len(tally.groups) - rows, 0)
+        remedies = [note for part in self.parts if (note := getattr(part, "note", ""))]
+        shares = f"the shares of the {tally.k:,} answers are in table() and plot() (--csv, --plot)"
+        return [f"... and {counted(more, 'more group', 'more groups')}"] * bool(more) + [*remedies, shares]

@@ -27,6 +27,7 @@ from warner.groups.random_walk import axis_of_values
 from warner.inference.intervals import limits
 from warner.inference.means import values_of
 from warner.output import canvas
+from warner.output.group_plots import draw_numbers, size_of_numbers
 from warner.text import counted, printable, quoted, reports_counted, shortened, told_apart
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from warner.estimation import Estimate
     from warner.groups.random_walk import Axis
     from warner.inference.intervals import Confidence
+    from warner.inference.means import NumericResult
     from warner.reports.tallies import Collected
 
     Places = NDArray[np.intp]
@@ -425,6 +427,8 @@ class _Picture(NamedTuple):
         tally, rows, answers = self.estimate.tally, self.rows, self.shown.share.shape[1]
         if self.cumulative or axis_of(tally) is not None:
             return TREND_SIZE
+        if self.means is not None:
+            return size_of_numbers(self.means, None)
         if answers == 1:
             return canvas.FIGURE_INCHES, 1.9 + 0.36 * min(len(self.shown.share), rows)
         if tally.by:
@@ -432,7 +436,18 @@ class _Picture(NamedTuple):
             return canvas.FIGURE_INCHES, 2.0 + _number_of_answers(answers, groups, rows) * (0.16 * groups + 0.14)
         return (canvas.FIGURE_INCHES, 1.9 + 0.36 * answers) if answers <= rows else (canvas.FIGURE_INCHES, 5.0)
 
+    @property
+    def means(self) -> NumericResult | None:
+        """The means of groups, which are drawn instead of the shares of many numbers."""
+        tally = self.estimate.tally
+        few = self.cumulative or not tally.by or tally.k <= self.rows
+        leading = None if few else self.estimate._leading(self.confidence)
+        return None if leading is None else leading.parts[0]
+
     def drawn(self, ax: Axes, title: str | None) -> Axes:
+        if self.means is not None:
+            along = None if axis_of(self.estimate.tally) is None else self.estimate.tally.by[0]
+            return draw_numbers(ax, self.means, along, title)
         tally, legend = self.estimate.tally, self._legend(ax)
         ax.spines[["top", "right"]].set_visible(False)
         most = "at most " if len(tally.parts) > 1 else "= "

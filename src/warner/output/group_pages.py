@@ -13,7 +13,7 @@ from warner.output.group_plots import TITLE, TREND_TITLE, groups_svg
 from warner.output.page_tables import number_cells, share_cells, sortable_table
 from warner.output.pages import TABLE_ROWS, design_section, left_out_section, whole_page
 from warner.text import group_name, quoted, sentence
-from warner.typesetting import amount_cells, percent_cells
+from warner.typesetting import amount_cells, fragment, percent_cells
 
 if TYPE_CHECKING:
     import os
@@ -59,18 +59,26 @@ def _page(estimates: GroupEstimates, level: float, kind: str, title: str | None,
     name = title or question or (TITLE if estimates.along is None else TREND_TITLE)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     said = "".join(f"<li>{escape(sentence(remark))}</li>" for remark in estimates.footnotes(level, kind=kind))
-    drawn = f"Shares of {quoted(tally.domain[common])} by group; the numbers are in the table"
+    drawn = (
+        "Means by group; the numbers are in the table"
+        if estimates.numeric
+        else f"Shares of {quoted(tally.domain[common])} by group; the numbers are in the table"
+    )
     computed = WALKED if estimates.along else ANY if estimates.law == "any" else POOLED
     sections = [
         f"<h1>{escape(name)}</h1>\n<p class='facts'>{escape(estimates.title())}</p>\n{asked}",
         f"<figure role='img' aria-label='{escape(drawn, quote=True)}'>{pictures}</figure>",
-        f"<h2>Table of results</h2>{_table(estimates, level, kind)}",
+        f"<h2>Table of results</h2>{(_table_of_means if estimates.numeric else _table)(estimates, level, kind)}",
         f"<h2>How to read the table</h2><ul>{said}</ul>",
         f"<h2>How answers were randomized</h2>{design_section(tally)}",
         f"<h2>Rows left out</h2>{left_out_section(tally)}",
         f"<h2>How it was computed</h2><p>{computed}</p>",
     ]
     return whole_page(name, sections)
+
+
+def _table_of_means(estimates: GroupEstimates, level: float, kind: str) -> str:
+    return fragment(estimates.mean(level=level, kind=kind).printed())
 
 
 def _table(estimates: GroupEstimates, level: float, kind: str) -> str:

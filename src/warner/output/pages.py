@@ -15,15 +15,16 @@ import numpy as np
 
 from warner.designs.facts import Symmetry, full_symmetry
 from warner.documents import written_whole
+from warner.estimation import ANSWERS_DRAWN
 from warner.estimators import METHODS
 from warner.estimators.methods import BIAS, CUSTOM_METHOD, described
-from warner.inference.answer_tables import NO_CLUSTERS, answers_shown, groups_counted, totals_of
+from warner.inference.answer_tables import NO_CLUSTERS, answers_shown, groups_counted, sample_in_words, totals_of
 from warner.output.canvas import FIGURE_INCHES, NARROW_INCHES
 from warner.output.estimate_plots import DEFAULT_TITLE, axis_of, svg
 from warner.output.page_tables import Cell, number_cells, share_cells, sortable_table
 from warner.text import TIGHT, counted, group_name, level_text, quoted, reports_counted, rounded_up
 from warner.text import sentence as as_sentence
-from warner.typesetting import count_cells, percent_cells, share_decimals
+from warner.typesetting import count_cells, fragment, percent_cells, share_decimals
 
 if TYPE_CHECKING:
     import os
@@ -60,6 +61,7 @@ TARGET_SHARES = {
 }
 TARGET_CHANCE = {"population": "the randomization and for sampling error", "realised": "the randomization"}
 NO_LIKELIHOOD = "a report can count for several answers, so the counts alone do not have a likelihood"
+MEANS_TITLE = "Estimated mean of each group"
 CUMULATIVE_TITLE = "Share of respondents up to each answer"
 WIDTH_OF_SAMPLES = "The intervals are as wide as the differences between the sampled units make them."
 ANYTIME_EXPLAINED = (
@@ -94,13 +96,16 @@ def _page(estimate: Estimate, confidence: Confidence, title: str | None, questio
     approximate = estimate._approximate(confidence)
     read = _reading_section(estimate, table, confidence, approximate=approximate, one=one)
     heading = title or question or DEFAULT_TITLE
-    picture_title = _picture_title(estimate.tally, one=one)
+    numbers = estimate._leading(confidence) if estimate.tally.by else None
+    of_means = numbers is not None and estimate.tally.k > ANSWERS_DRAWN
+    picture_title = MEANS_TITLE if of_means else _picture_title(estimate.tally, one=one)
     asked = f"<p>The question: <q>{escape(question)}</q></p>" if question and title else ""
     kind = "any-time interval" if confidence.anytime else "interval"
     interval = f"{estimate._kind_of_interval(confidence)}{_level_unbroken(confidence.level)} {kind}"
     sections = [
         f"<h1>{escape(heading)}</h1>\n<p class='facts'>{escape(_facts(estimate.tally))}</p>\n{asked}",
         f"<div class='headline'>{warnings(estimate)}{headline(estimate, table, confidence, interval)}</div>",
+        "" if numbers is None else f"<div class='wide'>{fragment(numbers.printed())}</div>",
         _figure(estimate, confidence, picture_title),
         _figure(estimate, confidence, CUMULATIVE_TITLE, cumulative=True) if estimate._ordered else "",
         f"<h2>How answers were randomized</h2>{design_section(estimate.tally)}",
@@ -195,9 +200,8 @@ def headline(estimate: Estimate, table: dict[str, Counts], confidence: Confidenc
     For a trend, in the first and in the last group. For numeric answers, mean and median.
     """
     tally = estimate.tally
-    numbers = None if tally.k == 2 else estimate._mean_and_median(confidence)
-    if numbers is not None:
-        return _of_numbers(tally, numbers)
+    if (numbers := estimate._leading(confidence)) is not None:
+        return _of_numbers(tally, numbers.parts)
     answers, shown = answers_shown(tally, table), Shown(table, interval, share_decimals(table["low"], table["high"]))
     leading = _first_of_two if tally.k == 2 else _leader
     if not tally.by:
@@ -224,8 +228,10 @@ def _of_numbers(tally: Collected, numbers: Sequence[Mean | Quantile]) -> str:
         return f"{result.name} {value}{between}"
 
     if not tally.by:
-        mean, median = (described_value(result, 0) for result in numbers)
-        return f"<p class='lead'>Estimated {mean}.</p><p class='note'>Estimated {median}.</p>"
+        return "".join(
+            f"<p class='{'note' if place else 'lead'}'>Estimated {described_value(result, 0)}.</p>"
+            for place, result in enumerate(numbers)
+        )
     names, groups = tally.group_names(), _headlined(tally)
     both = {group: "; ".join(described_value(one, group) for one in numbers) for group in groups}
     lines = [f"<p class='group'><strong>{escape(names[group])}</strong>: {both[group]}</p>" for group in groups]
@@ -355,7 +361,7 @@ def _reading_section(estimate: Estimate, table: Table, confidence: Confidence, *
     if confidence.anytime:
         items.append(ANYTIME_EXPLAINED)
     if tally.sample is not None:
-        sample = "; ".join([estimate._sample_words(confidence), *estimate._sample_notes()])
+        sample = "; ".join([sample_in_words(tally, confidence), *estimate._sample_notes()])
         items.append(f"{escape(as_sentence(sample))} {WIDTH_OF_SAMPLES}")
     elif tally.weighted:
         effective = f"{float(np.sum(tally.effective)):,.1f}"
