@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 import warner
-from warner import OpenDomain, estimators
+from warner import estimators
 from warner.cli import COMMANDS, command_named
-from warner.designs import MECHANISMS, REPEATED_DESIGNS
-from warner.designs.closed_list import ClosedList
+from warner.designs import MECHANISMS, OPEN, REPEATED_DESIGNS, SEVERAL
 from warner.designs.survey_designs import SURVEYS
 from warner.estimators import METHODS
 
@@ -152,14 +151,11 @@ def test_the_page_on_formats_describes_every_mechanism_and_its_draw() -> None:
     formats = DOCS / "reference" / "formats"
     page = (formats / "designs.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith("| `mechanism` |"))
-    assert re.findall(r'`"([^"]*)"`', row) == [*MECHANISMS, OpenDomain.mechanism, ClosedList.mechanism]
+    assert re.findall(r'`"([^"]*)"`', row) == [*MECHANISMS, *OPEN, *SEVERAL]
     described = set(re.findall(r"^## (.+)$", page, re.MULTILINE)) - {"Odds from epsilon"}
     drawn = re.findall(r"^\*\*([^*]+)\*\*", (formats / "draws.md").read_text(encoding="utf-8"), re.MULTILINE)
     every = {name.casefold() for name in MECHANISMS}
-    assert {name.casefold().replace("cut-off", "cutoff") for name in described} == every | {
-        "open domain",
-        "closed list",
-    }
+    assert {name.casefold().replace("cut-off", "cutoff") for name in described} == every | {*OPEN, *SEVERAL}
     # A memoized design draws as its two rounds do, and both have a draw of their own.
     assert {name.casefold().replace("cut-off", "cutoff") for name in drawn} >= every - {"memoized"}
 

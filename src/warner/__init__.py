@@ -19,6 +19,8 @@ _MODULE_OF = {
     "CutoffResponse": "warner.designs",
     "grid": "warner.designs",
     "OpenDomain": "warner.designs",
+    "SplitQuestionnaire": "warner.designs",
+    "SelectAll": "warner.designs",
     "surveys": "warner.surveys",
     "load_design": "warner.designs",
     "tally": "warner.reports.counting",

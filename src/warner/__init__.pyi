@@ -19,6 +19,8 @@ from warner.designs import OpenDomain as OpenDomain
 from warner.designs import Product as Product
 from warner.designs import ProjectiveGeometry as ProjectiveGeometry
 from warner.designs import RandomizedResponse as RandomizedResponse
+from warner.designs import SelectAll as SelectAll
+from warner.designs import SplitQuestionnaire as SplitQuestionnaire
 from warner.designs import SquareWave as SquareWave
 from warner.designs import SubsetSelection as SubsetSelection
 from warner.designs import UnaryEncoding as UnaryEncoding

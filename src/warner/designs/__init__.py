@@ -41,6 +41,7 @@ Its files::
     finite_geometry    prime numbers, points of projective spaces, and transforms over finite vector spaces
     hashing            LocalHashing: by linear and by affine functions
     projective         ProjectiveGeometry
+    questionnaires     SplitQuestionnaire and SelectAll: several questions under one epsilon
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from warner.designs.ordered import grid
     from warner.designs.product import Product
     from warner.designs.projective import ProjectiveGeometry
+    from warner.designs.questionnaires import SelectAll, SplitQuestionnaire
     from warner.designs.response import RandomizedResponse
     from warner.designs.square_wave import SquareWave
     from warner.designs.subset import SubsetSelection
@@ -91,9 +93,14 @@ MECHANISMS = Registry(
 )
 # Open domains, which have no list of answers, and lists that are read in their reports
 OPEN: BuiltIn[Device] = BuiltIn({"open domain": "open_domain.OpenDomain", "closed list": "closed_list.ClosedList"})
+# Several questions, each with a design
+SEVERAL: BuiltIn[Device] = BuiltIn(
+    {"split questionnaire": "questionnaires.SplitQuestionnaire", "select all": "questionnaires.SelectAll"}
+)
 _PLACES = (
     *MECHANISMS.built_in.places.values(),
     *OPEN.places.values(),
+    *SEVERAL.places.values(),
     "memo.Memo",
     "memoized.REPEATED_DESIGNS",
     "ordered.grid",
@@ -103,6 +110,7 @@ __all__ = [
     "MECHANISMS",
     "OPEN",
     "REPEATED_DESIGNS",
+    "SEVERAL",
     "BitFlips",
     "Channel",
     "ChannelOperator",
@@ -118,6 +126,8 @@ __all__ = [
     "ProjectiveGeometry",
     "RandomizedResponse",
     "SamplingModel",
+    "SelectAll",
+    "SplitQuestionnaire",
     "SquareWave",
     "SubsetSelection",
     "Symmetric",
@@ -170,11 +180,12 @@ def design_from_dict(fields: Document) -> Design:
 def device_from_dict(fields: Document) -> Device:
     """Read a design, with or without a list of answers, from the result of its ``to_dict``."""
     mechanism = fields.get("mechanism") if isinstance(fields, dict) else None
-    if isinstance(mechanism, str) and mechanism in OPEN:
-        return OPEN[mechanism].from_dict(fields)
+    for others in (OPEN, SEVERAL):
+        if isinstance(mechanism, str) and mechanism in others:
+            return others[mechanism].from_dict(fields)
     if not isinstance(mechanism, str) or mechanism not in MECHANISMS:
         if isinstance(fields, dict) and fields.get("format") == FORMAT and "mechanism" in fields:
-            known = ", ".join(map(repr, [*MECHANISMS, *OPEN]))
+            known = ", ".join(map(repr, [*MECHANISMS, *OPEN, *SEVERAL]))
             raise ValueError(f"mechanism must be one of {known}, but this design says {mechanism!r}")
         return MECHANISMS["randomized response"].from_dict(fields)  # which says what is wrong
     return MECHANISMS[mechanism].from_dict(fields)
@@ -195,7 +206,7 @@ def load_design(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    Design or OpenDomain
+    Design, OpenDomain, SplitQuestionnaire or SelectAll
         The design in the file.
     """
     return loaded(path, lambda text: device_from_dict(parsed(text, FORMAT)))

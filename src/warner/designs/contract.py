@@ -49,6 +49,7 @@ class Device(ABC):
     mechanism: ClassVar[str]  # its name in files and on the command line
     field_names: ClassVar[frozenset[str]]  # fields of its JSON document besides format, version and mechanism
     _optional_fields: ClassVar[frozenset[str]] = frozenset()
+    _not_listed: ClassVar[str] = f"an {{}} {WITHOUT_LIST}"  # the error where a list of answers is needed
 
     # Every mechanism defines these
 
@@ -363,5 +364,5 @@ def listed_design(device: object, name: str = "design") -> Design:
     if isinstance(device, Design):
         return device
     if isinstance(device, Device):
-        raise TypeError(f"an {device.mechanism} {WITHOUT_LIST}")
+        raise TypeError(device._not_listed.format(device.mechanism))
     raise TypeError(f"{name} must be a design, such as a RandomizedResponse, but got {type(device).__name__}")

@@ -281,18 +281,23 @@ class Product(Design):
 
     @classmethod
     def from_fields(cls, fields: Document) -> Product:
-        from warner.designs import design_from_dict
-
-        names, designs = fields["questions"], fields["designs"]
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ValueError("this design is damaged: questions must be a list of names")
-        if not isinstance(designs, list) or len(designs) != len(names):
-            raise ValueError(f"this design is damaged: designs must be a list of {len(names)}, one for each question")
-        if len(set(names)) < len(names):
-            raise ValueError("this design is damaged: a question is named twice")
-        made = cls(dict(zip(names, map(design_from_dict, designs), strict=True)))
+        made = cls(designs_by_question(fields))
         _ = made.domain, made.law.columns  # joint labels that look alike are refused here
         return made
+
+
+def designs_by_question(fields: Document) -> dict[str, Design]:
+    """Read the fields questions and designs, two lists."""
+    from warner.designs import design_from_dict
+
+    names, designs = fields["questions"], fields["designs"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("this design is damaged: questions must be a list of names")
+    if not isinstance(designs, list) or len(designs) != len(names):
+        raise ValueError(f"this design is damaged: designs must be a list of {len(names)}, one for each question")
+    if len(set(names)) < len(names):
+        raise ValueError("this design is damaged: a question is named twice")
+    return dict(zip(names, map(design_from_dict, designs), strict=True))
 
 
 class ProductLaw(Law):

@@ -461,7 +461,7 @@ class FromOdds(Design):
             if fields[name] != value:
                 raise ValueError(f'this design is damaged: {name} must be "{value}"')
         labels = canonical(labels_from_json("domain", fields["domain"]))
-        numbers = cls._numbers(len(labels), partial(_number_from_json, fields))
+        numbers = cls._numbers(len(labels), partial(number_from_json, fields))
         return cls._make(domain=labels, odds=odds_as_given(odds_from_json(fields["odds"])), **numbers)
 
     def sentences(self) -> tuple[str, ...]:
@@ -492,7 +492,7 @@ class OddsDesign(FromOdds, Symmetric):
         )
 
 
-def _number_from_json(fields: Document, name: str, low: int, high: int, highest: str = "") -> int:
+def number_from_json(fields: Document, name: str, low: int, high: int, highest: str = "") -> int:
     value = fields[name]
     if type(value) is not int or not low <= value <= high:
         raise ValueError(f"this design is damaged: {name} must be a whole number from {low} to {highest or high}")
