@@ -210,7 +210,7 @@ def test_nothing_above_the_picture_overlaps(result: Estimate) -> None:
     legend = ax.get_legend()
     assert legend is not None
     title: Any = ax._left_title  # type: ignore[attr-defined]
-    boxes = [part.get_window_extent() for part in (ax.patch, legend, ax.texts[0], title)]
+    boxes = [part.get_window_extent() for part in (ax.patch, legend, ax.texts[-1], title)]
     for lower, upper in pairwise(boxes):
         assert lower.y1 <= upper.y0 + 1
     assert boxes[-1].y1 <= figure.bbox.y1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 
@@ -36,6 +37,8 @@ def test_a_plan_is_a_point_on_its_line_and_its_goal_a_dashed_line(tmp_path: Path
     assert_allclose(np.asarray(point.get_xydata()), [[made.people, 100 * made.half_width]])
     names = [text.get_text() for text in ax.texts]
     assert names[: len(lines)] == [f"ε = {epsilon}" for epsilon in ("0.25", "0.5", "1", "1.9", "4")]  # 2 is too near
+    shades = [to_rgb(one.get_color()) for one in lines]
+    assert [sum(shade) for shade in shades] == sorted((sum(shade) for shade in shades), reverse=True)
     line = lines[3]
     assert_allclose(np.interp(made.people, np.asarray(line.get_xdata()), np.asarray(line.get_ydata())), 5, rtol=0.01)
     assert "6 answers · 95 % interval (population) · true share" in facts(ax)
@@ -51,6 +54,13 @@ def test_plans_of_any_design_are_drawn(design: RandomizedResponse | SubsetSelect
     ax = plot_plan(plan(design, people=1000), ax=axes())
     assert "dashed" not in facts(ax)
     assert f"ε = {design.shown_epsilon()}" in facts(ax)
+
+
+def test_half_widths_beyond_the_whole_range_are_not_drawn() -> None:
+    made = plan(6, epsilon=1, people=40)
+    *lines, _ = plot_plan(made, ax=axes()).lines
+    assert 100 * made.table([0.25], [2])["half_width"][0] > 100
+    assert 50 < max(np.nanmax(np.asarray(line.get_ydata())) for line in lines) <= 100
 
 
 def test_a_plan_for_an_error_says_so() -> None:

@@ -54,7 +54,14 @@ def new_axes(size: Inches) -> Axes:
     need_matplotlib()
     import matplotlib.pyplot as plt
 
-    return plt.figure(figsize=size, layout="constrained").subplots()
+    return _with_margins(plt.figure(figsize=size, layout="constrained")).subplots()
+
+
+def _with_margins(figure: Figure) -> Figure:
+    """Return the figure with a margin around the axes and their labels."""
+    layout: Any = figure.get_layout_engine()
+    layout.set(w_pad=0.1, h_pad=0.06)
+    return figure
 
 
 def save_picture(draw: Draw, size: Inches, path: str | os.PathLike[str]) -> None:
@@ -99,7 +106,7 @@ def _rendered(draw: Draw, size: Inches, ending: str, *, transparent: bool = Fals
                 super().draw(renderer)
 
     # Without pyplot there is nothing to close, and no display. The salt and the missing date make files reproducible.
-    figure: Figure = DrawnOnce(figsize=size, layout="constrained")
+    figure = _with_margins(DrawnOnce(figsize=size, layout="constrained"))
     nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
     metadata: Document = {"svg": nothing, "pdf": {"CreationDate": None}, "png": {}}[ending]
     content = io.BytesIO()
@@ -111,6 +118,13 @@ def _rendered(draw: Draw, size: Inches, ending: str, *, transparent: bool = Fals
         draw(figure.subplots())
         figure.savefig(content, format=ending, dpi=150, metadata=metadata, transparent=transparent)
     return content.getvalue()
+
+
+def sequence(number: int) -> list[str]:
+    """Return this many blues in order, from light to dark, for lines that have an order."""
+    light, dark = np.array([143, 191, 224]), np.array([8, 48, 107])
+    parts = np.linspace(0, 1, number)[:, np.newaxis] if number > 1 else np.ones((1, 1))
+    return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in (light + parts * (dark - light)).astype(int)]
 
 
 def need_matplotlib() -> None:

@@ -314,6 +314,7 @@ def _label_dates(ax: Axes) -> None:
 REPORTED_BAR = "#a6a6a6"
 TREND_SIZE = (canvas.FIGURE_INCHES, 5.0)  # inches
 AXIS_WIDTH = 60  # characters below an axis
+BARS_WITH_VALUES = 10  # bars with their values beside them, at most
 RANKS_DRAWN = 400  # ranks that are drawn; a line through a million would look the same
 LARGEST_AXIS_RATIO = 1e6  # of the ends of a logarithmic axis
 DEFAULT_TITLE = "Estimated shares of the true answers"
@@ -499,7 +500,12 @@ def _draw_bars(ax: Axes, estimate: Estimate, shown: Shown, names: Sequence[objec
         handles.append(ax.barh(rows + 0.24, shown.reported.ravel(), height=0.22, color=REPORTED_BAR))
         labels.append(shown.reports_label)
     _name_rows(ax, names)
-    _percent_axis(ax, shown, bars=True)
+    named = len(names) <= BARS_WITH_VALUES
+    _percent_axis(ax, shown, bars=True, named=named)
+    for row, share, high in zip(middle, shown.share.ravel(), shown.high.ravel(), strict=True):
+        if named and np.isfinite(share):
+            place = (max(share, high), row)
+            ax.annotate(f"{share:.1f} %", place, (5, 0), textcoords="offset points", va="center", fontsize=8)
     return canvas.Legend(handles, labels, _bias_note(estimate, shown.outside))
 
 
@@ -608,12 +614,12 @@ def _name_rows(ax: Axes, answers: Sequence[object]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def _percent_axis(ax: Axes, shown: Shown, *, bars: bool = False) -> None:
+def _percent_axis(ax: Axes, shown: Shown, *, bars: bool = False, named: bool = False) -> None:
     drawn = np.concatenate([part for part in (shown.share, shown.low, shown.high, shown.reported) if part is not None])
     least, most = min(np.nanmin(drawn), 0.0), np.nanmax(drawn)
     margin = 0.04 * (most - least)
     # Points on the zero line need a margin.
-    ax.set_xlim(least - (0.0 if least == 0 and bars else margin), most + margin)
+    ax.set_xlim(least - (0.0 if least == 0 and bars else margin), most + (2.5 if named else 1) * margin)
     if least < 0:
         ax.axvline(0, color=canvas.INK, linewidth=0.8)
     ax.grid(axis="x", color=canvas.GRID_COLOR, linewidth=0.6)

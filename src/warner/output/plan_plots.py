@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PLAN_SIZE = (canvas.FIGURE_INCHES, 5.2)  # inches
 PLAN_SPAN, PLAN_POINTS = 30, 41  # factor below and above the planned sample size, and points of a line
 LABELS_APART = 1.15  # smallest ratio of two epsilons with labels
+LINE_NAMES_APART = 0.045  # of the height of the axes
 MECHANISMS_SIZE = (canvas.FIGURE_INCHES, 6.0)  # inches
 EPSILONS_DRAWN, EPSILON_POINTS = (0.1, 10.0), 81
 LEAST_MORE, MOST_MORE = 0.1, 20_000.0  # range of the axis, in percent
@@ -33,7 +34,8 @@ PLAN_TITLE = "Precision by sample size and epsilon"
 def plot_plan(plan: Tradeoff, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the half-width (or the error) against the sample size, a line for each epsilon.
 
-    The plan itself is a point, and the goal that it had to reach a dashed line. Both axes are logarithmic.
+    The plan itself is a point, and the goal that it had to reach a dashed line. Both axes are logarithmic. Larger
+    epsilons have darker lines. Half-widths that exceed the range of the answers are not drawn.
 
     Parameters
     ----------
@@ -56,16 +58,11 @@ def plot_plan(plan: Tradeoff, *, title: str | None = None, ax: Axes | None = Non
     table = plan.table(epsilons, people.tolist())
     scale = plan.question.scale
     lines = scale * table[plan.measure].reshape(-1, people.size)
-    for place, (epsilon, line) in enumerate(zip(epsilons, lines, strict=True)):
+    largest = scale if plan.question.numbers is None else plan.question.numbers.width
+    for epsilon, line, color in zip(epsilons, lines, canvas.sequence(len(epsilons)), strict=True):
         planned = epsilon == plan.design.epsilon
         name = plan.design.shown_epsilon() if planned else f"{epsilon:g}"
-        ax.plot(
-            people,
-            line,
-            color=canvas.PALETTE[place % len(canvas.PALETTE)],
-            linewidth=2.4 if planned else 1.3,
-            linestyle="-" if planned else canvas.LINE_STYLES[place % len(canvas.LINE_STYLES)],
-        )
+        ax.plot(people, np.where(line <= largest, line, np.nan), color=color, linewidth=2.8 if planned else 1.4)
         ax.annotate(f"ε = {name}", (people[-1], line[-1]), (5, 0), textcoords="offset points", va="center", fontsize=8)
     if plan.goal is not None:
         ax.axhline(scale * plan.goal, color=canvas.INK, linestyle="--", linewidth=0.9)
@@ -113,7 +110,7 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
     epsilon = compared.candidates[0].design.epsilon
     epsilons = np.geomspace(min(EPSILONS_DRAWN[0], epsilon), max(EPSILONS_DRAWN[1], epsilon), EPSILON_POINTS)
     more = _more_people(compared, epsilons)
-    lines = _draw_candidates(ax, compared, epsilons, more)
+    _draw_candidates(ax, compared, epsilons, more)
     ax.axhline(100 * VARIANCE_TOLERANCE, color=canvas.INK, linestyle="--", linewidth=0.9)
     ax.axvline(epsilon, color=canvas.INK, linestyle=":", linewidth=1.2)
     canvas.logarithmic(ax)
@@ -127,7 +124,7 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
     above_best = "more respondents than under the best mechanism (%)"
     criterion = comparison_words(compared.quantity, compared.share).smallest
     ax.set_ylabel(above_best if compared.criterion == "total" else f"{criterion}, % above best")
-    labels = [f"{candidate.name}: {bits_text(candidate.bits)}" for candidate in compared.candidates]
+    _name_lines(ax, compared, more)
     notes = [
         f"{len(compared.domain):,} answers",
         f"numbers: bits of a report at ε = {compared.shown_epsilon()} (dotted line)",
@@ -135,8 +132,7 @@ def plot_mechanisms(compared: Mechanisms, *, title: str | None = None, ax: Axes 
         f"dashed line: {100 * VARIANCE_TOLERANCE:.0f} % above the best",
         f"thick line: recommended at ε = {compared.shown_epsilon()}",
     ]
-    above = canvas.add_legend(ax, canvas.Legend(lines, labels, notes))
-    canvas.add_heading(ax, notes, MECHANISMS_TITLE if title is None else title, above)
+    canvas.add_heading(ax, notes, MECHANISMS_TITLE if title is None else title, above=6)
     return ax
 
 
@@ -151,21 +147,52 @@ def _more_people(compared: Mechanisms, epsilons: Array) -> dict[str, Array]:
     return more
 
 
-def _draw_candidates(ax: Axes, compared: Mechanisms, epsilons: Array, more: dict[str, Array]) -> list[Any]:
-    """Draw a line for each mechanism, a thick one for the recommended one; give the lines."""
-    lines, colors = [], (*canvas.PALETTE, canvas.REPORTED_POINT)
+def _name_lines(ax: Axes, compared: Mechanisms, more: dict[str, Array]) -> None:
+    """Write the name of each mechanism beside the end of its line, in its color; crowded names move apart."""
+    least, most = np.log(ax.get_ylim())
+    ends = {name: float(line[np.isfinite(line)][-1]) for name, line in more.items()}
+    heights = {name: (np.log(max(end, LEAST_MORE)) - least) / (most - least) for name, end in ends.items()}
+    order = sorted(heights, key=heights.__getitem__)
+    placed = np.array([min(heights[name], 1.0) for name in order])
+    steps = LINE_NAMES_APART * np.arange(len(order))
+    placed = np.maximum.accumulate(placed - steps) + steps  # upwards, as far as names need
+    placed = (
+        np.minimum.accumulate((np.minimum(placed, 1.0) - steps)[::-1])[::-1] + steps
+    )  # and down from the upper edge
+    for place, candidate in enumerate(compared.candidates):
+        ax.annotate(
+            f"{candidate.name}: {bits_text(candidate.bits)}",
+            (1, min(heights[candidate.name], 1.0)),
+            (1.03, float(placed[order.index(candidate.name)])),
+            xycoords="axes fraction",
+            va="center",
+            fontsize=8,
+            color=_color(place),
+            fontweight="bold" if candidate.name == compared.recommended else "normal",
+            arrowprops={"arrowstyle": "-", "color": _color(place), "linewidth": 0.7, "shrinkB": 0, "relpos": (0, 0.5)},
+            annotation_clip=False,
+        )
+
+
+def _color(place: int) -> str:
+    """Color of the line of a mechanism."""
+    colors = (*canvas.PALETTE, canvas.REPORTED_POINT)
+    return colors[place % len(colors)]
+
+
+def _draw_candidates(ax: Axes, compared: Mechanisms, epsilons: Array, more: dict[str, Array]) -> None:
+    """Draw a line for each mechanism, a thick one for the recommended one."""
     for place, candidate in enumerate(compared.candidates):
         recommended = candidate.name == compared.recommended
-        style = place + place // len(colors)  # so that two lines of one color differ
-        lines += ax.plot(
+        style = place + place // (len(canvas.PALETTE) + 1)  # so that two lines of one color differ
+        ax.plot(
             epsilons,
             np.maximum(more[candidate.name], LEAST_MORE),
-            color=colors[place % len(colors)],
+            color=_color(place),
             linestyle="-" if recommended else canvas.LINE_STYLES[style % len(canvas.LINE_STYLES)],
             linewidth=3.0 if recommended else 1.4,
             zorder=2 if recommended else 3,
         )
-    return lines
 
 
 def save_mechanisms(compared: Mechanisms, path: str | os.PathLike[str], *, title: str | None = None) -> None:
