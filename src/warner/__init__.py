@@ -64,6 +64,7 @@ _MODULE_OF = {
     "Plan": "warner.planning.plans",
     "NumberPlan": "warner.planning.plans",
     "OpenPlan": "warner.planning.plans",
+    "PowerPlan": "warner.planning.power",
     "mechanisms": "warner.planning.mechanisms",
     "Mechanisms": "warner.planning.mechanisms",
     "noncompliance": "warner.noncompliance",

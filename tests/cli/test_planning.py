@@ -139,3 +139,27 @@ def test_a_mean_and_a_quantile_are_planned_in_the_unit_of_the_answers(tmp_path: 
     RandomizedResponse(["never", "once"], epsilon=1).save(tmp_path / "words.json")
     assert "respondents are needed" in succeeds(tmp_path, *words, "--values", "never=0,once=1")
     assert "answers must be numbers, but 'never' is none; give --values" in fails(tmp_path, *words)
+
+
+def test_a_plan_of_a_test(folder: Path) -> None:
+    coin = RandomizedResponse(["yes", "no"], odds=(3, 1))
+    coin.save(folder / "coin.json")
+    RandomizedResponse(["yes", "no"], odds=(9, 1)).save(folder / "other.json")
+    asked = ("plan", "--design", "coin.json")
+    one = plan(coin, reference=0.05, share=0.2, power=0.9, alternative="one-sided")
+    options = ("--reference", "0.05", "--share", "0.2", "--power", "0.9", "--alternative", "one-sided")
+    assert succeeds(folder, *asked, *options, "--grid") == f"{one.text()}\n\n{one.grid_text()}\n"
+    assert json.loads(succeeds(folder, *asked, *options, "--json")) == json.loads(one.to_json())
+    two = plan(coin, shares=(0.3, 0.1), other_design=RandomizedResponse(["yes", "no"], odds=(9, 1)), people=200)
+    given = succeeds(folder, *asked, "--shares", "0.3,0.1", "--other-design", "other.json", "--people", "200")
+    assert given == f"{two.text()}\n"
+    slope = plan(coin, coefficient=0.5, share=0.2, covariate=0.4)
+    given = succeeds(folder, *asked, "--coefficient", "0.5", "--share", "0.2", "--covariate", "0.4")
+    assert given == f"{slope.text()}\n"
+    assert "--share must differ from the reference" in fails(folder, *asked, "--share", "0.2", "--reference", "0.2")
+    assert "--shares must be two numbers, as 0.3,0.1, but got '0.3'" in fails(folder, *asked, "--shares", "0.3")
+    assert "--alternative" in fails(folder, *asked, "--reference", "0", "--share", "0.1", "--alternative", "greater")
+    assert "--plot and --mechanism-plot are not for a test" in fails(folder, *asked, *options, "--plot", "plan.svg")
+    assert not (folder / "plan.svg").exists()
+    open_answers = ("plan", "--bits", "16", "--epsilon", "1", "--people", "1000", "--reference", "0")
+    assert "--reference is not for an open domain" in fails(folder, *open_answers)

@@ -177,6 +177,9 @@ class Plan:
     epsilon. The plan is for the recommended mechanism unless you name another; `warner design --best` writes its
     design.
 
+    For a test, give --reference and --share, as 0.05 and 0.2, or --shares 0.3,0.1 for two groups, or --coefficient and
+    --share; the plan has the sample size for --power, or with --people the power.
+
     For the mean of a number: --from 18 --to 99 --mechanism square-wave --epsilon 1 --quantity mean --half-width 2.
 
     For an open domain, give --letters and --length, --bytes or --bits, or its --design; with --people for the smallest
@@ -209,6 +212,12 @@ class Plan:
     pilot: str | None = None
     column: str | None = None
     design_effect: float | None = None
+    reference: float | None = None
+    shares: str | None = None
+    coefficient: float | None = None
+    covariate: float | None = None
+    other_design: Path | None = None
+    alternative: str | None = None
     delta: float | None = None
     seed: int | None = None
     grid: bool = False

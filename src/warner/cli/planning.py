@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from warner import PowerPlan
 from warner import plan as planned
 from warner.cli.delivering import deliver_text, refuse_overwriting
 from warner.cli.designing import is_open, name_of, open_domain
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 NOT_OF_OPEN_DOMAINS = (
     "mechanism", "quantity", "values", "half_width", "error", "answer", "simultaneous", "population", "pilot", "column",
-    "design_effect", "delta", "seed", "lower", "upper", "plot", "mechanism_plot",
+    "design_effect", "delta", "seed", "lower", "upper", "plot", "mechanism_plot", "reference", "shares", "coefficient",
+    "covariate", "other_design", "alternative",
 )  # fmt: skip
 
 
@@ -33,6 +36,7 @@ def plan(options: commands.Plan) -> None:
             "the design": options.design,
             "the pilot": options.pilot,
             "the population": options.population,
+            "the other design": options.other_design,
         },
         {"--output": options.output, "--plot": options.plot, "--mechanism-plot": options.mechanism_plot},
     )
@@ -51,7 +55,15 @@ def plan(options: commands.Plan) -> None:
         return
     reports = _pilot(options)
     values = options.values
-    result = planned(
+    test: Any = {
+        "reference": options.reference,
+        "shares": None if options.shares is None else _pair(options.shares),
+        "coefficient": options.coefficient,
+        "covariate": options.covariate,
+        "other_design": None if options.other_design is None else load_design(options.other_design),
+        "alternative": options.alternative,
+    }
+    result: Any = planned(
         None if reports else answers,
         mechanism=None if options.mechanism is None else name_of(options.mechanism),
         epsilon=options.epsilon,
@@ -72,7 +84,13 @@ def plan(options: commands.Plan) -> None:
         values=None
         if values is None
         else values_from_text(values, getattr(answers, "domain", None) or canonical(answers)),
+        **test,
     )
+    if isinstance(result, PowerPlan):
+        if options.plot is not None or options.mechanism_plot is not None:
+            raise ValueError("--plot and --mechanism-plot are not for a test; --grid shows the power of other samples")
+        _deliver(result, options)
+        return
     compared = result.mechanisms
     if options.plot is not None:
         result.save_plot(options.plot)
@@ -122,6 +140,13 @@ def _pilot(options: commands.Plan) -> Tally | Pool | None:
     given = DesignGiven((str(options.design),))
     with Source([options.pilot], Columns(column=options.column)).tallied(given) as pilot:
         return pilot
+
+
+def _pair(text: str) -> tuple[float, float]:
+    with suppress(ValueError):
+        first, second = map(float, text.split(","))
+        return first, second
+    raise ValueError(f"--shares must be two numbers, as 0.3,0.1, but got {text!r}")
 
 
 def _label(answer: str, answers: Any) -> Any:

@@ -207,6 +207,15 @@ plan / Survey
   values A=0,B=1: Number of each answer, for --quantity, such as never=0,once=1.
   answer ANSWER: Answer to plan for; the one with the widest interval if not given.
   share SHARE: True share to plan for, and to recommend a mechanism for; if not given, the plan is for the worst case.
+  power PROBABILITY: Probability of detecting the smallest share that the plan names; with --reference, --shares or
+      --coefficient, the power that the test must reach.
+  reference SHARE: Plan a test that the true share is not this one, but --share.
+  shares SHARE,SHARE: Plan a comparison of two groups that have these true shares, as 0.3,0.1.
+  coefficient NUMBER: Plan a test of this log odds ratio for one standard deviation of a normal covariate, at whose
+      mean the true share is --share.
+  covariate SHARE: Instead of a normal covariate: one that is 1 for this share of the respondents, and 0 for others.
+  other_design FILE: Design file of the second group of --shares, if it is not that of the first.
+  alternative [one-sided|two-sided]: Sides of the test; one-sided for --reference 0, else two-sided, if not given.
   population SHARES: Expected shares: uniform, zipf:1.3, or a CSV file of value and share or count.
   column --column -c COLUMN: Column of the pilot's reports.
 plan / Intervals

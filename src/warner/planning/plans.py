@@ -38,6 +38,7 @@ from warner.planning.number_precision import (
     smallest_epsilon,
     with_epsilon,
 )
+from warner.planning.power import Hypothesis, PowerPlan, power_plan
 from warner.planning.precision import (
     DEFAULT_POWER,
     AskedNumber,
@@ -519,6 +520,14 @@ class PlanOptions(TypedDict, total=False):
     rng: np.random.Generator | None
 
 
+class TestOptions(PlanOptions, total=False):
+    """Options of `plan` for a test."""
+
+    covariate: float | None
+    other_design: Design | None
+    alternative: str | None
+
+
 @overload
 def plan(domain: OpenDomain, **options: Unpack[PlanOptions]) -> OpenPlan: ...
 @overload
@@ -529,6 +538,14 @@ def plan(  # type: ignore[overload-overlap]  # every text may be a quantity, but
     values: None = None,
     **options: Unpack[PlanOptions],
 ) -> Plan: ...
+@overload
+def plan(domain: Domain | Design | None = None, *, reference: float, **options: Unpack[TestOptions]) -> PowerPlan: ...
+@overload
+def plan(
+    domain: Domain | Design | None = None, *, shares: tuple[float, float], **options: Unpack[TestOptions]
+) -> PowerPlan: ...
+@overload
+def plan(domain: Domain | Design | None = None, *, coefficient: float, **options: Unpack[TestOptions]) -> PowerPlan: ...
 @overload
 def plan(
     domain: Domain | Design | None = None,
@@ -557,7 +574,13 @@ def plan(
     rng: np.random.Generator | None = None,
     quantity: str | float = "shares",
     values: Any = None,
-) -> Plan | NumberPlan | OpenPlan:
+    reference: float | None = None,
+    shares: tuple[float, float] | None = None,
+    coefficient: float | None = None,
+    covariate: float | None = None,
+    other_design: Design | None = None,
+    alternative: str | None = None,
+) -> Plan | NumberPlan | OpenPlan | PowerPlan:
     """Plan a survey: compute one of sample size, epsilon and precision from the other two.
 
     The result holds for the design that is returned: the sample size is the smallest that reaches the goal, and epsilon
@@ -595,7 +618,8 @@ def plan(
     simultaneous : bool
         True for joint coverage of all K intervals, each at level 1 - (1 - ``level``) / K.
     power : float
-        Probability of detecting an answer with the smallest share that the plan shows.
+        Probability of detecting an answer with the smallest share that the plan shows. Of a test, with ``reference``,
+        ``shares`` or ``coefficient``: the power to reach; with ``people``, the power is computed.
     population : str, tuple, path or array_like, optional
         The expected shares: ``"uniform"``, ``("zipf", s)`` or ``"zipf:s"``, a CSV file with columns value and share (or
         count), or K numbers that sum to 1. The error of each estimator is then predicted.
@@ -616,6 +640,20 @@ def plan(
         needs a population.
     values : mapping or sequence, optional
         The number of each answer, if answers are not numeric: as for `Estimate.mean`.
+    reference : float, optional
+        Plan a test that the true share of ``answer`` is not this one, but ``share``; the result is a `PowerPlan`.
+    shares : pair of float, optional
+        Plan a comparison of two groups in which the answer has these true shares.
+    coefficient : float, optional
+        Plan a test of this log odds ratio, in a logistic regression of one of two answers on a covariate: for one
+        standard deviation of a normal covariate, at whose mean the answer has the given ``share``.
+    covariate : float, optional
+        Instead of a normal covariate: one that is 1 for this share of the respondents, and 0 for the others, among whom
+        the answer has the given ``share``.
+    other_design : Design, optional
+        The design of the second group, if it is not that of the first.
+    alternative : {"one-sided", "two-sided"}, optional
+        One-sided for a reference of 0, otherwise two-sided, if not given.
 
     Examples
     --------
@@ -634,8 +672,10 @@ def plan(
     >>> plan(SquareWave(range(18, 100), epsilon=1, quantity="mean"), half_width=2, quantity="mean").people
     9555
     """
+    tested = Hypothesis(reference, shares, coefficient, covariate, other_design, alternative)
     if isinstance(domain, OpenDomain):
         _refuse_for_open_domain(
+            **vars(tested),
             mechanism=mechanism,
             epsilon=epsilon,
             half_width=half_width,
@@ -653,12 +693,17 @@ def plan(
     if pilot is not None and population is not None:
         raise TypeError("give a population or a pilot, not both")
     measure, goal = measure_of(half_width, error)
+    if testing := any(value is not None for value in vars(tested).values()):
+        tested.check(share, level, power)
+        _refuse_for_tests(half_width, error, simultaneous or None, delta, None if quantity == "shares" else quantity)
+        share = share if shares is None else sum(shares) / 2
     reports = None if pilot is None else tally_of(pilot)
     given = [name for name, value in (("people", people), (measure, goal)) if value is not None]
+    given += ["power"] * (testing and people is None)
     source = _source(domain, mechanism, epsilon, reports, given)
     labels = source.domain if isinstance(source, Design) else canonical(source)
     expected = population if reports is None else reports
-    shares = None if expected is None else population_shares(expected, labels)
+    expected_shares = None if expected is None else population_shares(expected, labels)
     question = PlanningQuestion(
         measure,
         goal,
@@ -666,17 +711,20 @@ def plan(
         power,
         None if answer is None else positions_of([answer], labels)[0],
         share,
-        shares,
+        expected_shares,
         numbers_asked(labels, quantity, values),
         None if design_effect is None else given_effect(design_effect),
     )
     check_question(question)
-    if design_effect is None and shares is not None and isinstance(expected, Estimate | Tally | Pool):
-        question = replace(question, effect=pilot_effect(expected, shares, question))
+    if design_effect is None and expected_shares is not None and isinstance(expected, Estimate | Tally | Pool):
+        question = replace(question, effect=pilot_effect(expected, expected_shares, question))
     if people is not None:
         check_people(people)
     if delta is not None and quantity is not None and mechanism is None and not isinstance(source, Design):
         mechanism = RandomizedResponse.mechanism  # for other designs for numbers no bound is known
+    if testing:
+        made = _design(source, mechanism, epsilon, question)
+        return power_plan(made, question, tested, None if people is None else int(people))
     solved_for = measure
     if people is None or goal is None:
         design = _design(source, mechanism, epsilon, question)
@@ -715,6 +763,12 @@ def _usual(precision: Precision, people: int, solved_for: str) -> UsualShare | N
         assert question.goal is not None
         people = fewest_people(design, usual, question.goal)
     return UsualShare(USUAL_SHARE, people, Precision(design, usual).half_width(float(people)))
+
+
+def _refuse_for_tests(*given: Any) -> None:
+    names = ("half_width", "error", "simultaneous", "delta", "quantity")
+    if surplus := [name for name, value in zip(names, given, strict=True) if value is not None]:
+        raise TypeError(f"{surplus[0]} must be left out for a test; give people, or the power to reach")
 
 
 def _refuse_for_open_domain(**given: Any) -> None:

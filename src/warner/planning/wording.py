@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from warner.designs.contract import Design
     from warner.planning.plans import Plan
+    from warner.planning.power import PowerPlan
     from warner.planning.tradeoffs import Tradeoff
 
 
@@ -73,13 +74,13 @@ def _usual(plan: Plan) -> Iterator[str]:
         yield f"For an answer with a true share of {share_text(plan.usual.share)}, {enough}."
 
 
-def design_sentence(design: Design) -> str:
+def design_sentence(design: Design, of: str = "Design") -> str:
     happens = ""
     if (symmetry := full_symmetry(design.law)) is not None:
         truth = "the truth is reported" if design.law.exclusive else "a report names the true answer"
         happens = f"; {truth} with probability {float(symmetry.p):.4g}, each other answer with {symmetry.base:.4g}"
     name = getattr(design, "name", "") or design.mechanism  # a survey design has a name
-    return f"Design: {name}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
+    return f"{of}: {name}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
 
 
 def _interval(plan: Plan) -> str:
@@ -95,7 +96,7 @@ def _interval(plan: Plan) -> str:
     )
 
 
-def design_effect(plan: Tradeoff) -> Iterator[str]:
+def design_effect(plan: Tradeoff | PowerPlan) -> Iterator[str]:
     effect = plan.question.effect
     if effect is not None:
         drawn = "as given" if effect.pilot is None else "the sample is drawn like the pilot"
