@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import json
+import math
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from warner.cli import COMMANDS, command_named
 from warner.designs import MECHANISMS, OPEN, REPEATED_DESIGNS, SEVERAL
 from warner.designs.survey_designs import SURVEYS
 from warner.estimators import METHODS
+from warner.planning.wording import PUBLISHED_EPSILONS
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
@@ -247,3 +249,26 @@ def test_the_survey_on_the_page_is_the_example() -> None:
         return short == whole
 
     assert agree(shown, example)
+
+
+def test_the_tables_on_epsilon_follow_from_the_formula_and_the_published_designs() -> None:
+    page = (DOCS / "how-to/sample-size.md").read_text(encoding="utf-8").partition("## Choose epsilon")[2]
+    bounds = re.findall(r"^\| ([\d.]+) \| ([\d.]+) % \| ([\d.]+) % \| ([\d.]+) % \|$", page, re.MULTILINE)
+    assert len(bounds) == 8
+    for epsilon, *shown in bounds:
+        for prior, largest in zip((0.01, 0.1, 0.5), shown, strict=True):
+            exact = 100 * prior * math.exp(float(epsilon)) / (1 - prior + prior * math.exp(float(epsilon)))
+            assert exact <= float(largest) < exact + (1 if exact < 99 else 0.01)
+    crosswise, forced = warner.surveys.crosswise, warner.surveys.forced_response
+    designs = {
+        "crosswise, p = 1/4": crosswise("1/4"),
+        "crosswise, p = 1/6": crosswise("1/6"),
+        "forced response, truth 2/3, yes 1/6": forced(truth="2/3", yes="1/6"),
+        "forced response, truth 3/4, yes 1/6": forced(truth="3/4", yes="1/6"),
+        "unrelated question, coin, w = 1/12": warner.surveys.unrelated_question(p="1/2", prevalence="1/12"),
+    }
+    rows = re.findall(r"^\| [^|]*\(\d{4}\)[^|]* \| ([^|]+) \| ([\d.]+) \|$", page, re.MULTILINE)
+    assert {name for name, _ in rows} == set(designs)
+    assert all(float(epsilon) == round(designs[name].epsilon, 1) for name, epsilon in rows)
+    shown = sorted(float(epsilon) for _, epsilon in rows)
+    assert (shown[0], shown[-1]) == PUBLISHED_EPSILONS

@@ -297,3 +297,31 @@ def reports_counted(number: PerGroup, *, weighted: bool, kind: str = "") -> str:
     total = number if isinstance(number, int | float) else number.sum()
     words = " ".join(word for word in ("weighted" if weighted else "", kind) if word)
     return f"{amount(total)} {words + ' ' if words else ''}{'report' if total == 1 else 'reports'}"
+
+
+LARGE_CERTAINTY = 0.99  # above it, a certainty has two decimals
+EXPONENTIAL_ROUNDING = 1e-9  # of exponentials, in floating point
+PRIORS = (0.1, 0.5)  # probabilities of an answer before its report
+
+
+def certainty(epsilon: float, prior: float) -> str:
+    """Return the largest probability of an answer after a report, in percent, rounded up; page.js computes the same.
+
+    With the odds e^epsilon of a report, a prior probability P becomes at most e^epsilon P / (1 - P + e^epsilon P).
+
+    >>> certainty(2, 0.5), certainty(2, 0.1), certainty(8, 0.5), certainty(math.inf, 0.5)
+    ('89 %', '46 %', '99.97 %', '100 %')
+    """
+    largest = prior / (prior + (1 - prior) * math.exp(-epsilon))
+    digits = 0 if largest < LARGE_CERTAINTY or largest == 1 else 2
+    return f"{math.ceil(largest * 100 * 10**digits - EXPONENTIAL_ROUNDING) / 10**digits:g} %"
+
+
+def certainties(epsilon: float) -> str:
+    """Return what a report does to the probability of an answer, for usual priors.
+
+    >>> certainties(2)
+    'a report raises the probability of an answer from 10 % to at most 46 %, or from 50 % to at most 89 %'
+    """
+    bounds = [f"from {percent(prior, 0)} to at most {certainty(epsilon, prior)}" for prior in PRIORS]
+    return f"a report raises the probability of an answer {', or '.join(bounds)}"

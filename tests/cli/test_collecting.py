@@ -27,7 +27,7 @@ NEW = ("survey", "new", "exams.json", *(word for words in QUESTIONS for word in 
 
 def test_from_a_new_survey_to_its_report(tmp_path: Path) -> None:
     said = succeeds(tmp_path, *NEW)
-    assert "from 10 % to at most 70 % or from 50 % to at most 96 %" in said  # e^3 / (9 + e^3), e^3 / (1 + e^3)
+    assert "from 10 % to at most 70 %, or from 50 % to at most 96 %" in said  # e^3 / (9 + e^3), e^3 / (1 + e^3)
     survey = load_survey(tmp_path / "exams.json")
     running = Running(tmp_path, survey="exams.json", command=("survey", "serve"))
     try:
@@ -128,7 +128,7 @@ def test_a_terminal_is_asked(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(answers))
     printed, asked = prompt.notes("survey", "new", "exams.json")
     assert "exams.json: 1 question." in printed
-    assert "1 strong: a report raises the probability of an answer from 10 % to at most 24 % or" in asked
+    assert "1 strong: a report raises the probability of an answer from 10 % to at most 24 %, or" in asked
     survey = load_survey(prompt.folder / "exams.json")
     assert survey.language == "en"
     assert survey.questions[0].sensitive_answer == "yes"

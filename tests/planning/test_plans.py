@@ -866,3 +866,17 @@ def test_mechanisms_take_a_design_effect() -> None:
 def test_the_grid_of_a_plan_has_its_own_number_of_people_and_no_fewer_than_one() -> None:
     assert sorted(set(plan(10, epsilon=1, people=1000).table()["people"].tolist())) == [100, 300, 1000, 3000, 10_000]
     assert min(plan(10, epsilon=1, people=1).table()["people"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("design", "words"),
+    [
+        (COIN, "from 10 % to at most 25 %, or from 50 % to at most 75 %. Published"),  # 3/1 odds: 3/12 and 3/4
+        (warner.OpenDomain(epsilon=2, bits=16), "from 10 % to at most 46 %, or from 50 % to at most 89 %. Published"),
+        (warner.surveys.triangular("1/4"), "What epsilon means: a report can show an answer with certainty. Published"),
+    ],
+)
+def test_a_plan_tells_what_its_epsilon_means_for_a_respondent(design: Any, words: str) -> None:
+    made = plan(design, people=10_000)
+    last = " ".join(made.text().split()).partition("What epsilon means")
+    assert words in last[1] + last[2]

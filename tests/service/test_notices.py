@@ -14,6 +14,7 @@ from warner import RandomizedResponse, surveys
 from warner.service import notices
 from warner.service.pages import _table as page_words
 from warner.service.survey import survey_from_json
+from warner.text import certainty
 
 COIN = RandomizedResponse(["yes", "no"], odds=(3, 1))  # 3/4 and 1/4; epsilon ln 3
 
@@ -23,11 +24,11 @@ def read(designs: object = (COIN,), **fields: object) -> str:
 
 
 def test_the_largest_probability_after_a_report_by_hand() -> None:
-    assert notices.certainty(math.log(3), 0.5) == "75 %"
-    assert notices.certainty(math.log(3), 0.1) == "25 %"  # (3 / 10) / (12 / 10)
-    assert notices.certainty(math.log(9), 0.1) == "50 %"
-    assert notices.certainty(math.log(999), 0.5) == "99.9 %"
-    assert notices.certainty(math.inf, 0.5) == "100 %"
+    assert certainty(math.log(3), 0.5) == "75 %"
+    assert certainty(math.log(3), 0.1) == "25 %"  # (3 / 10) / (12 / 10)
+    assert certainty(math.log(9), 0.1) == "50 %"
+    assert certainty(math.log(999), 0.5) == "99.9 %"
+    assert certainty(math.inf, 0.5) == "100 %"
 
 
 def test_the_notice_has_the_numbers_of_the_survey() -> None:

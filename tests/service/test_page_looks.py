@@ -14,9 +14,9 @@ from service.respondents import Book, choose, driving, heading, opened, press, s
 from warner import Channel, RandomizedResponse
 from warner.designs import MECHANISMS
 from warner.designs.facts import full_symmetry
-from warner.service.notices import certainty
 from warner.service.pages import assets
 from warner.service.survey import survey_from_json
+from warner.text import certainty
 
 if TYPE_CHECKING:
     from service.browsers import ChromiumPage

@@ -16,7 +16,7 @@ import click
 from warner.cli.delivering import refuse_overwriting
 from warner.cli.messages import tell, warn, working
 from warner.documents import loaded, save_text, written_whole
-from warner.text import counted, not_installed, percent
+from warner.text import certainties, counted, not_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -254,7 +254,6 @@ def _shown(database: str) -> str:
 DEFAULT_ANSWERS = {"en": "yes,no", "de": "ja,nein", "fr": "oui,non", "es": "sí,no", "ar": "نعم,لا"}
 DEFAULT_EPSILON = "2"
 EPSILON_CHOICES = {"1": "strong", "2": "medium", "3": "weak"}
-PRIORS = (0.1, 0.5)  # probabilities of the sensitive answer before the report
 IDENTIFIER_WORDS = 2
 IDENTIFIER_LENGTH = 40
 SHORTEST_WORD = 5  # letters of a word that an id takes from a text
@@ -306,7 +305,7 @@ def new(options: commands.SurveyNew) -> None:
     tell(f"{file}: {counted(number, 'question', 'questions')}. Add an introduction and a consent in an editor.")
     precision = prospects(survey, 0)
     for question in survey.questions:
-        tell(f"{question.id}: {_privacy(question.listed.epsilon)}; {precision[question.id]}")
+        tell(f"{question.id}: {certainties(question.listed.epsilon)}; {precision[question.id]}")
     tell(f"Next: warner survey notice {file} -o notice.html, and warner survey serve {file} --share")
 
 
@@ -350,14 +349,6 @@ def _identifier(text: str, default: str, others: Sequence[str] = ()) -> str:
     return next(one for one in (name, *(f"{name}-{number}" for number in range(2, 999))) if one not in others)
 
 
-def _privacy(epsilon: float) -> str:
-    """Return bounds on the probability of an answer after a report, for usual priors."""
-    from warner.service.notices import certainty
-
-    bounds = [f"from {percent(prior, 0)} to at most {certainty(epsilon, prior)}" for prior in PRIORS]
-    return f"a report raises the probability of an answer {' or '.join(bounds)}"
-
-
 def _ask_for_fields(fields: Document) -> None:
     """Ask in the terminal for the fields that are not options."""
     fields["title"] = fields["title"] or _ask("Title of the survey")
@@ -388,7 +379,7 @@ def _ask_for_questions(fields: Document) -> None:
 def _ask_for_epsilon() -> str:
     """Ask for epsilon, with a sentence on each of the usual values."""
     for epsilon, word in EPSILON_CHOICES.items():
-        click.echo(f"  {epsilon} {word}: {_privacy(float(epsilon))}", err=True)
+        click.echo(f"  {epsilon} {word}: {certainties(float(epsilon))}", err=True)
     return _ask("  Privacy: 1, 2, 3 or another epsilon (less privacy needs fewer respondents)", DEFAULT_EPSILON)
 
 

@@ -16,6 +16,7 @@ from warner.arrays import LARGEST_TOTAL
 from warner.planning.mechanisms import compared
 from warner.planning.number_precision import LARGEST_EPSILON, follows_epsilon, precision_of, with_epsilon
 from warner.planning.precision import MEASURES, check_people
+from warner.planning.wording import epsilon_sentence
 from warner.results import Column, TableResult
 from warner.text import wrapped
 from warner.typesetting import Printed, cells, plain_table
@@ -66,8 +67,8 @@ class SurveyPlan(TableResult):
         return {"format": "warner plan", "version": 1, "design": self.design.to_dict(), **known}
 
     def text(self) -> str:
-        """Sentences of the plan as wrapped text."""
-        return wrapped(self.sentences())
+        """Sentences of the plan as wrapped text, with what its epsilon means for a respondent."""
+        return wrapped([*self.sentences(), epsilon_sentence(self.design)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,15 +8,19 @@ from warner.designs.facts import full_symmetry
 from warner.estimators import UNBIASED
 from warner.planning.number_precision import SMALLEST_EPSILON
 from warner.planning.precision import in_units, with_article
-from warner.text import counted, enumerated, level_text, points, quoted, rounded_up
+from warner.text import certainties, counted, enumerated, level_text, points, quoted, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from warner.designs import OpenDomain
     from warner.designs.contract import Design
     from warner.planning.plans import Plan
     from warner.planning.power import PowerPlan
     from warner.planning.tradeoffs import Tradeoff
+
+
+PUBLISHED_EPSILONS = (1.1, 2.6)  # range in the table of docs/how-to/sample-size.md
 
 
 def sentences(plan: Plan) -> Iterator[str]:
@@ -81,6 +85,14 @@ def design_sentence(design: Design, of: str = "Design") -> str:
         happens = f"; {truth} with probability {float(symmetry.p):.4g}, each other answer with {symmetry.base:.4g}"
     name = getattr(design, "name", "") or design.mechanism  # a survey design has a name
     return f"{of}: {name}, {design.k:,} answers, epsilon {design.shown_epsilon()}{happens}."
+
+
+def epsilon_sentence(design: Design | OpenDomain) -> str:
+    """Sentence on what a report shows at most, and on the epsilons of published surveys."""
+    epsilon = design.epsilon
+    means = f"{certainties(epsilon)}." if epsilon < float("inf") else "a report can show an answer with certainty."
+    low, high = PUBLISHED_EPSILONS
+    return f"What epsilon means: {means} Published surveys used epsilons from {low} to {high} for a question."
 
 
 def _interval(plan: Plan) -> str:

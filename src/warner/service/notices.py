@@ -7,7 +7,6 @@ condition "odds", "bound" or "no bound" is repeated for each question. Words in 
 from __future__ import annotations
 
 import json
-import math
 import re
 from functools import cache
 from html import escape
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner.designs.facts import full_symmetry
 from warner.output.pages import whole_page
-from warner.text import printable
+from warner.text import certainty, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +23,8 @@ if TYPE_CHECKING:
     from warner.service.survey import Question, Survey
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
-LARGE_CERTAINTY = 0.99  # above it, a certainty has two decimals
 RIGHT_TO_LEFT = ("ar",)
 UNBOUNDED_EPSILON = 700.0  # larger ones have factors beyond floating-point numbers
-EXPONENTIAL_ROUNDING = 1e-9  # of exponentials, in floating point
 TYPED_ANSWERS = 12  # the page has a field to type in for more numbers than this
 
 
@@ -35,19 +32,6 @@ TYPED_ANSWERS = 12  # the page has a field to type in for more numbers than this
 def _texts() -> dict[str, Any]:
     texts: dict[str, Any] = json.loads(Path(__file__).with_name("notices.json").read_text(encoding="utf-8"))
     return texts
-
-
-def certainty(epsilon: float, prior: float) -> str:
-    """Return the largest probability of an answer after a report, in percent, rounded up; page.js computes the same.
-
-    With the odds e^epsilon of a report, a prior probability P becomes at most e^epsilon P / (1 - P + e^epsilon P).
-
-    >>> certainty(2, 0.5), certainty(2, 0.1), certainty(8, 0.5), certainty(math.inf, 0.5)
-    ('89 %', '46 %', '99.97 %', '100 %')
-    """
-    largest = prior / (prior + (1 - prior) * math.exp(-epsilon))
-    digits = 0 if largest < LARGE_CERTAINTY or largest == 1 else 2
-    return f"{math.ceil(largest * 100 * 10**digits - EXPONENTIAL_ROUNDING) / 10**digits:g} %"
 
 
 def privacy_notice(survey: Survey, *, form: str = "html") -> str:
