@@ -255,6 +255,11 @@ def check_format(fields: Document, kind: str, version: int) -> None:
         )
 
 
+def skipped_fields(files: Mapping[str, str]) -> Document:
+    """Return the field of a JSON document that lists skipped files, if there are any."""
+    return {"skipped_files": dict(files)} if files else {}
+
+
 def refuse_other_fields(where: str, fields: Document, names: set[str], optional: Collection[str] = ()) -> None:
     """Raise an error that names missing and additional fields.
 

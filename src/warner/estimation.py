@@ -14,6 +14,7 @@ from warner.arrays import Array, Counts, Label, PerGroup, objects
 from warner.designs.facts import full_symmetry
 from warner.designs.labels import all_labels
 from warner.designs.ordered import is_numeric
+from warner.documents import Document, skipped_fields
 from warner.estimators import UNBIASED, Certificate, Method, fitted, refuse_silent
 from warner.estimators.auto import SQUARED_ERROR_ROUNDING, Choice, choices, choices_in_words
 from warner.estimators.likelihood import CERTIFICATE_FIELDS, shortfall
@@ -63,7 +64,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warner.designs.contract import Design
-    from warner.documents import Document
     from warner.inference.means import Mean, MeanComparison, Quantile
     from warner.inference.presence import Presence
     from warner.inference.ranking import Ranking
@@ -640,6 +640,7 @@ class Estimate(TableResult):
             "reports": np.asarray(tally.n).sum().item(),
             "missing": int(np.sum(tally.missing)),
             "unknown": int(np.sum(tally.unknown)),
+            **skipped_fields(self._skipped_files()),
             **{name: getattr(confidence, name) for name in ("level", "target", "simultaneous", "anytime")},
             "interval": self._limits(confidence).method,
             "approximate": self._approximate(confidence),

@@ -19,13 +19,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import starmap
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from warner.arrays import Array, Counts, Mask, PerGroup, objects
-from warner.documents import Document, csv_writer, json_escaped
-from warner.text import counted, quoted, sentence
+from warner.documents import Document, csv_writer, json_escaped, skipped_fields
+from warner.text import counted, quoted, sentence, skipped_words
 from warner.typesetting import (
     Printed,
     cells,
@@ -54,6 +55,7 @@ class Result(ABC):
     """Result of an analysis: text, tables and JSON."""
 
     _library: str | None = None  # of the data frame that the reports came in
+    _skipped: Mapping[str, str] = MappingProxyType({})  # files of reports, with the reasons
 
     @abstractmethod
     def text(self) -> str:
@@ -96,6 +98,14 @@ class Result(ABC):
         tally = getattr(self, "tally", None)
         return self._library if tally is None else tally.backend
 
+    def _skipped_files(self) -> Mapping[str, str]:
+        """Return the files of reports that were skipped, each with the reason."""
+        tally = getattr(self, "tally", None)
+        return self._skipped if tally is None else tally.skipped_files
+
+    def _skipped_sentences(self) -> list[str]:
+        return [sentence(words)] if (words := skipped_words(self._skipped_files())) else []
+
     def _with_library(self, result: ResultType) -> ResultType:
         """Return a result from the same reports, whose data frames are in the same library."""
         return with_library(result, self._input_library())
@@ -126,9 +136,10 @@ class Result(ABC):
 ResultType = TypeVar("ResultType", bound=Result)
 
 
-def with_library(result: ResultType, library: str | None) -> ResultType:
-    """Set the library of the data frames of a result, and return the result."""
+def with_library(result: ResultType, library: str | None, skipped: Mapping[str, str] = Result._skipped) -> ResultType:
+    """Set the library of the data frames of a result, and the skipped files of reports; return the result."""
     object.__setattr__(result, "_library", library)  # results are frozen
+    object.__setattr__(result, "_skipped", skipped)
     return result
 
 
@@ -193,7 +204,7 @@ class TableResult(Result):
 
     def json_fields(self, *given: Any, **options: Any) -> Document:
         """Return the facts and the columns; a large table as ``TableRows``."""
-        facts: Document = plain(self.facts(*given, **options))
+        facts: Document = plain(self.facts(*given, **options)) | skipped_fields(self._skipped_files())
         if self.rows_key == "":
             return facts
         table = self.table(*given, **options)
@@ -212,7 +223,8 @@ class TableResult(Result):
         for column in self.columns(*given, **options):
             if column.heading:  # a group may be named like another column
                 texts[f"{column.heading} (2)" if column.heading in texts else column.heading] = column.shown()
-        return Printed(texts, self.title(*given, **options), tuple(map(sentence, self.footnotes(*given, **options))))
+        notes = (*map(sentence, self.footnotes(*given, **options)), *self._skipped_sentences())
+        return Printed(texts, self.title(*given, **options), notes)
 
     def text(self, *given: Any, **options: Any) -> str:
         """Return the table for a terminal."""

@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from warner.arrays import Counts, PerGroup
 
@@ -249,6 +249,11 @@ def group_name(group: Iterable[object]) -> str:
     ('north / 2024', '(missing)', 'None')
     """
     return " / ".join("(missing)" if value is None else str(value) for value in group)
+
+
+def skipped_words(files: Mapping[str, str]) -> str:
+    """Return a sentence on the files that were skipped, from the reason of each; empty if there were none."""
+    return f"{counted(len(files), 'file was', 'files were')} skipped: {'; '.join(files.values())}" if files else ""
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:

@@ -103,8 +103,12 @@ def test_files_whose_columns_differ_are_not_mixed(folder: Path) -> None:
     (folder / "a.csv").write_text("q1,q2\nnever,once\n")
     (folder / "b.csv").write_text("q2,q1\nonce,never\n")
     options = ("-c", "q1", "-d", "survey.json")
-    assert "must have the same columns" in fails(folder, "randomize", "[ab].csv", *options, "--keep", "q2")
-    assert "must have the same columns" in fails(folder, "estimate", "[ab].csv", *options)
+    complaint = fails(folder, "randomize", "[ab].csv", *options, "--keep", "q2")
+    assert "b.csv: columns must be those of a.csv, in the same order" in complaint
+    assert "q1" not in complaint
+    assert "b.csv: columns must be in the order of a.csv, q1, q2, but are q2, q1" in fails(
+        folder, "estimate", "[ab].csv", *options
+    )
 
 
 @pytest.mark.parametrize("content", ["\ufeffk,v\r\nä,1\r\n\r\nb,2\r\n", "k;v\nä;1\nb;2\n", "k\tv\nä\t1\nb\t2\n"])

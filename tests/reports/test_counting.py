@@ -361,7 +361,7 @@ def test_files_of_a_pattern_must_have_the_same_columns(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("q1,q2\nyes,no\n")
     (tmp_path / "b.csv").write_text("q2,q1\nno,yes\n")
     design = RandomizedResponse(["yes", "no"], epsilon=1)
-    with pytest.raises(ValueError, match=r"b\.csv must have the same columns as .*a\.csv, in the same order"):
+    with pytest.raises(ValueError, match=r"b\.csv: columns must be in the order of .*a\.csv, q1, q2, but are q2, q1"):
         tally(tmp_path / "*.csv", design, column="q1")
     (tmp_path / "b.csv").write_text("q1;q2\nyes;no\n")  # by another delimiter they are one table all the same
     (tmp_path / "b.csv").rename(tmp_path / "b.parquet")

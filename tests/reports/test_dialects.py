@@ -116,7 +116,9 @@ def test_wrong_descriptions_of_a_file(
 
 
 def test_encodings_and_decimals_are_those_of_text_files(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="encoding, decimal and sheet are for files, but reports is a list"):
+    with pytest.raises(
+        TypeError, match="encoding, decimal, sheet and skip_bad_files are for files, but reports is a list"
+    ):
         tally(["nie"], SURVEY, encoding="cp1252")
     source = in_engine("parquet", {"Antwort": ["nie"], "w": [1.5]}, tmp_path)
     with pytest.raises(ValueError, match=r"encoding must be left out for .*parquet, which is not a text file"):

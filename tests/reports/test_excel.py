@@ -129,7 +129,9 @@ def test_sheets_are_chosen_by_name(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("answer\nyes\n")
     with pytest.raises(ValueError, match=r"x.csv, which is not an Excel file, but got 'a'"):
         tally(tmp_path / "x.csv", COIN, sheet="a")
-    with pytest.raises(TypeError, match="encoding, decimal and sheet are for files, but reports is a list"):
+    with pytest.raises(
+        TypeError, match="encoding, decimal, sheet and skip_bad_files are for files, but reports is a list"
+    ):
         tally(["yes"], COIN, sheet="a")
     assert regress("answer", path, COIN, on=[], sheet="2025 & on").to_dict()["people"] == 2
 

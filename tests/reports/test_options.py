@@ -136,7 +136,7 @@ def test_a_code_for_missing_that_is_a_report_is_rejected(name: str) -> None:
         ({"encoding": "klingon"}, ValueError, "encoding must be one of text that Python knows"),
         ({"decimal": ";"}, ValueError, r'decimal must be "\." or ","'),
         ({"missing": [None]}, TypeError, "missing must hold texts or numbers, but got None"),
-        ({"encoding": "cp1252"}, TypeError, "encoding, decimal and sheet are for files"),
+        ({"encoding": "cp1252"}, TypeError, "encoding, decimal, sheet and skip_bad_files are for files"),
     ],
 )
 @pytest.mark.parametrize("name", ANSWERS)
@@ -168,7 +168,7 @@ def test_a_table_of_counts_takes_no_options_of_rows() -> None:
     designs = {"a": COIN, "b": COIN}
     with pytest.raises(TypeError, match="where name columns, and must be left out for a table of counts"):
         associate([[3, 4], [5, 6]], designs, where={"x": 1})
-    with pytest.raises(TypeError, match="missing, sheet, encoding and decimal must be left out for a table of counts"):
+    with pytest.raises(TypeError, match="decimal and skip_bad_files must be left out for a table of counts"):
         associate([[3, 4], [5, 6]], designs, missing=9)
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -80,6 +80,7 @@ class Crosstable:
     unknown: int = 0  # for an invalid report
     measured: NumericColumn | None = None
     library: str | None = None  # of the data frame that the reports came in
+    skipped_files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n(self) -> float:
@@ -112,8 +113,10 @@ def crosstable(data: Any, design: Product, columns: Columns, reading: Reading, n
             raise TypeError(
                 "weights, counts, numeric and where name columns, and must be left out for a table of counts"
             )
-        if not reading.plain:
-            raise TypeError("missing, sheet, encoding and decimal must be left out for a table of counts")
+        if not reading.plain or reading.skip_bad_files:
+            raise TypeError(
+                "missing, sheet, encoding, decimal and skip_bad_files must be left out for a table of counts"
+            )
         return _of_counts(data, design)
     if numeric in design.questions:
         raise ValueError(f"numeric must be a column of its own, but {numeric!r} holds reports")
@@ -183,7 +186,7 @@ def _joined(loaded: Loaded, design: Product, numeric: str | None, *, drop: bool)
         reported = tuple(part[order] for part in known)
         measured = NumericColumn(numeric, values[order], reported, weight[order], square[order])
     left_out = int(number[absent].sum()), int(number[invalid].sum())
-    return _checked(Crosstable(design, counts, squares, *left_out, measured, loaded.library))
+    return _checked(Crosstable(design, counts, squares, *left_out, measured, loaded.library, loaded.skipped_files))
 
 
 def _numbers(loaded: Loaded, name: str) -> LoadedColumn:
@@ -496,6 +499,7 @@ def associate(
     sheet: str | None = None,
     encoding: str | None = None,
     decimal: str = ".",
+    skip_bad_files: bool = False,
     where: Conditions = None,
     level: float = 0.95,
     simulations: int = 1999,
@@ -535,6 +539,8 @@ def associate(
         The encoding of a text file that is not in UTF-8, such as ``"cp1252"``.
     decimal : {".", ","}
         The decimal mark of the numbers in a text file.
+    skip_bad_files : bool
+        Skip files that cannot be read to their ends, or whose columns differ from those of most files, and list them.
     where : mapping of str to value, optional
         Read only the rows in which these columns have these values, such as ``{"wave": 2}``.
     level : float
@@ -572,7 +578,13 @@ def associate(
         name: values_of(part.domain, of_questions[name]) for name, part in parts_of(product) if name in of_questions
     }
     columns = Columns(where=where, weights=weights, counts=counts)
-    table = crosstable(data, product, columns, Reading(unknown, missing, sheet, encoding, decimal), numeric)
+    table = crosstable(
+        data,
+        product,
+        columns,
+        Reading(unknown, missing, sheet, encoding, decimal, skip_bad_files=skip_bad_files),
+        numeric,
+    )
     generator = seeded_by(table.counts.ravel()) if rng is None else rng
     pairs = tuple(
         pair_of(table.among(indices), level, simulations, generator, numbers)
@@ -588,7 +600,7 @@ def associate(
     if test is not None:
         people = table.n if table.effective is None else table.effective
         result = replace(result, costs=costs_of(product, list(result.marginals.values()), people))
-    return with_library(result, table.library)
+    return with_library(result, table.library, table.skipped_files)
 
 
 def _product(designs: Mapping[str, Design], numeric: str | None) -> Product:

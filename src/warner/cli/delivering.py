@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
-from warner.cli.messages import tell, working
+from warner.cli.messages import tell, warn, working
 from warner.documents import format_of, resolved, save_text, written_whole
-from warner.text import conjoined
+from warner.text import conjoined, skipped_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,6 +141,8 @@ class TableForms:
         """Write the result to the output file, if there is one; return the text to print."""
         if self.output is not None:
             delivery.write(self.output)
+        if {".csv", ".parquet"} & self.forms and (skipped := skipped_words(delivery.result._skipped_files())):
+            warn(skipped)
         if self.as_csv:
             return delivery.csv()
         return (delivery.json() if self.as_json else delivery.text()) + "\n"

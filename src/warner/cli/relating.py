@@ -77,6 +77,7 @@ def regress(options: commands.Regress) -> None:
             sheet=reading.sheet,
             encoding=reading.encoding,
             decimal=reading.decimal,
+            skip_bad_files=reading.skip_bad_files,
             where=options.where,
         )
     confidence: Document = {"level": options.level, "interval": options.interval, "odds": options.odds}
@@ -175,6 +176,7 @@ def associate(options: commands.Associate) -> None:
             sheet=reading.sheet,
             encoding=reading.encoding,
             decimal=reading.decimal,
+            skip_bad_files=reading.skip_bad_files,
             where=options.where,
             level=options.level,
             simulations=options.simulations,

@@ -190,8 +190,11 @@ class Source:
                 raise ValueError(
                     f"{option} must be left out for {saved[0]}, a tally, whose reports are counted already"
                 )
-        if not self.reading.plain:
-            raise ValueError(f"--encoding, --decimal, --missing and --sheet must be left out for {saved[0]}, a tally")
+        if not self.reading.plain or self.reading.skip_bad_files:
+            raise ValueError(
+                "--encoding, --decimal, --missing, --sheet and --skip-bad-files must be left out for "
+                f"{saved[0]}, a tally"
+            )
         if len({resolved(file) for file in saved}) < len(saved):
             raise ValueError("each tally must be given once, or its reports would be counted twice")
 

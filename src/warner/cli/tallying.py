@@ -16,6 +16,7 @@ from warner.cli.values import generator, groups_named, labels_in, whole_numbers
 from warner.designs.labels import from_text
 from warner.reports.options import Columns
 from warner.reports.tallies import Tally
+from warner.text import skipped_words
 
 if TYPE_CHECKING:
     from warner.cli import commands
@@ -28,7 +29,7 @@ def tally(options: commands.Tally) -> None:
     with working("counting reports"):
         opened = source.open_tally(given)
     if opened is not None:
-        if left_out := opened.left_out():
+        for left_out in filter(None, (opened.left_out(), skipped_words(opened.skipped_files))):
             warn(left_out)
         deliver_document(opened, output)
         return
@@ -37,7 +38,8 @@ def tally(options: commands.Tally) -> None:
             counted = stack.enter_context(source.tallied(given))
         if source.optional_stopping:
             tell(f"warner: note: {NOT_FIXED}: estimate this tally with --anytime", err=True)
-        for left_out in filter(None, (part.left_out() for part in counted.parts)):
+        sentences = [*(part.left_out() for part in counted.parts), skipped_words(counted.skipped_files)]
+        for left_out in filter(None, sentences):
             warn(left_out)
         deliver_document(counted, output)
 

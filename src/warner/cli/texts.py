@@ -80,6 +80,7 @@ Reading files
   sheet NAME: Sheet of an Excel file, if there are several.
   encoding NAME: Encoding of a text file, such as cp1252 or utf-16; UTF-8 if not given. SPSS, Stata and SAS files
       usually state theirs.
+  skip_bad_files: Skip files that cannot be read, or whose columns differ from those of most files, and list them.
   decimal MARK: Decimal mark of numbers in a text file: a point or a comma.
   table NAME: Table, if FILE is the URL of a database of reports.
   input_format --format FORMAT: Format of standard input: {choices}.

@@ -120,6 +120,7 @@ class Individuals:
     rows: Observations
     dropped: int
     library: str | None
+    skipped_files: Mapping[str, str]
 
     @property
     def n(self) -> int:
@@ -173,7 +174,9 @@ def individuals(
     sampling = _sampling(values_by_name, clusters, strata, weighted=weighted)
     rows = replace(_rows(together.likelihood, weight[used]), sampling=sampling)
     orders = {name: part.order for name, part in known.items()}
-    return Individuals(values_by_name, orders, together, rows, int((~complete).sum()), loaded.library)
+    return Individuals(
+        values_by_name, orders, together, rows, int((~complete).sum()), loaded.library, loaded.skipped_files
+    )
 
 
 def _sampling(columns: Mapping[str, Any], clusters: str | None, strata: str | None, *, weighted: bool) -> Sampling:
@@ -527,6 +530,7 @@ def explain(
     sheet: str | None = None,
     encoding: str | None = None,
     decimal: str = ".",
+    skip_bad_files: bool = False,
     where: Conditions = None,
 ) -> Explanation:
     r"""Regress an outcome on a randomized answer and covariates.
@@ -572,6 +576,8 @@ def explain(
         The encoding of a text file that is not in UTF-8, such as ``"cp1252"``.
     decimal : {".", ","}
         The decimal mark of the numbers in a text file.
+    skip_bad_files : bool
+        Skip files that cannot be read to their ends, or whose columns differ from those of most files, and list them.
     where : mapping of str to value, optional
         Read only the rows in which these columns have these values, such as ``{"wave": 2}``.
 
@@ -597,7 +603,10 @@ def explain(
     array([1., 2.])
     """
     _refuse_options(family, method, shares)
-    columns, reading = Columns(where=where, weights=weights), Reading(unknown, missing, sheet, encoding, decimal)
+    columns, reading = (
+        Columns(where=where, weights=weights),
+        Reading(unknown, missing, sheet, encoding, decimal, skip_bad_files=skip_bad_files),
+    )
     questions = questions_of(designs, by, values)
     for one in (design for question in questions for design in question.designs):
         refuse_codes_of_reports(reading, one.report_form)
@@ -623,7 +632,7 @@ def explain(
         stratified=strata is not None,
         **_estimates(explained, people.answers.shares, family, method, shares),
     )
-    return with_library(result, people.library)
+    return with_library(result, people.library, people.skipped_files)
 
 
 def _outcomes(name: str, people: Individuals, copies: Array, family: OutcomeFamily, *, modelled: bool) -> Outcomes:

@@ -14,6 +14,7 @@ from scipy.special import chdtrc
 from warner.arrays import Array, Counts, Label, PerGroup, objects
 from warner.designs.labels import all_labels
 from warner.designs.ordered import is_numeric
+from warner.documents import Document, skipped_fields
 from warner.estimators import refuse_silent
 from warner.estimators.projections import nearest_shares
 from warner.groups.fay_herriot import (
@@ -73,7 +74,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from warner.documents import Document
 
 FORMAT = "warner group estimates"
 ENOUGH = 0.8  # weight of the groups' own reports from which on separate estimates are as good
@@ -535,6 +535,7 @@ class GroupEstimates(TableResult):
             "spread_interval": [plain(end) for end in self.spread_interval(level)],
             "test": plain(self.test().to_dict()),
             "warnings": self.doubts(),
+            **skipped_fields(self._skipped_files()),
             "values": TableRows(group_column(tally.by, tally.groups, tally.k) | values),
         }
 

@@ -27,6 +27,7 @@ import numpy as np
 from warner.arrays import objects
 from warner.designs.facts import full_symmetry
 from warner.designs.support_counts import AncillaryCount, ancillary_counts
+from warner.documents import Document, skipped_fields
 from warner.estimators.auto import METHODS_COMPARED
 from warner.estimators.methods import METHODS, SHRUNK, UNBIASED, described, has_turned, many_answers
 from warner.inference.binomial import at_least, at_most
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 
     from warner.arrays import Array, Integers, Mask, PerGroup
     from warner.designs.contract import Design
-    from warner.documents import Document
     from warner.inference.agreement import AgreementTest
     from warner.reports.open_tallies import OpenTally
     from warner.reports.tallies import Collected, Tally
@@ -443,6 +443,7 @@ class Check(TableResult):
             **({"design": designs[0]} if len(designs) == 1 else {"designs": designs}),
             "missing": int(np.sum(tally.missing)),
             "unknown": int(np.sum(tally.unknown)),
+            **skipped_fields(self._skipped_files()),
             "level": self.level,
             "simulations": self.simulations,
             "fits": self.fits,
@@ -465,7 +466,7 @@ class Check(TableResult):
             (NOT_DETECTED_BY_TYPES if seen else NOT_DETECTED)
             + (NOT_DETECTED_IN_POOLS if self.agreement is not None else ""),
         ]
-        head = wrapped([self.verdict(), self._heading(), ""])
+        head = wrapped([self.verdict(), self._heading(), *self._skipped_sentences(), ""])
         return "\n".join([head, *table, *([""] if table else []), wrapped(sentences)])
 
     # Sentences
@@ -763,7 +764,9 @@ class OpenCheck(TableResult):
             "which do not depend on the true answers, were compared with their exact laws. If the reports fit, data at "
             "least this extreme occur with probability at most p."
         )
-        return "\n".join([wrapped([self.verdict(), basis, *self._misfits()]), "", wrapped([NOT_SEEN])])
+        return "\n".join(
+            [wrapped([self.verdict(), basis, *self._misfits(), *self._skipped_sentences()]), "", wrapped([NOT_SEEN])]
+        )
 
     def _misfits(self) -> list[str]:
         sentences = []

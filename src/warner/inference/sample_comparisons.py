@@ -294,7 +294,7 @@ def compare_samples(
     if between is not None:
         _refuse_uncounted(first)
         if answer is not None:
-            return with_library(compare_groups(first, answer, between, confidence), first.backend)
+            return with_library(compare_groups(first, answer, between, confidence), first.backend, first.skipped_files)
         keys, rows = groups_between(first, between, confidence)
         called = shown_name(keys[0]), shown_name(keys[1])
         return _all_answers((first, first), (rows[0], rows[1]), called, confidence, correction)
@@ -344,7 +344,7 @@ def _one_answer(
     called = [f"{answer!r} in {name}" for name in names]
     test = "exact" if exact else "approximate"
     result = Comparison(called[0], called[1], one - two, *numbers, confidence, not exact, test)
-    return with_library(result, tallies[0].backend)
+    return with_library(result, tallies[0].backend, {**tallies[0].skipped_files, **tallies[1].skipped_files})
 
 
 def _exactly(samples: list[Sample], tail: float) -> Difference | None:
@@ -431,7 +431,7 @@ def _all_answers(
         approximate=not all("exact" in test for test in tests),
         test=" and ".join(tests),
     )
-    return with_library(result, tallies[0].backend)
+    return with_library(result, tallies[0].backend, {**tallies[0].skipped_files, **tallies[1].skipped_files})
 
 
 def _answers_compared(tallies: tuple[Collected, Collected]) -> range:

@@ -11,7 +11,7 @@ group and a report that occurs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -89,7 +89,8 @@ def rows_of_tally(
 
     people = np.concatenate([cell.people for cell in cells]).astype(np.int64)
     left_out = int(np.sum(tally.missing)), int(np.sum(tally.unknown))
-    loaded = Loaded({name: known(name) for name in names}, people, library=tally.backend, left_out=left_out)
+    facts: Any = {"library": tally.backend, "left_out": left_out, "skipped_files": tally.skipped_files}
+    loaded = Loaded({name: known(name) for name in names}, people, **facts)
     return loaded, _likelihoods(tally, cells)
 
 
@@ -208,6 +209,7 @@ class ModelData:
     weightless: int  # for a weight of zero
     backend: str | None = None  # data-frame library of the input
     groups: Groups | None = None  # of random intercepts
+    skipped_files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def formula(self) -> str:
@@ -386,7 +388,8 @@ def _assembled(
         code, distinct = codes[INTERCEPTS]
         groups = Groups(grouped_by[INTERCEPTS], tuple(distinct.tolist()), code[first])
         _refuse_groups(groups, terms, observations.people)
-    return ModelData(observations, terms, *names, covariates, pattern[first], *left_out, loaded.library, groups)
+    found = ModelData(observations, terms, *names, covariates, pattern[first], *left_out, loaded.library, groups)
+    return replace(found, skipped_files=loaded.skipped_files)
 
 
 # Rows

@@ -345,6 +345,10 @@ class Regression(TableResult):
     def _input_library(self) -> str | None:
         return self.model_data.backend
 
+    def _skipped_files(self) -> Mapping[str, str]:
+        """Return the files of reports that were skipped, each with the reason."""
+        return self.model_data.skipped_files
+
     def facts(self, level: float = 0.95, interval: str = "auto", *, odds: bool = False) -> Document:
         data, specification = self.model_data, self.specification
         designs, groups = zip(data.labels, data.observations.designs, strict=True), data.groups
@@ -571,6 +575,7 @@ def regress(
     sheet: str | None = None,
     encoding: str | None = None,
     decimal: str = ".",
+    skip_bad_files: bool = False,
     where: Conditions = None,
 ) -> Regression:
     """Regress randomized answers on covariates that are known for each respondent.
@@ -629,6 +634,8 @@ def regress(
         The encoding of a text file that is not in UTF-8, such as ``"cp1252"``.
     decimal : {".", ","}
         The decimal mark of the numbers in a text file.
+    skip_bad_files : bool
+        Skip files that cannot be read to their ends, or whose columns differ from those of most files, and list them.
     where : mapping of str to value, optional
         Read only the rows in which these columns have these values, such as ``{"wave": 2}``.
 
@@ -653,7 +660,7 @@ def regress(
         data,
         design,
         Columns(by=by, where=where, weights=weights, counts=counts),
-        Reading(unknown, missing, sheet, encoding, decimal),
+        Reading(unknown, missing, sheet, encoding, decimal, skip_bad_files=skip_bad_files),
         Sample(strata, clusters, sampled, whole),
         on=on,
         X=X,

@@ -58,6 +58,7 @@ class TallyOptions(TypedDict, total=False):
     codes: bool
     unknown: str
     keep: bool
+    skip_bad_files: bool
     encoding: str | None
     decimal: str
     missing: Any
@@ -94,6 +95,7 @@ def tally(
     codes: bool = False,
     unknown: str = "error",
     keep: bool = False,
+    skip_bad_files: bool = False,
     encoding: str | None = None,
     decimal: str = ".",
     missing: Any = (),
@@ -145,6 +147,9 @@ def tally(
         Keep the reports for maximum likelihood, which under some designs does not follow from the counts. Those of a
         large file stay there, and are read again at every pass; all others are kept in memory, a bit for each answer.
         Reports are not kept if the counts, or the kinds of reports, are sufficient.
+    skip_bad_files : bool
+        Skip files that cannot be read to their ends, or whose columns differ from those of most files. They are listed
+        in `Tally.skipped_files` and in every result. Each file is then read twice.
     encoding : str, optional
         The encoding of a text file that is not in UTF-8, such as ``"cp1252"``, as Excel writes them, or ``"utf-16"``.
         SPSS, Stata and SAS files usually state theirs.
@@ -184,7 +189,7 @@ def tally(
     <Tally of 100 reports among 2 answers: 40 'yes', 60 'no'>
     """
     columns = Columns(question, column, by, where, weights, counts)
-    reading = Reading(unknown, missing, sheet, encoding, decimal, codes, keep)
+    reading = Reading(unknown, missing, sheet, encoding, decimal, codes, keep, skip_bad_files)
     sample = Sample(strata, clusters, sampled, whole, replicates, scale, replicate_clusters)
     if isinstance(design, OpenDomain) or (design is None and _answered_openly(reports := _looked_at(reports), columns)):
         return tallied_open(reports, design, columns, reading, sample)
@@ -222,7 +227,7 @@ def _counted(reports: Any, design: Design | OpenDomain, columns: Columns, readin
         return _tally_sequence(reports, design, columns, reading, sample)
     columns_only = design.report_form.kinds is None and not columns.rows
     with _opened(reports, columns, reading, sample, columns_only=columns_only) as source:
-        return _tally_source(source, design, columns, reading, sample)
+        return _with_skipped(_tally_source(source, design, columns, reading, sample), source)
 
 
 def _replicated(reports: Any, design: Design, columns: Columns, reading: Reading, sample: Sample) -> Tally:
@@ -241,7 +246,14 @@ def _replicated(reports: Any, design: Design, columns: Columns, reading: Reading
             counted: Tally = _tally_source(source, design, columns, reading, sample, leaving=each)
             return counted
 
-        return _with_replicates(counted_source, columns, reading, sample, each)
+        whole: Tally = _with_skipped(_with_replicates(counted_source, columns, reading, sample, each), source)
+        return whole
+
+
+def _with_skipped(counted: Any, source: Table | Mapping[str, Any]) -> Any:
+    """Return the tally with the files that were skipped."""
+    skipped = source.skipped_files if isinstance(source, Table) else {}
+    return replace(counted, skipped_files=skipped) if skipped else counted
 
 
 def _with_replicates(
@@ -296,7 +308,8 @@ def _tally_designs(
         for name, design in zip(names, designs.values(), strict=True):
             refuse_design(design, "tally(reports, design)")
             rows = replace(columns, where={**columns.rows, version: name}, by=groups or None)
-            parts.append(_tally_source(source, design, rows, _of_design(reading, design), sample))
+            part = _tally_source(source, design, rows, _of_design(reading, design), sample)
+            parts.append(_with_skipped(part, source))
     return pool(parts)
 
 
@@ -330,7 +343,9 @@ def _survey_path(reports: Any) -> str:
 
 def _refuse_options_of_reports(columns: Columns, reading: Reading, sample: Sample) -> None:
     others = {name: getattr(columns, name) for name in ("column", "weights", "counts", "where")}
-    others |= {name: getattr(reading, name) or None for name in ("codes", "encoding", "missing", "sheet")}
+    others |= {
+        name: getattr(reading, name) or None for name in ("codes", "encoding", "missing", "sheet", "skip_bad_files")
+    }
     others |= {name: value or None if name == "whole" else value for name, value in vars(sample).items()}
     for name, value in others.items():
         if value is not None:
@@ -364,7 +379,9 @@ def _tally_sequence(
     if columns.rows:
         raise TypeError("where names columns, and must be left out for a sequence of reports")
     if reading.of_files:
-        raise TypeError(f"encoding, decimal and sheet are for files, but reports is a {type(reports).__name__}")
+        raise TypeError(
+            f"encoding, decimal, sheet and skip_bad_files are for files, but reports is a {type(reports).__name__}"
+        )
     values = blanked(reports, reading)
     rows = Rows(*design.report_form.read(values, codes=reading.codes))
     if reading.keep and reading.codes:

@@ -24,10 +24,10 @@ import numpy as np
 from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask
 from warner.designs.labels import OUTSIDE, Labels
 from warner.designs.report_forms import Form, all_reports
-from warner.text import counted
+from warner.text import counted, enumerated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from warner.designs.facts import ChannelOperator
     from warner.designs.law import Law
     from warner.reports.subtotals import StoredReports
+    from warner.reports.tallies import Group
 
 
 # Counts
@@ -543,3 +544,55 @@ def difference(value: str, label: str) -> str:
             if _undone(value, names) == _undone(label, names):
                 return " and ".join(names)
     return " and ".join(DIFFERENCES)
+
+
+# Groups that are added up or selected
+
+
+def aggregated_names(by: str | Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names to group by, which must be among those of a tally."""
+    names = (by,) if isinstance(by, str) else tuple(by)
+    _refuse_unknown_names("by", names, known)
+    if len(set(names)) < len(names):
+        raise ValueError(f"by must name each column once, but got {', '.join(map(repr, names))}")
+    return names
+
+
+def _refuse_unknown_names(argument: str, names: Iterable[object], known: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in known:
+            grouped = f"grouped by {', '.join(map(repr, known))}" if known else "without groups"
+            raise ValueError(
+                f"{argument} must name columns that the tally is grouped by, but got {name!r} for a tally {grouped}; "
+                "count the reports again"
+            )
+
+
+def shortened_keys(by: tuple[str, ...], groups: Sequence[Group], names: tuple[str, ...]) -> list[Group]:
+    """Return the values of each group under these names."""
+    return [tuple(group[by.index(name)] for name in names) for group in groups]
+
+
+def selected_groups(by: tuple[str, ...], groups: tuple[Group, ...], columns: Mapping[str, object]) -> list[int]:
+    """Return the indices of the groups with these values; numbers may be texts."""
+    _refuse_unknown_names("filter", columns, by)
+    rows = list(range(len(groups)))
+    for name, value in columns.items():
+        position = by.index(name)
+        present = {group[position]: _as_text(group[position]) for group in groups}
+        if _as_text(value) not in present.values():
+            listed = enumerated([repr(known) for known in present], VALUES_LISTED)
+            raise ValueError(f"{name} must be one of the tally's values, {listed}, but got {value!r}")
+        rows = [row for row in rows if present[groups[row][position]] == _as_text(value)]
+    return rows
+
+
+def _as_text(value: object) -> str | None:
+    """Return a value of a group as text, as command lines and text files contain it; 1.0 is 1."""
+    return None if value is None else str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def new_numbers(rows: Sequence[int], groups: int) -> list[int]:
+    """Return the new number of each group after a selection of rows; -1 for groups that are left out."""
+    numbers = {row: new for new, row in enumerate(rows)}
+    return [numbers.get(row, -1) for row in range(groups)]

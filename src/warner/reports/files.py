@@ -23,6 +23,7 @@ import shutil
 import sys
 import tempfile
 import zlib
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -39,7 +40,7 @@ from warner.runtime import refuse_small_address_space
 from warner.text import enumerated, not_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from warner.reports.options import Reading
     from warner.reports.readstat import Labels
@@ -136,6 +137,7 @@ PATHS_LISTED = 3  # files in a message
 NAMES_SEARCHED = 100_000  # names of files and folders that are looked at, in search of those that are meant
 
 PathName: TypeAlias = "str | os.PathLike[str]"
+Schema: TypeAlias = tuple[tuple[str, str], ...]  # columns with their types
 
 
 def are_paths(given: object) -> TypeGuard[PathName | Sequence[PathName]]:
@@ -556,22 +558,33 @@ def open_files(
     """Open files of one format as a table; with `secret`, errors contain nothing of their content.
 
     With `columns_only`, the frame of Parquet files, which `batches` reads, has no rows. From `reading` it uses the
-    sheet of an Excel file, and the encoding of SPSS, Stata and SAS files that do not state theirs.
+    sheet of an Excel file, and the encoding of SPSS, Stata and SAS files that do not state theirs. If bad files are to
+    be skipped, the table lists them, each with the reason.
     """
+    skipped: dict[str, str] = {}
     files = Files.at(given)
-    form, names = files.format, files.names
+    form = files.format
     if reading.sheet is not None and form.kind != "Excel":
         raise ValueError(
             f"sheet must be left out for {files.name}, which is not an Excel file, but got {reading.sheet!r}"
         )
     with engine_errors(files.name, secret=secret):
-        if columns_only and form.kind == "parquet":  # without DuckDB, which takes memory
-            reader = Reader(_without_rows)
-        else:
-            reader = function(form.reader)(files.heads, _database(), reading, secret=secret)
+        database = None if columns_only and form.kind == "parquet" else _database()  # which takes memory
+
+        def reader_of(heads: Sequence[Head]) -> Reader:
+            if database is None:
+                return Reader(_without_rows)
+            made: Reader = function(form.reader)(heads, database, reading, secret=secret)
+            return made
+
+        if reading.skip_bad_files:
+            files, skipped = _without_bad_files(files, reader_of)
+        reader, names = reader_of(files.heads), files.names
         first = reader.relation(names[:1], False)
-        for file in names[1:]:
-            _refuse_other_columns(reader.relation([file], False), first, file, names[0])
+        if len(names) > 1:
+            schemas = {file: _schema(reader.relation([file], False)) for file in names}
+            for reason in _other_columns(schemas, secret=secret).values():
+                raise ValueError(reason)
         partitions = partition_columns(names)
         if partitions.keys() & set(_columns(first)):
             partitions = {}  # what a file holds itself is taken from there
@@ -580,7 +593,7 @@ def open_files(
         numbers = [] if form.texts else [key for key, of_numbers in partitions.items() if of_numbers]
         # Files with labels are never read without them.
         again = () if form.labelled else names
-        table = Table(whole, form.texts, files.name, again, files.paths, tuple(partitions), reader.labels)
+        table = Table(whole, form.texts, files.name, again, files.paths, tuple(partitions), reader.labels, skipped)
         return table.with_whole_numbers(numbers) if numbers else table
 
 
@@ -588,19 +601,90 @@ def _columns(relation: Any) -> list[str]:
     return list(relation.schema.names if hasattr(relation, "schema") else relation.columns)
 
 
-def _refuse_other_columns(other: Any, first: Any, file: str, name: str) -> None:
-    """Raise an error if columns differ: DuckDB matches the columns of several files by position."""
-    if list(Table(other).schema.items()) != list(Table(first).schema.items()):
-        raise ValueError(f"{file} must have the same columns as {name}, in the same order and of the same types")
+def _schema(relation: Any) -> Schema:
+    return tuple((name, str(kind)) for name, kind in Table(relation).schema.items())
+
+
+def _other_columns(schemas: Mapping[str, Schema], *, secret: bool = False) -> dict[str, str]:
+    """Return the files without the columns of most files, or of the first, each with the difference.
+
+    DuckDB matches the columns of several files by position.
+    """
+    (usual, _), *_ = Counter(schemas.values()).most_common(1)
+    example = next(file for file, schema in schemas.items() if schema == usual)
+    alike = f"columns must be those of {example}, in the same order and of the same types"
+    return {
+        file: f"{file}: {alike if secret else _difference(schema, usual, example)}"
+        for file, schema in schemas.items()
+        if schema != usual
+    }
+
+
+def _difference(found: Schema, expected: Schema, example: str) -> str:
+    """Return the first difference between the columns of a file and the expected ones, those of an example."""
+    kinds, wanted = dict(found), dict(expected)
+    for name, kind in expected:
+        if name not in kinds:
+            return f"column {name!r} must be there, as in {example}, but is missing"
+        if kinds[name] != kind:
+            return f"column {name!r} must be {kind}, as in {example}, but is {kinds[name]}"
+    if more := [name for name in kinds if name not in wanted]:
+        return f"column {more[0]!r} must not be there, as in {example}"
+    return f"columns must be in the order of {example}, {enumerated(list(wanted))}, but are {enumerated(list(kinds))}"
+
+
+def _without_bad_files(files: Files, reader_of: Callable[[Sequence[Head]], Reader]) -> tuple[Files, dict[str, str]]:
+    """Return the files that can be read to their ends and have the columns of most; and the others, with reasons."""
+    schemas: dict[str, Schema] = {}
+    skipped: dict[str, str] = {}
+    for head in files.heads:
+        try:
+            with engine_errors(head.file):
+                relation = reader_of([head]).relation([head.file], False)
+                schemas[head.file] = _schema(relation)
+                _read_through(relation, head.file)
+        except (OSError, ValueError) as error:
+            schemas.pop(head.file, None)
+            skipped[head.file] = str(error)
+    if schemas:
+        skipped |= _other_columns(schemas)
+    heads = tuple(head for head in files.heads if head.file not in skipped)
+    if not heads:
+        raise ValueError(f"{files.name} holds no file that can be read; {'; '.join(skipped.values())}")
+    return (Files(tuple(head.file for head in heads), heads) if skipped else files), skipped
+
+
+def _read_through(relation: Any, file: str) -> None:
+    """Read all values of a file, in which damage raises an error."""
+    if hasattr(relation, "aggregate"):
+        relation.aggregate("bit_xor(hash(COLUMNS(*)))").fetchall()
+        return
+    import pyarrow.parquet as pq
+
+    with parquet_errors(file), pq.ParquetFile(file) as content:
+        for _ in content.iter_batches():
+            pass
 
 
 @contextmanager
-def in_utf8(files: Files, encoding: str) -> Iterator[Files]:
-    """Yield temporary copies of text files in UTF-8; errors name the original files."""
+def in_utf8(files: Files, encoding: str, skipped: dict[str, str] | None = None) -> Iterator[Files]:
+    """Yield temporary copies of text files in UTF-8; errors name the original files.
+
+    A file in another encoding is added to those `skipped`, with the reason, or raises an error if there are none.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        copies = [_copied(file, Path(folder) / str(number), encoding) for number, file in enumerate(files.names)]
-        with named_as_given({str(copy): file for copy, file in zip(copies, files.names, strict=True)}):
-            yield Files.at(copies)
+        copies: dict[str, str] = {}
+        for number, file in enumerate(files.names):
+            try:
+                copies[str(_copied(file, Path(folder) / str(number), encoding))] = file
+            except ValueError as error:
+                if skipped is None:
+                    raise
+                skipped[file] = str(error)
+        if not copies:
+            raise ValueError(f"{files.name} holds no file that can be read; {'; '.join((skipped or {}).values())}")
+        with named_as_given(copies):
+            yield Files.at([Path(copy) for copy in copies])
 
 
 def _copied(name: str, folder: Path, encoding: str) -> Path:

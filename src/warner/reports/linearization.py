@@ -67,6 +67,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from warner.arrays import LARGEST_TOTAL, SMALLEST, Array, Counts, Integers, Numbers
+from warner.reports.counts import shortened_keys
 from warner.reports.samples import refuse_few_units, refuse_parts, refuse_split_clusters
 from warner.text import counted, plural
 
@@ -389,7 +390,7 @@ class ComplexSample(ABC):
 
     def aggregated(self, tally: Tally, by: tuple[str, ...]) -> Tally:
         """Return the tally of coarser groups: the sums of the cells of one unit, or of one set of weights."""
-        from warner.reports.tallies import group_order, shortened_keys
+        from warner.reports.tallies import group_order
 
         names = (*by, *self.names)
         keys = shortened_keys(self.cells.by, self.cells.groups, names)

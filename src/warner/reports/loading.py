@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -281,12 +281,22 @@ def opened(
     """
     if isinstance(data, Files) or are_paths(data):
         files = Files.at(data)
-        with engine_errors(files.name), _readable(files, reading.encoding) as copies:
+        skipped: dict[str, str] = {}
+        with engine_errors(files.name), _readable(files, reading, skipped) as copies:
             table = open_files(copies, reading, columns_only=columns_only and reading.plain)
+            if skipped or table.skipped_files:
+                copied = [file for file in files.names if file not in skipped]
+                reasons = list(table.skipped_files.items())
+                for given, original in zip(copies.names, copied, strict=True):
+                    reasons = [(file.replace(given, original), text.replace(given, original)) for file, text in reasons]
+                skipped |= reasons
+                table = replace(table, skipped_files={file: skipped[file] for file in files.names if file in skipped})
             yield table if reading.plain else translated(table, reading, numbers, names)
         return
     if reading.of_files:
-        raise TypeError(f"encoding, decimal and sheet are for files, but {what} is a {type(data).__name__}")
+        raise TypeError(
+            f"encoding, decimal, sheet and skip_bad_files are for files, but {what} is a {type(data).__name__}"
+        )
     if isinstance(data, Mapping):
         yield {name: blanked(values, reading) for name, values in data.items()} if reading.missing else data
         return
@@ -297,11 +307,11 @@ def opened(
 
 
 @contextmanager
-def _readable(files: Files, encoding: str | None) -> Iterator[Files]:
-    if encoding is None or files.format.labelled:
+def _readable(files: Files, reading: Reading, skipped: dict[str, str]) -> Iterator[Files]:
+    if reading.encoding is None or files.format.labelled:
         yield files
         return
-    with in_utf8(files, encoding) as copies:
+    with in_utf8(files, reading.encoding, skipped if reading.skip_bad_files else None) as copies:
         yield copies
 
 
@@ -359,6 +369,7 @@ class Loaded:
     library: str | None = None
     left_out: tuple[int, int] = (0, 0)
     kind: Integers | None = None
+    skipped_files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def numbers(self) -> Integers:
@@ -408,7 +419,7 @@ def load(
     if every_row or _must_be_taken(table, selection, counting_gains=few is not None):
         orders = _orders(table, selection.others)
         taken = _in_memory(fetch_rows(table, columns.names), selection, text=table.text, orders=orders)
-        return replace(taken, library=table.library)
+        return replace(taken, library=table.library, skipped_files=table.skipped_files)
     if few is None:
         rows = count_distinct_rows(table, columns, positive=positive)
     else:
@@ -430,6 +441,7 @@ def load(
         _orders(table, selection.others),
         table.library,
         kind=np.asarray(rows["kind"], dtype=np.int64) if "kind" in rows else None,
+        skipped_files=table.skipped_files,
     )
 
 

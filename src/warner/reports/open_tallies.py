@@ -17,18 +17,22 @@ from warner.designs import device_from_dict
 from warner.designs.labels import MISSING
 from warner.designs.open_domain import OpenDomain
 from warner.designs.support_counts import LevelReports
-from warner.documents import Document, checked, document, loaded, parsed, save_text
-from warner.reports.counts import left_out, refuse_unknown, together
+from warner.documents import Document, checked, document, loaded, parsed, save_text, skipped_fields
+from warner.reports.counts import (
+    aggregated_names,
+    left_out,
+    new_numbers,
+    refuse_unknown,
+    selected_groups,
+    shortened_keys,
+    together,
+)
 from warner.reports.tallies import (
     Group,
     Tally,
-    aggregated_names,
     group_order,
     grouping_from_json,
-    new_numbers,
     refuse_grouping,
-    selected_groups,
-    shortened_keys,
 )
 from warner.runtime import refuse_beyond_memory
 from warner.text import counted, group_name, printable, reports_counted
@@ -79,6 +83,7 @@ class OpenTally:
     by: tuple[str, ...] = field(default=(), kw_only=True)
     groups: tuple[Group, ...] = field(default=(), kw_only=True)
     dropped: Mapping[str, int] = field(default_factory=dict, kw_only=True)
+    skipped_files: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     backend: str | None = field(default=None, kw_only=True)
     weighted: ClassVar[bool] = False
 
@@ -157,13 +162,13 @@ class OpenTally:
         if getattr(design, "source", None) != self.design:
             raise ValueError(f"design must be a closed list of {self.design!r}, but got {design!r}")
         rows, place = self.rows
-        left: dict[str, Any] = {name: getattr(self, name) for name in LEFT_OUT}
+        left: dict[str, Any] = {name: getattr(self, name) for name in (*LEFT_OUT, "backend", "skipped_files")}
         sums = [design.law.count(rows[place == number]) for number in range(self._width)]
         if not self.by:
-            return Tally(design, sums[0].counts, n=int(sums[0].n), backend=self.backend, **left)
+            return Tally(design, sums[0].counts, n=int(sums[0].n), **left)
         counts = np.array([part.counts for part in sums], dtype=np.int64).reshape(-1, len(design.law.columns))
         n = np.array([int(part.n) for part in sums], dtype=np.int64)
-        return Tally(design, counts, n=n, by=self.by, groups=self.groups, backend=self.backend, **left)
+        return Tally(design, counts, n=n, by=self.by, groups=self.groups, **left)
 
     def aggregate(self, by: str | Sequence[str] = ()) -> OpenTally:
         """Add up groups, for coarser groups or none; see `Tally.aggregate`."""
@@ -194,7 +199,13 @@ class OpenTally:
             np.add.at(total, numbers[present], np.asarray(getattr(self, name))[present])
             left[name] = total if by else int(total[0])
         dropped = self.dropped if present.all() or not np.any(self.unknown) else {}
-        more = {"by": by, "groups": groups if by else (), "dropped": dropped, **left}
+        more = {
+            "by": by,
+            "groups": groups if by else (),
+            "dropped": dropped,
+            "skipped_files": self.skipped_files,
+            **left,
+        }
         return self.of_rows(self.design, rows[index >= 0], index[index >= 0], **more)
 
     def group_names(self) -> list[str]:
@@ -228,6 +239,7 @@ class OpenTally:
                 total[numbers] += np.atleast_1d(getattr(part, name))
         counts: dict[str, Any] = {name: total if self.by else int(total[0]) for name, total in left.items()}
         counts |= {"dropped": together(self.dropped, other.dropped), "backend": self.backend}
+        counts["skipped_files"] = {**self.skipped_files, **other.skipped_files}
         more = {"by": self.by, "groups": groups, **counts}
         return self.of_rows(self.design, np.concatenate(rows), np.concatenate(places), **more)
 
@@ -260,6 +272,7 @@ class OpenTally:
             "unknown": np.asarray(self.unknown).tolist(),
             "by": list(self.by),
             "groups": [list(group) for group in self.groups],
+            **skipped_fields(self.skipped_files),
         }
 
     def to_json(self) -> str:
@@ -269,7 +282,8 @@ class OpenTally:
     @classmethod
     def from_dict(cls, fields: Document) -> OpenTally:
         """Read a document of `to_dict`; anything else raises an error that names the reason."""
-        checked(fields, FORMAT, VERSION, {"design", "reports", "missing", "unknown", "by", "groups"}, frozenset())
+        names = {"design", "reports", "missing", "unknown", "by", "groups"}
+        checked(fields, FORMAT, VERSION, names, frozenset({"skipped_files"}))
         try:
             return cls._from_fields(fields)
         except (TypeError, ValueError) as error:

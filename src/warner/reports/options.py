@@ -61,6 +61,7 @@ class Reading:
     decimal: str = "."
     codes: bool = False
     keep: bool = False
+    skip_bad_files: bool = False
 
     def __post_init__(self) -> None:
         if self.unknown not in {"error", "drop"}:
@@ -79,12 +80,16 @@ class Reading:
     @property
     def of_files(self) -> bool:
         """Return True if an option applies to files only."""
-        return (self.encoding, self.decimal, self.sheet) != (None, ".", None)
+        return self.skip_bad_files or not self._default_format
 
     @property
     def plain(self) -> bool:
         """Return True if files are read as warner writes them."""
-        return not self.missing and not self.of_files
+        return not self.missing and self._default_format
+
+    @property
+    def _default_format(self) -> bool:
+        return (self.encoding, self.decimal, self.sheet) == (None, ".", None)
 
     @property
     def spellings(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ Counts are whole numbers from 0 to 2^53 in any spelling: R writes ``1e+05`` for 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -23,7 +23,7 @@ from warner.reports.counts import refuse_amounts
 from warner.runtime import on_first_use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import narwhals as nw
 
@@ -127,7 +127,8 @@ class Table:
     """Table of any library, or of files that DuckDB reads; `text` if all columns are texts, as in CSV.
 
     `path` names the source of files: the `paths`, each a file, a pattern or a folder, with these `files`. The names of
-    their folders contain the columns `partitions`. Files of SPSS, Stata and SAS have value `labels`.
+    their folders contain the columns `partitions`. Files of SPSS, Stata and SAS have value `labels`. Skipped files have
+    their reasons.
     """
 
     native: Any
@@ -137,6 +138,7 @@ class Table:
     paths: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
     labels: Labels | None = None
+    skipped_files: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def frame(self) -> Frame:

@@ -22,19 +22,22 @@ from warner.arrays import LARGEST_TOTAL, Array, Counts, Integers, Mask, PerGroup
 from warner.designs import design_from_dict, listed_design
 from warner.designs.contract import Design, Device
 from warner.designs.facts import LinearCombination, SamplingModel
-from warner.documents import Document, checked, document, loaded, parsed, save_text
+from warner.documents import Document, checked, document, loaded, parsed, save_text, skipped_fields
 from warner.reports.counts import (
     LONG_ROW,
-    VALUES_LISTED,
     Block,
     Histograms,
+    aggregated_names,
     agree,
     as_histograms,
     left_out,
+    new_numbers,
     number_of_reports,
     refuse_impossible,
     refuse_other_total,
     refuse_squares,
+    selected_groups,
+    shortened_keys,
     together,
 )
 from warner.reports.design_based import (
@@ -46,7 +49,7 @@ from warner.reports.design_based import (
     steady_effective,
 )
 from warner.reports.samples import effective_number
-from warner.text import amount, counted, enumerated, group_name, printable, reports_counted
+from warner.text import amount, counted, group_name, printable, reports_counted
 
 if TYPE_CHECKING:
     import os
@@ -104,6 +107,8 @@ class Tally:
         Data-frame library of the reports, which results use.
     kept : StoredReports or None
         The reports themselves, if they were kept for the likelihood; not written to files.
+    skipped_files : mapping of str to str
+        Files that were skipped, with the reasons.
     dropped : mapping of str to int
         Number of reports left out for each invalid value, as far as values are known; not written to files.
 
@@ -128,6 +133,7 @@ class Tally:
     backend: str | None = field(default=None, kw_only=True)
     kept: StoredReports | None = field(default=None, kw_only=True)
     dropped: Mapping[str, int] = field(default_factory=dict, kw_only=True)
+    skipped_files: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     _largest: float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -386,8 +392,9 @@ class Tally:
             for name in (*SUMMED, "kept", "sample")
             if getattr(mine, name) is not None and getattr(theirs, name) is not None
         }
+        skipped = {**self.skipped_files, **other.skipped_files}
         dropped = together(self.dropped, other.dropped)
-        return Tally(self.design, by=self.by, groups=groups, dropped=dropped, **sums)
+        return Tally(self.design, by=self.by, groups=groups, dropped=dropped, skipped_files=skipped, **sums)
 
     def __radd__(self, other: object) -> Tally:
         return self if type(other) is int and other == 0 else NotImplemented  # where `sum` begins
@@ -482,7 +489,7 @@ class Tally:
             if follows:
                 sums.pop(name, None)
         kept = None if self.kept is None else self.kept.renumbered(index)
-        facts = {"dropped": self.dropped, "backend": self.backend, "kept": kept, **more}
+        facts = {name: getattr(self, name) for name in ("dropped", "skipped_files", "backend")} | {"kept": kept, **more}
         return Tally(self.design, by=by, groups=groups if by else (), **sums, **facts)
 
     def __eq__(self, other: object) -> bool:
@@ -516,6 +523,7 @@ class Tally:
             "groups": [list(group) for group in self.groups],
             "squares": None if self.squares is None else np.asarray(self.squares).tolist(),
             **({} if self.sample is None else {"sample": self.sample.to_dict()}),
+            **skipped_fields(self.skipped_files),
         }
 
     def to_json(self) -> str:
@@ -526,11 +534,12 @@ class Tally:
     def from_dict(cls, fields: Document) -> Tally:
         """Read a document of `to_dict`; anything else raises an error that names the reason."""
         names = {"design", "counts", "missing", "unknown", "by", "groups", "squares"}
-        checked(fields, FORMAT, VERSION, names, frozenset({"n", "histogram", "sample"}))
+        checked(fields, FORMAT, VERSION, names, frozenset({"n", "histogram", "sample", "skipped_files"}))
         try:
             numbers: dict[str, Any] = {name: _json_numbers(name, fields.get(name)) for name in SUMMED}
             sample = None if "sample" not in fields else sample_from_dict(fields, cls.from_dict)
-            read = cls(design_from_dict(fields["design"]), **grouping_from_json(fields), **numbers, sample=sample)
+            more = grouping_from_json(fields)
+            read = cls(design_from_dict(fields["design"]), **more, **numbers, sample=sample)
             return read if sample is None else refuse_other_sums(sample, read)
         except (TypeError, ValueError) as error:
             reason = str(error).removeprefix(DAMAGED_TALLY)  # of the cells of a sample
@@ -566,6 +575,8 @@ class Tally:
         )
         kinds = "answers" if self.counts_answers else "outputs"
         drawn = "" if self.sample is None else f", {printable(self.sample.described())}"
+        skipped = counted(len(self.skipped_files), "file", "files")
+        left_out += f"; {skipped} skipped" if self.skipped_files else ""
         return f"<Tally of {reports} among {totals.size:,} {kinds}{grouped}{drawn}: {listed}{left_out}>"
 
 
@@ -573,7 +584,10 @@ def grouping_from_json(fields: Document) -> dict[str, Any]:
     by, groups = fields["by"], fields["groups"]
     if not isinstance(by, list) or not isinstance(groups, list) or any(not isinstance(group, list) for group in groups):
         raise ValueError("by must be a list of names, and groups a list of lists of values")
-    return {"by": tuple(by), "groups": tuple(map(tuple, groups))}
+    skipped = fields.get("skipped_files", {})
+    if not isinstance(skipped, dict) or any(not isinstance(reason, str) for reason in skipped.values()):
+        raise ValueError("skipped_files must be names of files with texts")
+    return {"by": tuple(by), "groups": tuple(map(tuple, groups)), "skipped_files": skipped}
 
 
 def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...], columns: AbstractSet[str] = RESULTS) -> None:
@@ -591,55 +605,6 @@ def refuse_grouping(by: tuple[str, ...], groups: tuple[Group, ...], columns: Abs
             raise ValueError(f"groups must hold strings, finite numbers or None, but one holds {reprlib.repr(value)}")
     if any(len(group) != len(by) for group in groups) or len(set(groups)) < len(groups):
         raise ValueError("groups must be distinct, with one value for each name in by")
-
-
-def aggregated_names(by: str | Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names to group by, which must be among those of a tally."""
-    names = (by,) if isinstance(by, str) else tuple(by)
-    _refuse_unknown_names("by", names, known)
-    if len(set(names)) < len(names):
-        raise ValueError(f"by must name each column once, but got {', '.join(map(repr, names))}")
-    return names
-
-
-def _refuse_unknown_names(argument: str, names: Iterable[object], known: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in known:
-            grouped = f"grouped by {', '.join(map(repr, known))}" if known else "without groups"
-            raise ValueError(
-                f"{argument} must name columns that the tally is grouped by, but got {name!r} for a tally {grouped}; "
-                "count the reports again"
-            )
-
-
-def shortened_keys(by: tuple[str, ...], groups: Sequence[Group], names: tuple[str, ...]) -> list[Group]:
-    """Return the values of each group under these names."""
-    return [tuple(group[by.index(name)] for name in names) for group in groups]
-
-
-def selected_groups(by: tuple[str, ...], groups: tuple[Group, ...], columns: Mapping[str, object]) -> list[int]:
-    """Return the indices of the groups with these values; numbers may be texts."""
-    _refuse_unknown_names("filter", columns, by)
-    rows = list(range(len(groups)))
-    for name, value in columns.items():
-        position = by.index(name)
-        present = {group[position]: _as_text(group[position]) for group in groups}
-        if _as_text(value) not in present.values():
-            listed = enumerated([repr(known) for known in present], VALUES_LISTED)
-            raise ValueError(f"{name} must be one of the tally's values, {listed}, but got {value!r}")
-        rows = [row for row in rows if present[groups[row][position]] == _as_text(value)]
-    return rows
-
-
-def _as_text(value: object) -> str | None:
-    """Return a value of a group as text, as command lines and text files contain it; 1.0 is 1."""
-    return None if value is None else str(int(value) if isinstance(value, float) and value.is_integer() else value)
-
-
-def new_numbers(rows: Sequence[int], groups: int) -> list[int]:
-    """Return the new number of each group after a selection of rows; -1 for groups that are left out."""
-    numbers = {row: new for new, row in enumerate(rows)}
-    return [numbers.get(row, -1) for row in range(groups)]
 
 
 def _json_numbers(name: str, given: object) -> PerGroup:
@@ -738,6 +703,11 @@ class Pool:
     def unknown(self) -> PerGroup:
         """Number of rows left out because the value was not in the domain."""
         return sum(part.unknown for part in self.parts)
+
+    @property
+    def skipped_files(self) -> Mapping[str, str]:
+        """Files that were skipped, with the reasons."""
+        return {file: reason for part in self.parts for file, reason in part.skipped_files.items()}
 
     @property
     def weighted(self) -> bool:
