@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from collecting_cases import open_survey, random_body
+from service.browsers import accessibility_findings
 from warner import OpenDomain, RandomizedResponse, SquareWave, estimate, grid, surveys
+from warner.service.notices import privacy_notice
 from warner.service.reporting import survey_report
 from warner.service.responses import Bodies
 from warner.service.stores import opened
@@ -19,6 +21,7 @@ from warner.service.survey import survey_from_json
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from service.browsers import ChromiumPage
     from warner.service.stores.contract import Collected
 
 DIRECT = RandomizedResponse(["yes", "no"], odds=(1, 0))
@@ -108,3 +111,31 @@ def test_texts_are_escaped_and_no_responses_are_an_error(tmp_path: Path) -> None
     page = survey_report(state, noun="<u>pupils</u>")
     assert "<i>" not in page
     assert "<u>" not in page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_report_and_notice_are_accessible_and_fit_phones_and_paper(
+    tab: ChromiumPage, tmp_path: Path, scheme: Any
+) -> None:
+    wide = RandomizedResponse([f"a rather long answer number {place}" for place in range(4)], odds=(9, 1))
+    hours = SquareWave(grid(0, 20), epsilon=5)
+    state = collected_by(
+        tmp_path, [[k % 2, k % 4, k % 21, k % 2] for k in range(90)], designs=[COIN, wide, hours], groups=GROUPS
+    )
+    pages = {"report": survey_report(state), "notice": privacy_notice(state.survey)}
+    tab.page.emulate_media(color_scheme=scheme)
+    for name, page in pages.items():
+        file = tmp_path / f"{name}.html"
+        file.write_text(page, encoding="utf-8")
+        tab.goto(file.as_uri())
+        for width in (320, 390, 1280):
+            tab.resize(width, 800)
+            assert accessibility_findings(tab) == []
+            assert tab.evaluate("document.documentElement.scrollWidth") == width
+        tab.resize(390, 800)
+        hidden = (
+            "[...document.querySelectorAll('.wide')].filter((table) => table.scrollWidth > table.clientWidth).length"
+        )
+        assert tab.evaluate(hidden) == 0  # the intervals are in sight
+        assert tab.page.pdf(format="A4").startswith(b"%PDF")
+    tab.page.emulate_media(color_scheme="light")

@@ -136,7 +136,7 @@ def whole_page(
     )
     body = "\n".join([*sections, f"<script>\n{SCRIPT}</script>"])
     root = f"<html lang='{language}' dir='{direction}'>"
-    return f"<!DOCTYPE html>\n{root}<head>{head}</head>\n<body>\n{body}\n</body></html>\n"
+    return f"<!DOCTYPE html>\n{root}<head>{head}</head>\n<body>\n<main>\n{body}\n</main>\n</body></html>\n"
 
 
 def _facts(tally: Collected) -> str:

@@ -44,9 +44,13 @@ REPORT_STYLE = """
 .bars .range::after { right: 0; }
 .bars .number { text-align: right; font-variant-numeric: tabular-nums; }
 .technical { color: var(--soft); }
+.technical :is(th, td) { white-space: normal; overflow-wrap: anywhere; padding: .3rem .4rem; }
+@media (max-width: 30rem) { .technical table { font-size: .85rem; } }
+.wording { white-space: pre-line; }
 .technical dl { margin-top: .8rem; }
 table.groups { width: auto; }
-table.groups caption { text-align: left; }
+table.groups caption { text-align: start; }
+table.groups th { padding-inline-start: 0; }
 @media print { h2, h3 { break-after: avoid; } .question, figure, table { break-inside: avoid; }
   .technical { break-before: page; } .bars .fill, .bars .track { print-color-adjust: exact; } }
 """
@@ -174,7 +178,7 @@ class _Section:
             body = "<p>There are no reports yet.</p>"
         else:
             body = "".join([*self._warnings(), self._results(), skipped, *self._groups()])
-        return f"<section class='question'><h2>{escape(self.question.text)}</h2>{body}</section>"
+        return f"<section class='question'><h2 class='wording'>{escape(self.question.text)}</h2>{body}</section>"
 
     def technical(self) -> str:
         """Design, complete table and methods."""
@@ -189,7 +193,8 @@ class _Section:
             return ""
         table = fragment(self.estimate.printed(**self._options()))
         methods = computation_section(self.estimate, self.words.confidence)
-        return f"{head}{design_section(self.estimate.tally)}<div class='wide'>{table}</div>{methods}"
+        wide = f"<div class='wide' role='group' tabindex='0' aria-label='Estimates'>{table}</div>"
+        return f"{head}{design_section(self.estimate.tally)}{wide}{methods}"
 
     def _options(self) -> Document:
         confidence = self.words.confidence
