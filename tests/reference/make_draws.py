@@ -23,6 +23,8 @@ from warner import (
     CutoffResponse,
     OpenDomain,
     RandomizedResponse,
+    SelectAll,
+    SplitQuestionnaire,
     SquareWave,
     SubsetSelection,
     UnaryEncoding,
@@ -329,6 +331,35 @@ def vector(fields: dict[str, Any], seed: int) -> dict[str, Any]:
     return {"design": fields, "epsilon": epsilon, "draws": draws}
 
 
+def several_designs() -> Iterator[SplitQuestionnaire]:
+    coin, three = RandomizedResponse(["yes", "no"], odds=(3, 1)), RandomizedResponse(3, odds=(5, 1))
+    yield SplitQuestionnaire({"a": coin, "b": three}, asked=1)
+    yield SplitQuestionnaire({"a": three, "b": SubsetSelection(5, odds=(3, 1), size=2), "c": coin, "d": coin}, asked=3)
+    yield SplitQuestionnaire({f"q{place}": coin for place in range(9)}, asked=9)
+    for size, epsilon, at_most in ((2, 1, None), (3, 1, None), (20, 8, None), (2, 1, 1), (5, 1, 2), (9, 2, 8)):
+        yield SelectAll([f"option {place}" for place in range(size)], epsilon, at_most)
+
+
+def several_vector(design: SplitQuestionnaire, seed: int) -> dict[str, Any]:
+    """Return draws from answers to all questions, in code; a report of None is a question that is not asked."""
+    draws, most = [], getattr(design, "at_most", None)
+    starts = [b"", bytes(40), b"\xff" * 64 + bytes(40), *(bytes([byte]) * 3 for byte in range(0, 256, 9))]
+    for place, start in enumerate(starts):
+        answers = [(place + number) % part.k for number, part in enumerate(design.parts)]
+        if most is not None:  # 0 is an option that applies
+            answers = [int(number >= place % (most + 1)) for number in range(len(design.parts))]
+        source = Recorder(start, 1000 * seed + place)
+        draws.append(
+            {"answers": answers, "reports": drawn_several(design, answers, source), "bytes": source.used.hex()}
+        )
+    return {"design": design.to_dict(), "epsilon": design.epsilon, "draws": draws}
+
+
+def drawn_several(design: SplitQuestionnaire, answers: list[int], source: Callable[[int], bytes]) -> list[str | None]:
+    columns = design.draw([np.array([answer]) for answer in answers], source).values()
+    return [None if report is None else str(report) for (report,) in columns]
+
+
 def damaged() -> Iterator[tuple[str, Any]]:
     """Return designs that every reader must reject, with the defect of each."""
     value: Any
@@ -353,6 +384,32 @@ def damaged() -> Iterator[tuple[str, Any]]:
     yield from _damaged_rounds()
     yield from _damaged_numbers_on_grids()
     yield from _damaged_open()
+    yield from _damaged_several()
+
+
+def _damaged_several() -> Iterator[tuple[str, Any]]:
+    value: Any
+    split, *_ = several_designs()
+    options, some = SelectAll(["a", "b", "c"], 1).to_dict(), SelectAll(["a", "b", "c"], 1, at_most=2).to_dict()
+    for value in (0, 3, "1", 1.5, None, True):
+        yield "a number of questions that cannot be asked", split.to_dict() | {"asked": value}
+    for value in (["a"], ["a", "a"], ["a", 1], ["a", ""], "ab", None):
+        yield "questions that are not distinct names", split.to_dict() | {"questions": value}
+    for value in ([], [split.parts[0].to_dict()], None):
+        yield "designs that are not one for each question", split.to_dict() | {"designs": value}
+    for value in (["a"], ["a", "a", "b"], [1, 2, 3], {"first": 0, "size": 3}, ["a", "b", ""], None):
+        yield "options that are not distinct texts", options | {"options": value}
+        yield "options that are not distinct texts", some | {"options": value}
+    for value in (0, 4, "1", 1.5, None, True):
+        yield "a number of options that cannot be asked", options | {"asked": value}
+        yield "another number of reports than one", some | {"asked": value}
+    for value in (0, 3, "1", 1.5, True):
+        yield "a limit that is none", some | {"at_most": value}
+    for value in (["1", "1"], ["1", "3"], ["3"], None):
+        yield "odds that are even, or favour what does not apply", some | {"odds": value}
+    yield "numbers that sum to 2^62 or more", some | {"odds": [str(2**61), "1"]}
+    yield "an option that is named like a blank", some | {"options": ["a", "b", "none 1"]}
+    yield "neither a limit nor none", {name: value for name, value in options.items() if name != "at_most"}
 
 
 def _damaged_labels(fine: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -540,6 +597,7 @@ def made() -> dict[str, Any]:
         "version": 1,
         "vectors": [vector(fields, seed) for seed, fields in enumerate(designs())],
         "open": [open_vector(design, 5000 + seed) for seed, design in enumerate(open_designs())],
+        "several": [several_vector(design, 9000 + seed) for seed, design in enumerate(several_designs())],
         "damaged": [{"why": why, "design": fields} for why, fields in damaged()],
         "damaged texts": [{"why": why, "text": text} for why, text in damaged_texts()],
     }
@@ -552,7 +610,10 @@ def spelled(contents: dict[str, Any]) -> str:
         return ",\n".join(json.dumps(item, separators=(",", ":")) for item in items)
 
     parts = [f'"{name}": {json.dumps(contents[name])}' for name in ("format", "version")]
-    parts += [f'"{name}": [\n{lines(contents[name])}\n]' for name in ("vectors", "open", "damaged", "damaged texts")]
+    parts += [
+        f'"{name}": [\n{lines(contents[name])}\n]'
+        for name in ("vectors", "open", "several", "damaged", "damaged texts")
+    ]
     return "{" + ",\n".join(parts) + "}\n"
 
 

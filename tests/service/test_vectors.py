@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from collecting_cases import open_survey
 from service.browsers import wait_until
 from service.nodes import HERE, VECTORS, WEB, node
-from warner.designs import MECHANISMS, OpenDomain, design_from_json
+from warner.designs import MECHANISMS, SEVERAL, OpenDomain, design_from_json, device_from_dict
 from warner.service.survey import SURVEY_DEFAULTS, survey_from_json
 
 if TYPE_CHECKING:
@@ -81,6 +81,16 @@ def test_python_writes_and_draws_open_answers(vector: dict[str, Any]) -> None:
         assert not source.read(), "bytes are left"
 
 
+@pytest.mark.parametrize("vector", FILE["several"], ids=lambda vector: vector["design"]["mechanism"])
+def test_python_draws_several_questions(vector: dict[str, Any]) -> None:
+    design = device_from_dict(vector["design"])
+    assert design.epsilon == vector["epsilon"]
+    for draw in vector["draws"]:
+        source = io.BytesIO(bytes.fromhex(draw["bytes"]))
+        assert SCRIPT.drawn_several(design, draw["answers"], source.read) == draw["reports"]
+        assert not source.read(), "bytes are left"
+
+
 def test_python_refuses_every_damaged_design() -> None:
     texts = [(case["why"], json.dumps(case["design"])) for case in FILE["damaged"]]
     texts += [(case["why"], case["text"]) for case in FILE["damaged texts"]]
@@ -102,7 +112,7 @@ def test_every_mechanism_has_vectors_and_a_draw_in_javascript() -> None:
     assert drawn == set(MECHANISMS)
     assert {vector["design"].get("hash") for vector in FILE["vectors"]} == {None, "linear", "affine"}
     modules = "".join((WEB / file).read_text(encoding="utf-8") for file in ("warner.js", "sets.js"))
-    for mechanism in [*MECHANISMS, OpenDomain.mechanism]:
+    for mechanism in [*MECHANISMS, *SEVERAL, OpenDomain.mechanism]:
         assert f'["{mechanism}", ' in modules
     kinds = {
         (vector["design"]["values"]["kind"], vector["design"]["values"].get("alphabet")) for vector in FILE["open"]
@@ -216,6 +226,12 @@ MISTAKES = [
     ("sets.js", "u % (a + b) < a", "u % (a + b) <= a"),
     ("sets.js", "whole += gap / divisor", "whole += gap"),
     ("sets.js", "answers.at(i) > answers.at(i - 1)", "true"),
+    ("sets.js", "assigned(questions.length, asked, bytes)", "assigned(questions.length, asked, random)"),
+    ("sets.js", "(bit ? [i] : [])", "(bit ? [] : [i])"),
+    ("sets.js", "other - one).slice(0, asked)", "one - other).slice(0, asked)"),
+    ("sets.js", "Math.max(most, places.length)", "places.length || 1"),
+    ("sets.js", "k + u - places.length", "k + u"),
+    ("sets.js", "b + l * (a - b)", "l * (a - b)"),
     ("open.js", "u < end", "u <= end"),
     ("open.js", "direction * size + uniform(size, bytes)", "direction + uniform(size, bytes)"),
     ("open.js", "place <= level", "place < level"),
@@ -390,6 +406,6 @@ def test_browsers_draw_the_vectors(page: Page) -> None:
         console = page.console[said:]
         page.goto("about:blank")
     assert result.pop("fingerprints") == [True] * 4
-    draws = sum(len(vector["draws"]) for vector in [*FILE["vectors"], *FILE["open"]])
+    draws = sum(len(vector["draws"]) for vector in [*FILE["vectors"], *FILE["open"], *FILE["several"]])
     assert result == {"draws": draws, "damaged": len(FILE["damaged"]), "found": []}
     assert console == []

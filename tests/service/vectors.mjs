@@ -20,6 +20,18 @@ function drawn({ randomizeCode }, read, { answer, bytes, report, label }) {
   return agrees && left() === 0 ? [] : [`${bytes} after ${answer}: ${code} with ${left()} bytes left, not ${report}`];
 }
 
+function drawnSeveral({ randomizeCode }, read, { answers, bytes, reports }) {
+  const { source, left } = scripted(bytes);
+  const found = reports.map(() => null);
+  if (read.pick) found[0] = String(read.reports.at(read.pick(answers.flatMap((answer, i) => (answer ? [] : [i])), source)));
+  else for (const i of read.drawn(source)) {
+    const part = read.parts?.[i] ?? read.each;
+    found[i] = String(part.reports.at(randomizeCode(part, answers[i], source)));
+  }
+  const agrees = JSON.stringify(found) === JSON.stringify(reports) && left() === 0;
+  return agrees ? [] : [`${bytes} after ${answers}: ${found} with ${left()} bytes left, not ${reports}`];
+}
+
 // Never less than what is spent, and hardly more
 const near = (epsilon, exact) =>
   exact === null ? epsilon === Infinity : epsilon >= exact && epsilon <= exact * (1 + 2 ** -46);
@@ -46,6 +58,15 @@ export function disagreements(warner, file, most = Infinity) {
       const complaints = [
         ...written.flatMap((pair) => unlike(read, pair)), ...given.flatMap((draw) => drawn(warner, read, draw)),
       ];
+      return near(read.epsilon, epsilon) ? complaints : [...complaints, `epsilon ${read.epsilon}, not ${epsilon}`];
+    });
+  }
+  for (const { design: json, epsilon, draws: given } of file.several) {
+    if (found.length >= most) break;
+    attempt(JSON.stringify(json).slice(0, 200), () => {
+      const read = warner.design(json);
+      draws += given.length;
+      const complaints = given.flatMap((draw) => drawnSeveral(warner, read, draw));
       return near(read.epsilon, epsilon) ? complaints : [...complaints, `epsilon ${read.epsilon}, not ${epsilon}`];
     });
   }

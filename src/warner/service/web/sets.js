@@ -532,6 +532,53 @@ function cutoffResponse({ domain, odds, gaps }) {
   return { answers, reports, epsilon: spent(b, a), draw, chance, told, ordered: true };
 }
 
+// Several questions, some of which are drawn: `drawn` gives their positions. They are no single answer, and no list.
+
+const several = {
+  answers: { size: 0, at: () => undefined, indexOf: () => -1 },
+  reports: { at: (report) => report },
+};
+
+function split({ questions, designs, asked }) {
+  check(Array.isArray(questions) && new Set(questions).size === questions.length && questions.every((name) => typeof name === "string" && name),
+    "questions must be distinct names");
+  check(questions.length > 1 && Array.isArray(designs) && designs.length === questions.length, "designs must be one for each of two questions or more");
+  whole("asked", asked, 1, questions.length);
+  const parts = designs.map((one) => (one.format ? design(one) : one));
+  const spending = parts.map(({ epsilon }) => epsilon).sort((one, other) => other - one).slice(0, asked);
+  const epsilon = spending.reduce((sum, one) => sum + one) * (1 + 2 ** -48); // more than the sum may lack
+  const drawn = (bytes = random) => [...assigned(questions.length, asked, bytes).entries()].flatMap(([i, bit]) => (bit ? [i] : []));
+  return { ...several, parts, asked, epsilon, drawn };
+}
+
+// Options of which any number apply: each is a question of its own; or one of at most so many is drawn, where blanks fill
+// them up, and goes through randomized response among all options and blanks.
+function selectAll({ options, odds, asked, at_most: most }) {
+  check(Array.isArray(options) && options.every((name) => typeof name === "string"), "options must be texts");
+  const answers = labels("options", options);
+  const k = answers.size;
+  const response = (domain, [a, b]) =>
+    design({ format: "warner design", version: 1, mechanism: "randomized response", domain, odds: [`${a}`, `${b}`] });
+  if (most === null) {
+    const each = response(["yes", "no"], ratio("odds", odds));
+    return { ...split({ questions: options, designs: options.map(() => each), asked }), answers, each };
+  }
+  whole("at_most", most, 1, k - 1);
+  whole("asked", asked, 1, 1);
+  const [[a, b], l] = [oddsOf(odds), BigInt(most)];
+  const total = l * a + BigInt(k) * b;
+  below(62n, total);
+  const blanks = Array.from({ length: most }, (_, i) => `none ${i + 1}`);
+  const one = response([...options, ...blanks], [b + l * (a - b), b]);
+  // Of more than so many, one of all: as if some had been left out by chance.
+  const pick = (places, bytes) => {
+    const u = Number(uniform(Math.max(most, places.length), bytes));
+    return one.draw(places[u] ?? k + u - places.length, bytes);
+  };
+  return { answers, reports: { ...one.reports, blanks: k }, epsilon: spent(b, a), draw: (x, bytes) => pick([x], bytes), pick, most,
+    held: [share(a, total), share(b, total)] };
+}
+
 for (const [name, ...read] of [
   ["subset selection", subset, ["domain", "odds", "size"], []],
   ["unary encoding", unary, ["domain", "one", "zero"], []],
@@ -544,5 +591,7 @@ for (const [name, ...read] of [
   ["square wave", squareWave, ["domain", "odds", "width"], []],
   ["cutoff response", cutoffResponse, ["domain", "odds", "gaps"], []],
   ["open domain", openDomain, ["values", "steps", "levels", "odds", "field"], []],
+  ["split questionnaire", split, ["questions", "designs", "asked"], []],
+  ["select all", selectAll, ["options", "odds", "asked", "at_most"], []],
 ])
   mechanisms.set(name, read);
