@@ -24,7 +24,7 @@ def open_survey(designs: Any = (COIN,), **fields: Any) -> dict[str, Any]:
 
 def random_body(bodies: Bodies, answers: Any = None, *, token: str = OPEN_TOKEN, groups: Any = ()) -> bytes:
     """Return the body of a respondent with these answers, in code; by default the first answer to each question."""
-    asked = bodies.survey.questions
+    asked = bodies.survey.items
     held = [0] * len(asked) if answers is None else answers
-    reports = [q.design.draw(np.array([x]), os.urandom)[0] for q, x in zip(asked, held, strict=True)]
+    reports = [item.design.draw(np.array([x]), os.urandom)[0] for item, x in zip(asked, held, strict=True)]
     return bodies.write(reports, nonce=os.urandom(16), token=token, groups=groups)

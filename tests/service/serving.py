@@ -78,7 +78,7 @@ NONCES = {
 def body_of(survey: Survey, nonce: bytes | None = None, token: str | None = None) -> bytes:
     """Return the body of a made-up response."""
     bodies = Bodies(survey)
-    reports = [question.design.draw(np.array([0]), os.urandom)[0] for question in survey.questions]
+    reports = [item.design.draw(np.array([0]), os.urandom)[0] for item in survey.items]
     kept = nonce or b"\0" + os.urandom(15)  # the stand-in keeps it
     return bodies.write(reports, nonce=kept, token=token or OPEN_TOKEN, groups=[0] * len(survey.groups))
 

@@ -62,7 +62,7 @@ def test_nobody_has_answered() -> None:
     assert [question["answers"] for question in shown["questions"]] == [[], []]
     # 2,326 people are needed for 5 points under this design, as `warner plan` says, and all of them are missing.
     fixed = reading(nothing(replace(SURVEY, stop=5000)))
-    needed = warner.plan(SURVEY.questions[0].design, half_width=0.05).people
+    needed = warner.plan(SURVEY.questions[0].listed, half_width=0.05).people
     assert fixed["questions"][0]["needed"][HALF_WIDTHS.index(0.05)] == [needed, needed]
 
 

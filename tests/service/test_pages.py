@@ -116,7 +116,7 @@ def test_all_words_are_there_in_every_language(language: str) -> None:
     for name, text in ours.items():
         assert sorted(set(re.findall(r"\{\w+\}", text))) == sorted(set(re.findall(r"\{\w+\}", english[name])))
         assert text == text.strip() != ""
-        assert language == "en" or text != english[name]
+        assert language == "en" or text != english[name] or name == "no"  # which Spanish writes alike
 
 
 def test_no_word_is_unused() -> None:

@@ -223,7 +223,7 @@ def test_the_picture_of_a_long_line_holds_the_place() -> None:
 
 
 QUESTIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "mode": ({"mode": "browser"}, 'must be "device" or "person"'),
+    "mode": ({"mode": "browser"}, 'must be "device", "person" or "several"'),
     "empty text": ({"text": ""}, "must not be empty"),
     "unknown field": ({"scale": 3}, "it must not have the field 'scale'"),
     "optional": ({"optional": 1}, "must be true or false"),

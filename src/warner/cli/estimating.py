@@ -60,7 +60,8 @@ def estimate(options: commands.Estimate) -> None:
         further = _quantities(questions, result, level, target, anytime=bool(all_looks))
         notes = tuple(map(sentence, result._foundations())) if further else ()
         text = table.write(Delivery(result, confidence, further, options.rows, notes))
-        if result.tally.by and not (table.as_json or table.as_csv):
+        lost = source.lost
+        if result.tally.by and not (table.as_json or table.as_csv or ("option" in result.tally.by and lost)):
             from warner.groups.group_estimates import advice
 
             reason = advice(result.tally)
@@ -70,6 +71,8 @@ def estimate(options: commands.Estimate) -> None:
         tell(f"warner: note: {ONE_LOOK}", err=True)
     elif optional_stopping and anytime is None:
         tell(f"warner: note: {ANYTIME_BY_DEFAULT}", err=True)
+    if lost:
+        tell(f"warner: note: {lost}", err=True)
     _warn(result, table)
     table.echo(text)
 

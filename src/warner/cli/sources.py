@@ -111,6 +111,15 @@ class Source:
 
         return not is_fixed(self.files[0])
 
+    @property
+    def lost(self) -> str:
+        """Sentences on what the drawing of questions of a survey loses; empty for other sources."""
+        if not self.of_survey:
+            return ""
+        from warner.service.exports import lost
+
+        return lost(self.files[0], self.columns.question)
+
     def open_tally(self, given: DesignGiven) -> OpenTally | None:
         """Count reports of an open domain, or add up saved tallies of one; None for any other design."""
         design = open_design(given)

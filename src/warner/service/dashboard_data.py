@@ -8,6 +8,9 @@ because a repeated test raises a false alarm sooner or later.
 **Groups** are shown only after the closing. A step has at least ``batch`` responses, but a small group may have only
 one of them, whose report would be the difference of two steps.
 
+**Questions that are drawn** have fewer reports than the survey has responses. If several options can apply, each has a
+row of its own; these shares need not sum to one.
+
 **Expected precision** of each question refers to intervals for one look if the file fixes the number of responses,
 otherwise to any-time intervals. For numbers it is that of the mean of evenly distributed numbers.
 """
@@ -15,6 +18,7 @@ otherwise to any-time intervals. For numbers it is that of the mean of evenly di
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
@@ -22,6 +26,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import binom
 
 from warner.arrays import objects
 from warner.designs.ordered import is_numeric
@@ -38,10 +43,12 @@ from warner.planning.plans import plan
 from warner.planning.precision import PlanningQuestion as Measure
 from warner.planning.precision import Precision, numbers_asked
 from warner.results import formulas_in, plain
+from warner.service.survey import OPTION
 from warner.text import counted, level_text, percent, points, printable, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -60,6 +67,7 @@ if TYPE_CHECKING:
 
 PROSPECT_LEVEL = 0.95
 WORTHLESS_HALF_WIDTH = 0.5  # which leaves nearly every share possible
+DRAWN_LEVEL = 0.95  # probability of so many reports to a question that is drawn
 USUAL_PEOPLE = 1000  # respondents, if their number is unknown
 USUAL_HALF_WIDTH = 0.05  # for which respondents are counted, if their number is unknown
 
@@ -117,12 +125,38 @@ def _measure(*, anytime: bool) -> Measure:
 def prospects(survey: Survey, invited: int) -> dict[str, str]:
     """Return the expected precision of each question; for an open survey, the sample size that it needs."""
     people, any_look = expected(survey, invited), anytime(survey, invited)
-    return {
-        question.id: _open_prospect(question.open, people)
-        if question.open
-        else _prospect(question.listed, people, anytime=any_look)
-        for question in survey.questions
-    }
+    result = {}
+    for question in survey.questions:
+        chance = survey.chance(question)
+        reports = people if people is None else fewest_reports(people, chance)
+        if question.open:
+            result[question.id] = _open_prospect(question.open, reports)
+        else:
+            result[question.id] = _prospect(question.estimated_design, reports, anytime=any_look)
+        if chance < 1 and reports != 0:
+            each = " about each option" * (question.drawn < len(question.items))
+            result[question.id] += f"; {percent(float(chance), 1)} of respondents are asked{each}"
+    return result
+
+
+def fewest_reports(people: int, chance: Fraction) -> int:
+    """Return the number of reports that is exceeded or reached with a probability of 95 %, if questions are drawn.
+
+    >>> fewest_reports(1000, Fraction(1)), fewest_reports(1000, Fraction(1, 2))
+    (1000, 474)
+    """
+    return int(binom.ppf(1 - DRAWN_LEVEL, people, float(chance))) if chance < 1 else people
+
+
+def responses_needed(reports: int, chance: Fraction) -> int:
+    """Return the fewest responses that have so many reports with a probability of 95 %, if questions are drawn.
+
+    >>> responses_needed(474, Fraction(1)), responses_needed(474, Fraction(1, 2))
+    (474, 999)
+    """
+    most = range(reports, int(2 * (reports + 10) / chance) + 1)
+    enough = bisect_left(most, DRAWN_LEVEL, key=lambda people: binom.sf(reports - 1, people, float(chance)))
+    return most[enough] if chance < 1 else reports
 
 
 @lru_cache(maxsize=1024)
@@ -176,7 +210,7 @@ def doubts(survey: Survey, invited: int, limit: int | None = None) -> list[str]:
     warnings = [
         f"{question.id} has a memoized design, but {unkept(question.listed)}"
         for question in survey.questions
-        if not question.open and question.listed.repetition()
+        if question.open is None and question.several is None and question.listed.repetition()
     ]
     if survey.stop is not None and limit is not None and limit < survey.stop:
         warnings.append(
@@ -284,16 +318,20 @@ def _question(collected: Collected, question: Question) -> Document:
 
 def _fields(collected: Collected, question: Question, reports: int, skipped: int) -> Document:
     """Return all fields of a question, empty where they depend on the reports."""
-    design = question.design
+    design, drawn = question.design, collected.survey.ask is not None
+    blank = " or ".join(["not asked"] * drawn + ["skipped"] * question.optional)
     return {
         "id": question.id,
         "text": legible(question.text),
         "help": legible(question.help or ""),
         "mode": question.mode,
-        "design": [legible(sentence) for sentence in design.sentences()],
+        "design": [
+            legible(sentence) for sentence in (*design.sentences(), collected.survey.lost(question)) if sentence
+        ],
         "epsilon": _shown_epsilon(design.shown_epsilon()),
         "reports": reports,
-        "skipped": skipped if question.optional else None,
+        "skipped": skipped if blank and question.drawn == len(question.items) else None,
+        "blank": blank,
         "prospect": prospects(collected.survey, collected.invited)[question.id],
         "needed": [],
         "refused": "",
@@ -315,8 +353,9 @@ def _fields(collected: Collected, question: Question, reports: int, skipped: int
 
 def _open_question(collected: Collected, question: Question) -> Document:
     """Return the number of reports to a free-text question and, after the closing, the detected answers."""
-    cells = collected.cells[collected.survey.questions.index(question)].sum(axis=0)
-    fields = _fields(collected, question, int(cells[0]), int(cells[-1]) if question.optional else 0)
+    items = [item.question for item in collected.survey.items]
+    cells = collected.cells[items.index(question)].sum(axis=0)
+    fields = _fields(collected, question, int(cells[0]), int(cells[1:].sum()))
     fields |= {"found": {"text": [], "interval": ""}}
     if collected.state == "open" or not cells[0]:
         return fields
@@ -366,8 +405,10 @@ def _open_group(collected: Collected, question: Question, group: Group) -> Docum
 
 def _listed_question(collected: Collected, question: Question) -> Document:
     tally = collected.tally(question.id)
-    design, reports = question.listed, int(tally.n)
-    fields = _fields(collected, question, reports, int(tally.missing))
+    # A report to one of several options counts for one of them; a report of one label, for all.
+    design, each = tally.design, np.atleast_1d(tally.n)
+    reports = int(each.sum() if question.drawn < len(question.items) else each[0])
+    fields = _fields(collected, question, reports, int(np.atleast_1d(tally.missing)[0]))
     if words := unkept(design):
         fields["design"].append(
             legible(f"What does not hold here: all that is said above of several reports, because {words}.")
@@ -375,8 +416,8 @@ def _listed_question(collected: Collected, question: Question) -> Document:
     fields |= {
         "needed": []
         if of_numbers(design)
-        else [_still_needed(collected, design, width, reports) for width in HALF_WIDTHS],
-        "made": None if tally.counts_answers else _report_counts(question, tally),
+        else [_still_needed(collected, question, width, reports) for width in HALF_WIDTHS],
+        "made": None if tally.counts_answers or question.several else _report_counts(question, tally),
         "supporting": tally.counts_answers and not design.law.exclusive,
     }
     if not reports:
@@ -387,10 +428,14 @@ def _listed_question(collected: Collected, question: Question) -> Document:
         return fields | {"refused": legible(str(error))}
 
 
-def _still_needed(collected: Collected, design: Design, half_width: float, reports: int) -> list[int] | None:
-    """Return the total and the remaining number of reports needed for a half-width at the end of the survey."""
-    people = needed(design, half_width, anytime=anytime(collected.survey, collected.invited))
-    return None if people is None else [people, max(people - reports, 0)]
+def _still_needed(collected: Collected, question: Question, half_width: float, reports: int) -> list[int] | None:
+    """Return the total and the remaining number of respondents needed for a half-width at the end of the survey."""
+    survey, chance = collected.survey, collected.survey.chance(question)
+    enough = needed(question.estimated_design, half_width, anytime=anytime(survey, collected.invited))
+    if enough is None:
+        return None
+    people = responses_needed(enough, chance)
+    return [people, max(people - (reports if chance == 1 else collected.responses), 0)]
 
 
 def _report_counts(question: Question, tally: Tally) -> list[Document]:
@@ -408,7 +453,7 @@ def _evidence(collected: Collected, question: Question, tally: Tally) -> Documen
     return {
         **_shares(collected, question, result, confidence(collected)),
         "sample": _shares(collected, question, result, Confidence(PROSPECT_LEVEL, "realised")) if closed else None,
-        "influence": influence_text(tally, 1, result.method),
+        "influence": "" if question.several else influence_text(tally, 1, result.method),
         "formulas": legible(formulas_in(answer_columns(tally))),
         "check": _checked(tally, collected) if closed else None,
     }
@@ -419,18 +464,26 @@ def _shares(collected: Collected, question: Question, result: Estimate, interval
     tally = result.tally
     numbers = result._mean_and_median(intervals) or ()
     ranges = _ranges(question, tally.k) if numbers else []
-    table = _table(result, ranges, intervals)
-    one = not ranges and rows_mirrored(table, tally.k)
+    table = _of_options(question, tally.n, _table(result, ranges, intervals))
+    one = not ranges and not question.several and rows_mirrored(table, tally.k)
     rows = np.arange(1) if one else np.arange(len(ranges)) if ranges else _rows_shown(table["share"])
     groups = collected.survey.groups if collected.state == "closed" else ()
     return {
         "numbers": [_number(number) for number in numbers],
         "answers": [_answer(question, table, row) for row in rows],
-        "left_out": 0 if one or ranges else tally.k - len(rows),
+        "left_out": 0 if one or ranges else len(table["value"]) - len(rows),
         "rest": _answer(question, table, 1)["label"] if one else "",
         "interval": _interval(collected, result, intervals),
         "groups": [_group(collected, question, group, intervals, rows) for group in groups],
     }
+
+
+def _of_options(question: Question, n: Any, table: dict[str, Counts]) -> dict[str, Counts]:
+    """Return the shares of yes by option, with the number of reports to each; other questions' tables as they are."""
+    if question.several is None:
+        return table
+    first = {name: column[::2] for name, column in table.items()}
+    return first | {"value": first[OPTION], "reports": n}
 
 
 def _number(result: Mean | Quantile, group: int = 0) -> Document:
@@ -482,7 +535,7 @@ def _answer(question: Question, table: dict[str, Counts], row: int) -> Document:
     label: Label = table["value"][row].item() if isinstance(table["value"][row], np.generic) else table["value"][row]
     numbers = {name: plain(table[name][row]) for name in ("share", "low", "high", "outside")}
     shown = {name: _percent(numbers[name]) for name in ("share", "low", "high")}
-    text = question.shown(label) if question.mode == "device" else str(label)
+    text = str(label) if question.mode == "person" else question.shown(label)
     reports = plain(table["reports"][row]) if "reports" in table else None
     return {"label": legible(text), "reports": reports, **numbers, "shown": shown}
 
@@ -546,11 +599,14 @@ def _group(collected: Collected, question: Question, group: Group, intervals: Co
     tally = collected.tally(question.id, by=(group.id,))
     result = estimated(tally)
     numbers = result._mean_and_median(intervals) or ()
-    table = _table(result, _ranges(question, tally.k) if numbers else [], intervals)
-    width = len(table["value"]) // len(group.values)
+    table = _of_options(question, tally.n, _table(result, _ranges(question, tally.k) if numbers else [], intervals))
+    size = len(group.values)
+    # Options come first among the groups of a tally, and answers last.
+    row_step, group_step = (size, 1) if question.several else (1, len(table["value"]) // size)
     values = []
     for index, value in enumerate(group.values):
-        answers = [_answer(question, table, index * width + row) for row in rows]
-        fields = {"value": legible(value), "reports": plain(tally.n[index])}
+        answers = [_answer(question, table, index * group_step + row * row_step) for row in rows]
+        several = question.several and question.several.at_most is None
+        fields = {"value": legible(value), "reports": plain(tally.n[index::size].sum() if several else tally.n[index])}
         values.append(fields | {"numbers": [_number(one, index) for one in numbers], "answers": answers})
     return {"id": group.id, "text": legible(group.text), "values": values}

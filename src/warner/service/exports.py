@@ -71,7 +71,7 @@ def exported(collected: Collected, ending: str, question: str | None = None) -> 
         return Export(f"{survey.id}-{collected.responses}.json", EXPORT_TYPES[ending], tallies(collected).encode())
     found = survey.question(question)
     tally = collected.open_tally(found.id) if found.open else collected.tally(found.id)
-    if not int(tally.n):
+    if not np.any(tally.n):
         raise ValueError(f"question {found.id!r} has no published reports yet")
     content = _page(collected, found.id) if ending == "html" else _table(collected, found.id, ending)
     return Export(f"{survey.id}-{found.id}-{collected.responses}.{ending}", EXPORT_TYPES[ending], content)
@@ -83,6 +83,7 @@ def tallies(collected: Collected) -> str:
     by = [group.id for group in survey.groups]
     questions = [
         {"id": question.id, "text": question.text}
+        | ({"lost": lost} if (lost := survey.lost(question)) else {})
         | (_open_tallies if question.open else _listed_tallies)(collected, question.id, by if closed else [])
         for question in survey.questions
     ]
@@ -108,7 +109,7 @@ def _listed_tallies(collected: Collected, question: str, by: list[str]) -> Docum
 def _numbers(collected: Collected, question: str) -> Document:
     """Return the mean and median of a numeric question, with the intervals that the dashboard shows."""
     tally = collected.tally(question)
-    numbers = estimated(tally)._mean_and_median(confidence(collected)) if tally.n else None
+    numbers = estimated(tally)._mean_and_median(confidence(collected)) if np.any(tally.n) else None
     return {result.name: result.to_dict() for result in numbers or ()}
 
 
@@ -220,6 +221,13 @@ def is_fixed(place: str) -> bool:
     """
     _check_is_database(place)
     return collected(place).fixed
+
+
+def lost(place: str, question: str | None = None) -> str:
+    """Return what is lost by drawing questions, and by counting the options of one; empty if nothing is."""
+    _check_is_database(place)
+    survey = collected(place).survey
+    return survey.lost(survey.question(question))
 
 
 def _check_is_database(place: str) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner.designs.facts import full_symmetry
 from warner.output.pages import whole_page
+from warner.service.pages import page_words
 from warner.text import certainty, printable
 
 if TYPE_CHECKING:
@@ -74,11 +75,13 @@ def _paragraphs(survey: Survey, entries: list[tuple[str, str]]) -> Iterator[str]
         "epsilon": survey.shown_epsilon,
         "together": certainty(survey.epsilon, 0.5),
         "fingerprint": survey.fingerprint,
+        "asked": f"{survey.ask}",
+        "total": f"{len(survey.questions)}",
     }
     for condition, text in entries:
         if condition in QUESTION_VALUES:
             for question in survey.questions:
-                known = QUESTION_VALUES[condition](question)
+                known = QUESTION_VALUES[condition](question, survey)
                 if known is not None:
                     yield _filled(text, known)
         elif not condition or conditions[condition]:
@@ -88,8 +91,12 @@ def _paragraphs(survey: Survey, entries: list[tuple[str, str]]) -> Iterator[str]
 def _conditions(survey: Survey) -> dict[str, bool]:
     questions = survey.questions
     listed = [question for question in questions if not question.open and question.mode == "device"]
+    several = [question.several.at_most for question in questions if question.several]
     return {
-        "device": any(question.mode == "device" for question in questions),
+        "device": any(question.mode != "person" for question in questions),
+        "ask": survey.ask is not None,
+        "options": None in several,
+        "ticks": any(several),
         "person": any(question.mode == "person" for question in questions),
         "numbers": any(question.listed.ordered and question.listed.k > TYPED_ANSWERS for question in listed),
         "open": any(question.open is not None for question in questions),
@@ -101,29 +108,34 @@ def _conditions(survey: Survey) -> dict[str, bool]:
     }
 
 
-def _odds(question: Question) -> dict[str, str] | None:
+def _odds(question: Question, survey: Survey) -> dict[str, str] | None:
     """Return how many of 100 respondents send the sensitive answer; None unless the design is symmetric."""
-    if question.open or question.mode != "device" or not question.listed.law.exclusive:
+    if question.open or question.mode == "person" or not question.estimated_design.law.exclusive:
         return None
-    symmetry = full_symmetry(question.listed.law)
-    if symmetry is None:
+    if question.several:
+        p, q = question.estimated_design.as_channel().channel()[:, 0]
+    elif (symmetry := full_symmetry(question.listed.law)) is not None:
+        p, q = symmetry.p, symmetry.q
+    else:
         return None
-    return _named(question) | {"hits": f"{float(100 * symmetry.p):.0f}", "others": f"{float(100 * symmetry.q):.0f}"}
+    return _named(question, survey) | {"hits": f"{float(100 * p):.0f}", "others": f"{float(100 * q):.0f}"}
 
 
-def _bound(question: Question) -> dict[str, str] | None:
+def _bound(question: Question, survey: Survey) -> dict[str, str] | None:
     if question.open or question.design.epsilon >= UNBOUNDED_EPSILON:
         return None
     epsilon = question.design.epsilon
-    return _named(question) | {"half": certainty(epsilon, 0.5), "tenth": certainty(epsilon, 0.1)}
+    return _named(question, survey) | {"half": certainty(epsilon, 0.5), "tenth": certainty(epsilon, 0.1)}
 
 
-def _no_bound(question: Question) -> dict[str, str] | None:
-    return _named(question) if question.design.epsilon >= UNBOUNDED_EPSILON else None
+def _no_bound(question: Question, survey: Survey) -> dict[str, str] | None:
+    return _named(question, survey) if question.design.epsilon >= UNBOUNDED_EPSILON else None
 
 
-def _named(question: Question) -> dict[str, str]:
+def _named(question: Question, survey: Survey) -> dict[str, str]:
     answer = question.sensitive_answer
+    if question.drawn < len(question.items):  # which is asked about one option
+        return {"question": f"{question.text} {question.shown(str(answer))}", "answer": page_words(survey)["yes"]}
     text = str(answer) if answer is None or question.mode == "person" else question.shown(answer)
     return {"question": " ".join(question.text.split()), "answer": text}
 

@@ -148,10 +148,17 @@ def hosted_page(survey: Survey, server: str) -> str:
     return _shell(survey, place=place, head=head, foot=f'<script type="module">{script}</script>\n')
 
 
-def _shell(survey: Survey, *, place: str, head: str, foot: str = "", state: str = "open") -> str:
+def page_words(survey: Survey) -> dict[str, str]:
+    """Return the words of the page in the language of a survey, or in English."""
     language = _page_language(survey.language)
     informal = _table()["informal"].get(language, {}) if survey.address == "informal" else {}
-    words, right_to_left = _table()["languages"][language] | informal, _table()["rightToLeft"]
+    words: dict[str, str] = _table()["languages"][language] | informal
+    return words
+
+
+def _shell(survey: Survey, *, place: str, head: str, foot: str = "", state: str = "open") -> str:
+    language = _page_language(survey.language)
+    words, right_to_left = page_words(survey), _table()["rightToLeft"]
     direction = "rtl" if _primary(survey.language) in right_to_left else "ltr"
     if state != "open":
         main, data = "", ""

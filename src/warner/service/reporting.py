@@ -10,12 +10,15 @@ import math
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from warner.discovery.discoveries import discover
 from warner.estimation import estimated
 from warner.inference.checking import check
 from warner.inference.intervals import Confidence
 from warner.output.estimate_plots import svg
 from warner.output.pages import computation_section, design_section, whole_page
+from warner.service.survey import OPTION
 from warner.text import level_text, percent, printable
 from warner.typesetting import fragment
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from warner.arrays import Counts, Label
     from warner.documents import Document
+    from warner.estimation import Estimate
     from warner.service.stores.contract import Collected
     from warner.service.survey import Question
 
@@ -75,6 +79,8 @@ class _Words(NamedTuple):
 
     def row(self, name: str, share: float, low: float, high: float, n: int) -> _Row:
         """Return an answer in numbers of respondents or, for the population, in percent."""
+        if not n:
+            return _Row(name, 0.0, 0.0, 1.0, "no reports yet", "between 0 and 0")
         if self.confidence.target == "realised":
             least, most = math.ceil(low * n - RESPONDENTS_ROUNDING), math.floor(high * n + RESPONDENTS_ROUNDING)
             number = min(max(round(share * n), least), most)
@@ -142,6 +148,7 @@ def _reading(collected: Collected, words: _Words) -> str:
     ]
     if words.confidence.target == "realised" and not collected.fixed:
         lines.append("The ranges assume that the survey was not closed because of its results.")
+    lines += filter(None, [collected.survey.lost()])
     return "".join(f"<p>{line}</p>" for line in lines)
 
 
@@ -155,7 +162,11 @@ class _Section:
         if question.open and collected.state == "closed":
             self.discovery = discover(collected.open_tally(question.id), level=words.confidence.level)
         tally = self.estimate.tally if self.estimate is not None else self.discovery.tally if self.discovery else None
-        self.n, self.skipped = (0, 0) if tally is None else (int(tally.n), int(tally.missing))
+        self.n, self.skipped, self.noun = 0, 0, words.noun
+        if tally is not None:
+            self.n, self.skipped = int(np.max(tally.n)), int(np.max(tally.missing))
+        if collected.survey.chance(question) < 1:
+            self.words = words._replace(noun=f"{words.noun} who were asked")
 
     @property
     def headline(self) -> str:
@@ -166,12 +177,12 @@ class _Section:
         answer = self.question.sensitive_answer
         if self.estimate is None or not self.n or answer is None:
             return ""
-        row = self._rows(self.estimate.table(**self._options()))[_index(self.estimate.tally.domain, answer)]
+        row = self._rows(self._shares(self.estimate))[_index(self.question.answers, answer)]
         return f"{text} <q>{row.name}</q>: <strong>{row.about}</strong>, {row.range}."
 
     def html(self) -> str:
         """Sentences, figure and groups."""
-        skipped = f"<p>{self.skipped:,} {self.words.noun} skipped this question.</p>" * (self.skipped > 0)
+        skipped = "" if self.skipped == 0 else f"<p>{self._blanks()}</p>"
         if self.question.open and self.discovery is None:
             body = "<p>Answers in respondents' own words are found once the survey is closed.</p>"
         elif not self.n:
@@ -179,6 +190,24 @@ class _Section:
         else:
             body = "".join([*self._warnings(), self._results(), skipped, *self._groups()])
         return f"<section class='question'><h2 class='wording'>{escape(self.question.text)}</h2>{body}</section>"
+
+    def _blanks(self) -> str:
+        """Sentence on respondents without a report."""
+        survey, question = self.collected.survey, self.question
+        if question.drawn < len(question.items):
+            return f"Each of them was asked about {question.drawn} of {len(question.items)} options, drawn at random."
+        why = ["were not asked this question"] * bool(survey.ask) + ["skipped it"] * question.optional
+        return f"{self.skipped:,} {self.noun} {' or '.join(why)}.".replace(
+            "skipped it", "skipped this question", not survey.ask
+        )
+
+    def _shares(self, estimate: Estimate) -> dict[str, Counts]:
+        """Return the table of an estimate; of several options the shares of yes."""
+        table: dict[str, Counts] = estimate.table(**self._options())
+        if self.question.several is None:
+            return table
+        first = {name: column[:: estimate.tally.k] for name, column in table.items()}
+        return first | {"value": first[OPTION], "n": estimate.tally.n}
 
     def technical(self) -> str:
         """Design, complete table and methods."""
@@ -201,11 +230,12 @@ class _Section:
         return {"level": confidence.level, "target": confidence.target, "anytime": confidence.anytime}
 
     def _rows(self, table: dict[str, Counts], n: int | None = None) -> list[_Row]:
-        columns = (table[name].tolist() for name in ("value", "share", "low", "high"))
-        labels = self.question.labels if self.question.mode == "device" else None
+        numbers = table.get("n", np.full(len(table["value"]), n or self.n))
+        columns = ([*table[name].tolist()] for name in ("value", "share", "low", "high"))
+        labels = None if self.question.mode == "person" else self.question.labels
         return [
-            self.words.row(escape(labels[str(value)] if labels else str(value)), share, low, high, n or self.n)
-            for value, share, low, high in zip(*columns, strict=True)
+            self.words.row(escape(labels[str(value)] if labels else str(value)), share, low, high, number)
+            for value, share, low, high, number in zip(*columns, numbers.tolist(), strict=True)
         ]
 
     def _mean(self) -> str:
@@ -222,13 +252,16 @@ class _Section:
             return self._frequent()
         assert self.estimate is not None
         mean = f"<p>{text}</p>" if (text := self._mean()) else ""
-        if self.estimate.tally.k > MOST_BARS:
+        if len(self.question.answers) > MOST_BARS and not self.question.several:
             picture = svg(self.estimate, self.words.confidence, title="Estimated shares")
             return (
                 f"{mean}<figure role='img' aria-label='Estimated shares; the numbers are at the end'>{picture}</figure>"
             )
-        rows = self._rows(self.estimate.table(**self._options()))
-        return f"{mean}{_bars(rows)}{_sentences(rows)}"
+        rows = self._rows(self._shares(self.estimate))
+        several = "<p>Any number of options can apply: the shares need not sum to 100 %.</p>" * bool(
+            self.question.several
+        )
+        return f"{mean}{several}{_bars(rows)}{_sentences(rows)}"
 
     def _frequent(self) -> str:
         assert self.discovery is not None
@@ -252,19 +285,22 @@ class _Section:
         answer = self.question.sensitive_answer
         if self.estimate is None or self.collected.state != "closed" or answer is None:
             return
-        place = _index(self.estimate.tally.domain, answer)
+        place = _index(self.question.answers, answer)
         for group in self.collected.survey.groups:
             result = estimated(self.collected.tally(self.question.id, by=(group.id,)))
-            table, width = result.table(**self._options()), result.tally.k
+            table, size = self._shares(result), len(group.values)
+            # Options come first among the groups of a tally, and answers last.
+            start, step = (place * size, 1) if self.question.several else (place, result.tally.k)
             lines = []
-            for number, (value, n) in enumerate(zip(group.values, result.tally.n.tolist(), strict=True)):
+            for number, value in enumerate(group.values):
                 cells = "<td class='text'>too few to show</td>"
+                n = result.tally.n[start + number if self.question.several else number]
                 if n >= LEAST_IN_GROUP:
-                    one = {name: column[number * width + place :][:1] for name, column in table.items()}
+                    one = {name: column[start + number * step :][:1] for name, column in table.items()}
                     (row,) = self._rows(one, int(n))
                     cells = f"<td class='text'>{row.about}, {row.range}</td>"
                 lines.append(f"<tr><th class='text' scope='row'>{escape(value)}</th>{cells}</tr>")
-            name = self._rows({key: column[place : place + 1] for key, column in table.items()})[0].name
+            name = self._rows({key: column[start : start + 1] for key, column in table.items()})[0].name
             yield (
                 f"<h3>{escape(group.text)}</h3><table class='groups'><caption>Answer <q>{name}</q></caption>"
                 f"<tbody>{''.join(lines)}</tbody></table>"

@@ -3,8 +3,9 @@
 A body is JSON with these fields: ``survey``, the fingerprint; ``nonce``, 16 random bytes that are the same in every
 retry; ``token``, the invitation, or full stops in an open survey; ``reports``, a text for each question; and
 ``groups``, if the survey has groups. All codes have as many decimal digits as the widest one of the survey, at least
-four. Sets are in hexadecimal, skipped questions full stops. So all bodies of a survey have one length. Errors are not
-explained, because only a broken or hostile client sends an invalid body.
+four. Sets are in hexadecimal. Questions that were skipped or not asked are full stops, so that all bodies of a survey
+have one length. A body with more reports than the page draws spends more, and is rejected. Errors are not explained,
+because only a broken or hostile client sends an invalid body.
 """
 
 from __future__ import annotations
@@ -81,13 +82,13 @@ class Bodies:
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
-        self.forms = [question.design.report_form for question in survey.questions]
+        self.forms = [item.design.report_form for item in survey.items]
         self.groups = [LabelForm(group.values) for group in survey.groups]
         self.width = max(LEAST_CODE_DIGITS, *(form.digits for form in [*self.forms, *self.groups]))
         self.lengths = [form.length(self.width) for form in self.forms]
         self.names = RESPONSE_FIELDS | ({"groups"} if survey.groups else set())
         texts = sum(self.lengths) + self.width * len(survey.groups)
-        self.limit = LEAST_BODY_BYTES + texts + BYTES_BESIDE_REPORT * (len(survey.questions) + len(survey.groups))
+        self.limit = LEAST_BODY_BYTES + texts + BYTES_BESIDE_REPORT * (len(survey.items) + len(survey.groups))
 
     def read(self, body: bytes) -> Bundle:
         """Read a body, or raise `RefusedError`."""
@@ -101,8 +102,9 @@ class Bodies:
                 raise RefusedError
             stratum = stratum * len(group.labels) + code
         token = self._token(fields["token"])
-        reports = self._list(fields["reports"], len(self.survey.questions))
+        reports = self._list(fields["reports"], len(self.survey.items))
         cells = tuple(self._cells(i, text, stratum) for i, text in enumerate(reports))
+        self._check_drawn([not text.startswith(".") for text in reports])
         texts = ((i, reports[i]) for i in self.survey.open_questions)
         kept = tuple(KeptReport(i, stratum, text.rstrip(" ")) for i, text in texts if not text.startswith("."))
         return Bundle(_bytes(fields["nonce"]), token, cells, kept)
@@ -133,11 +135,25 @@ class Bodies:
         ]
         return json.dumps(fields, separators=(",", ":")).encode()
 
+    def _check_drawn(self, reported: list[bool]) -> None:
+        """Reject other numbers of reports than the draws of the page and optional questions can leave."""
+        given = iter(reported)
+        answered = skippable = 0
+        for question in self.survey.questions:
+            reports = sum(next(given) for _ in question.items)
+            if reports > question.drawn or (0 < reports < question.drawn and not question.optional):
+                raise RefusedError
+            answered += reports > 0
+            skippable += question.optional and not reports
+        drawn = self.survey.ask or len(self.survey.questions)
+        if not drawn - skippable <= answered <= drawn:
+            raise RefusedError
+
     def _cells(self, index: int, text: Any, stratum: int) -> tuple[int, ...]:
-        question, layout = self.survey.questions[index], self.survey.layouts[index]
+        layout = self.survey.layouts[index]
         if not isinstance(text, str) or len(text) != self.lengths[index]:
             raise RefusedError
-        skipped = question.optional and text == "." * len(text)
+        skipped = layout.optional and text == "." * len(text)
         report = SKIPPED if skipped else self.forms[index].unpadded(text, self.width)
         if report is None:
             raise RefusedError

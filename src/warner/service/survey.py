@@ -6,8 +6,13 @@ survey are never mixed.
 
 **Counters.** If each report names one answer, there is a counter for each possible report. If a report supports several
 answers, the counters are those of a tally: the histogram of report types if all counts follow from it; otherwise the
-support of each answer, together with the histogram or the number of reports. Optional questions have one more counter,
-for skipped questions. Reports to free-text questions are kept one by one (`stores`); only their number is counted.
+support of each answer, together with the histogram or the number of reports. One more counter is for respondents who
+skipped an optional question, or were not asked. Reports to free-text questions are kept one by one (`stores`); only
+their number is counted.
+
+**Questions that are drawn.** With ``ask``, the browser draws some of the questions. In mode ``several``, any number of
+options can apply: the browser draws some of them, and each option has counters of its own; or, with a limit
+``at_most``, one report names an option or a blank. Given the numbers of reports, counts are those of any survey.
 """
 
 from __future__ import annotations
@@ -19,12 +24,13 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner.designs import OPEN, Design, OpenDomain, device_from_dict, load_design
+from warner.designs import OPEN, Design, OpenDomain, SelectAll, device_from_dict, load_design
 from warner.designs.exact import double_not_below, log_ratio, shown_up
 from warner.designs.labels import LARGEST_JSON_INTEGER, first_and_last
 from warner.documents import Document, check_format, document, loaded, parsed, refuse_other_fields, resolved, save_text
@@ -161,7 +167,7 @@ FORMAT = "warner survey"
 VERSION = 1
 SURVEY_TEXTS = ("title", "intro", "consent", "thanks")
 SURVEY_FIELDS = ("id", "title", "language", *SURVEY_TEXTS[1:], "keep", "batch", "access", "groups", "questions")
-OPTIONAL_FIELDS = ("stop", "opens", "closes", "address")
+OPTIONAL_FIELDS = ("stop", "opens", "closes", "address", "ask")
 # The values of fields that were left out; the fingerprint has them, and the page fills them in alike (page.js).
 SURVEY_DEFAULTS: Document = {
     "language": "en",
@@ -174,7 +180,8 @@ SURVEY_DEFAULTS: Document = {
     "groups": [],
 }
 QUESTION_DEFAULTS: Document = {"mode": "device"}
-KEEP_MODES = ("device", "person")
+MODES = ("device", "person", "several")
+OPTION = "option"  # the column of the options of a question with several answers
 ACCESSES = ("open", "invited")
 ADDRESSES = ("formal", "informal")
 INFORMAL_LANGUAGES = ("de",)  # languages in which the page has both forms of address
@@ -208,9 +215,10 @@ class Question:
     ----------
     id, text, help : str
         Name in files, wording, and an explanation, which may be empty.
-    mode : {"device", "person"}
-        Who randomizes: the browser, or the respondent, who then enters the report.
-    design : Design or OpenDomain
+    mode : {"device", "person", "several"}
+        Who randomizes: the browser, or the respondent, who then enters the report. In mode "several" the browser
+        randomizes which of several options apply.
+    design : Design, OpenDomain or SelectAll
         Randomization of the answer; an open domain is for free-text answers.
     labels : mapping or None
         Texts on the buttons of the answers, or of the reports if the respondent randomizes; None for the labels of the
@@ -224,7 +232,7 @@ class Question:
     id: str
     text: str
     mode: str
-    design: Design | OpenDomain
+    design: Design | OpenDomain | SelectAll
     help: str | None = None
     labels: Mapping[str, str] | None = None
     optional: bool = False
@@ -238,7 +246,7 @@ class Question:
         """
         if self.open:
             return None
-        domain = self.listed.domain
+        domain = self.answers
         named = next((answer for answer in domain if str(answer) == self.sensitive), None) if self.sensitive else None
         return named if named is not None else domain[0 if len(domain) == 2 else -1]
 
@@ -250,6 +258,11 @@ class Question:
                 f"question {self.id!r} has free-text answers, and no list of them; find its frequent values with "
                 "warner discover, once the survey is closed"
             )
+        if isinstance(self.design, SelectAll):
+            raise ValueError(
+                f"question {self.id!r} has several answers, each with an estimate of its own; name one of its options: "
+                f"{first_and_last(self.design.questions)}"
+            )
         return self.design
 
     @property
@@ -258,9 +271,38 @@ class Question:
         return self.design if isinstance(self.design, OpenDomain) else None
 
     @property
+    def several(self) -> SelectAll | None:
+        """Design of a question of which several options can apply; None for other questions."""
+        return self.design if isinstance(self.design, SelectAll) else None
+
+    @property
+    def answers(self) -> Labels:
+        """Possible answers; the options, of which several can apply."""
+        return self.several.questions if self.several else self.listed.domain
+
+    @property
+    def drawn(self) -> int:
+        """Number of reports to the question, if it is asked: more than one for several options."""
+        return self.several.asked if self.several else 1
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """What has a report of its own: the question, or each option, some of which are drawn."""
+        if not isinstance(self.design, SelectAll):
+            return (Item(self, self.design),)
+        if self.design.device is not None:
+            return (Item(self, self.design.device),)
+        return tuple(Item(self, design, option) for option, design in self.design.designs.items())
+
+    @property
+    def estimated_design(self) -> Design:
+        """Design of the reports from which shares are estimated: of yes and no for each of several options."""
+        return self.several.parts[0] if self.several else self.listed
+
+    @property
     def choices(self) -> Labels:
         """Choices that the respondent sees: the answers or, if the respondent randomizes, the reports."""
-        return self.listed.domain if self.mode == "device" else self.listed.law.columns
+        return self.listed.law.columns if self.mode == "person" else self.answers
 
     def shown(self, choice: Label) -> str:
         """Return the text on the button of a choice."""
@@ -279,6 +321,14 @@ class Question:
         if self.sensitive is not None:
             fields["sensitive"] = self.sensitive
         return {**fields, "design": self.design.to_dict()}
+
+
+class Item(NamedTuple):
+    """Question, or option of a question, that has a report of its own."""
+
+    question: Question
+    design: Design | OpenDomain
+    option: str | None = None
 
 
 @dataclass(frozen=True)
@@ -300,6 +350,8 @@ class Survey:
         Times between which responses are accepted, in ISO 8601 with the offset from UTC.
     address : {"formal", "informal"} or None
         Form of address on the page, in languages that have both; formal if None.
+    ask : int or None
+        Number of questions that the browser draws for each respondent, the same for all; None to ask all of them.
     """
 
     id: str
@@ -317,6 +369,7 @@ class Survey:
     opens: str | None = None
     closes: str | None = None
     address: str | None = None
+    ask: int | None = None
 
     def early(self, moment: datetime) -> bool:
         """Return True if the survey has not opened yet."""
@@ -349,26 +402,50 @@ class Survey:
         raise ValueError(f"question must be one of {known}, but got {name!r}")
 
     @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """What has a report of its own, in the order of the reports in a response."""
+        return tuple(item for question in self.questions for item in question.items)
+
+    @cached_property
     def layouts(self) -> tuple[Layout | OpenLayout, ...]:
-        """Counters of each question, for one joint group."""
+        """Counters of each item, for one joint group."""
         return tuple(
-            OpenLayout(question.optional) if question.open else Layout(question.listed, question.optional)
-            for question in self.questions
+            OpenLayout(blank) if isinstance(design, OpenDomain) else Layout(design, blank)
+            for question, design, option in self.items
+            for blank in [question.optional or self.ask is not None or option is not None]
         )
 
     @cached_property
     def open_questions(self) -> tuple[int, ...]:
-        """Indices of the free-text questions."""
-        return tuple(index for index, question in enumerate(self.questions) if question.open)
+        """Indices of the items that are free-text questions."""
+        return tuple(index for index, item in enumerate(self.items) if item.question.open)
+
+    def chance(self, question: Question) -> Fraction:
+        """Probability that a respondent is asked a question or, of several options, each of them."""
+        of_options = Fraction(question.drawn, len(question.items))
+        return of_options if self.ask is None else of_options * Fraction(self.ask, len(self.questions))
+
+    def lost(self, question: Question | None = None) -> str:
+        """Return what is lost by drawing questions, and by counting the options of a question; empty if nothing is."""
+        drawn = (
+            f"Each respondent is asked {self.ask} of {len(self.questions)} questions, drawn at random by the browser. "
+            "Joint distributions of several questions are lost."
+        )
+        options = "Options are counted one by one: joint distributions are lost, and options are no independent groups."
+        return " ".join([drawn] * (self.ask is not None) + [options] * bool(question and question.several))
 
     @cached_property
     def epsilon(self) -> float:
-        """Privacy loss of all reports of one respondent: the sum over the questions, rounded up."""
+        """Privacy loss of all reports of one respondent, rounded up: the sum of the largest `ask` of the questions.
+
+        Which questions are drawn is independent of all answers, so that their number is all that counts.
+        """
         return double_not_below(self._spent)
 
     @cached_property
     def _spent(self) -> Decimal:
-        return sum((log_ratio(*question.design.ratio) for question in self.questions), Decimal(0))
+        of_questions = sorted((log_ratio(*question.design.ratio) for question in self.questions), reverse=True)
+        return sum(of_questions[: self.ask], Decimal(0))
 
     @property
     def shown_epsilon(self) -> str:
@@ -406,7 +483,7 @@ def load_survey(path: str | os.PathLike[str]) -> Survey:
         survey = survey_from_json(text, folder)
         # Surveys that were collected with other values can still be read.
         check_batch(survey.batch)
-        if clash := (RESULTS | FOUND) & {group.id for group in survey.groups}:
+        if clash := (RESULTS | FOUND | {OPTION}) & {group.id for group in survey.groups}:
             raise ValueError(
                 f"the id of a group must not be {min(clash)!r}, which is a column of every result; give it another"
             )
@@ -539,6 +616,12 @@ def _check_options(fields: Document) -> None:
             f"address must be left out unless language is one of {', '.join(INFORMAL_LANGUAGES)}, but it is "
             f"{_got(fields['language'])}: the page's own words have one form of address there"
         )
+    number = len(fields["questions"]) if isinstance(fields["questions"], list) else 0
+    if "ask" in fields and not (type(fields["ask"]) is int and 1 <= fields["ask"] < number):
+        raise ValueError(
+            f"ask must be a whole number of questions, at least 1 and below the number of all ({number}), but got "
+            f"{_got(fields['ask'])}; leave it out to ask each respondent all questions"
+        )
 
 
 def _moment(value: Any, what: str) -> datetime:
@@ -563,8 +646,8 @@ def _question(fields: Any, index: int, folder: Path | None) -> Question:
     where = f"question {index + 1}"
     fields = QUESTION_DEFAULTS | fields if isinstance(fields, dict) else fields
     _fields(fields, where, {"id", "text", "mode", "design"}, {"help", "labels", "optional", "sensitive"})
-    if fields["mode"] not in KEEP_MODES:
-        raise ValueError(f'mode of {where} must be "device" or "person", but got {_got(fields["mode"])}')
+    if fields["mode"] not in MODES:
+        raise ValueError(f'mode of {where} must be "device", "person" or "several", but got {_got(fields["mode"])}')
     if not isinstance(fields.get("optional", False), bool):
         raise ValueError(f"optional of {where} must be true or false, but got {_got(fields['optional'])}")
     text = _text(fields["text"], f"text of {where}")
@@ -584,13 +667,18 @@ def _question(fields: Any, index: int, folder: Path | None) -> Question:
     return question
 
 
-def _design(field: Any, where: str, folder: Path | None) -> Design | OpenDomain:
+def _design(field: Any, where: str, folder: Path | None) -> Design | OpenDomain | SelectAll:
     if isinstance(field, str) and folder is None:
         raise ValueError(f"design of {where} must stand in the survey itself, but {_got(field)} is the name of a file")
     try:
         design: Any = load_design(folder / field) if folder and isinstance(field, str) else device_from_dict(field)
     except (ValueError, OSError) as error:
         raise ValueError(f"design of {where}: {error}") from None
+    if design.mechanism == "split questionnaire":
+        raise ValueError(
+            f"design of {where} must be the design of one question, but a split questionnaire has several: write a "
+            'question for each of its designs, and "ask", their number, in the survey'
+        )
     if design.mechanism in OPEN and not isinstance(design, OpenDomain):
         raise ValueError(
             f"design of {where} must randomize answers, but a {design.mechanism} only reads reports; give its source, "
@@ -600,6 +688,11 @@ def _design(field: Any, where: str, folder: Path | None) -> Design | OpenDomain:
 
 
 def _check_choices(question: Question, where: str) -> None:
+    if (question.mode == "several") != (question.several is not None):
+        raise ValueError(
+            f'mode of {where} must be "several" for a design of warner design select-all, and only for it, but got '
+            f"{question.mode!r} and a {question.design.mechanism}"
+        )
     if question.open:
         if question.mode != "device":
             raise ValueError(f'mode of {where} must be "device": a text cannot be hashed by hand')
@@ -608,20 +701,21 @@ def _check_choices(question: Question, where: str) -> None:
         if question.sensitive is not None:
             raise ValueError(f"sensitive of {where} must be left out: there is no list of answers")
         return
-    design = question.listed
-    if question.sensitive is not None and question.sensitive not in map(str, design.domain):
+    answers = question.answers
+    if question.sensitive is not None and question.sensitive not in map(str, answers):
         raise ValueError(
-            f"sensitive of {where} must be one of the answers, {first_and_last(design.domain)}, but got "
+            f"sensitive of {where} must be one of the answers, {first_and_last(answers)}, but got "
             f"{_got(question.sensitive)}"
         )
-    labels = (*design.domain, *design.law.columns) if design.k <= MOST_COUNTERS else ()
+    reports = (label for item in question.items for label in item.design.law.columns)  # type: ignore[union-attr]
+    labels = (*answers, *reports) if len(answers) <= MOST_COUNTERS else ()
     if any(isinstance(label, int) and abs(label) > LARGEST_JSON_INTEGER for label in labels):
         raise ValueError(f"labels of {where} must be whole numbers below 2^53, or strings: JavaScript rounds others")
     if any(isinstance(label, str) and not _encodable(label) for label in labels):
         raise ValueError(f"labels of {where} must be texts that UTF-8 can hold, without half characters")
-    if question.mode == "person" and not getattr(design.report_form, "of_answers", False):
+    if question.mode == "person" and not getattr(question.listed.report_form, "of_answers", False):
         raise ValueError(
-            f'mode of {where} must be "device": reports under a {design.mechanism} are sets, not made by hand'
+            f'mode of {where} must be "device": reports under a {question.design.mechanism} are sets, not made by hand'
         )
     if question.labels is None:
         return

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from warner.reports.open_tallies import OpenTally
-from warner.service.survey import Layout, survey_from_json
+from warner.reports.tallies import Tally
+from warner.service.survey import OPTION, Layout, survey_from_json
 from warner.text import counted as in_words
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from warner.arrays import Integers
-    from warner.reports.tallies import Group, Tally
+    from warner.designs import Design
+    from warner.reports.tallies import Group
     from warner.service.responses import Bundle, KeptReport
     from warner.service.survey import Question, Survey
 
@@ -133,9 +135,33 @@ class Collected:
         return self.state == "closed" and self.responses == self.survey.stop
 
     def tally(self, question: str | None = None, *, by: Sequence[str] = ()) -> Tally:
-        """Return the tally of a question by some of the group columns."""
+        """Return the tally of a question by some of the group columns.
+
+        A question with several answers has a tally of yes and no by ``option``: each option is estimated by itself.
+        """
         found = self.survey.question(question)
-        return Layout(found.listed, found.optional).tally(*self._by_groups(found, by))
+        several = found.several
+        if several is None:
+            return self._layout(found.listed, found).tally(*self._by_groups(found, by))
+        if several.device is None:
+            counted = [self._by_groups(found, by, option) for option in several.questions]
+            cells = np.concatenate([np.atleast_2d(part) for part, *_ in counted])
+            counts, missing, groups = cells[:, :-1], cells[:, -1], counted[0][2]
+        else:
+            one = self._layout(several.device, found).tally(*self._by_groups(found, by))
+            reported = np.atleast_2d(one.counts)
+            named = reported[:, : len(several.questions)].T.ravel()
+            counts = np.stack([named, np.tile(reported.sum(axis=1), len(several.questions)) - named], axis=-1)
+            missing, groups = np.tile(np.atleast_1d(one.missing), len(several.questions)), one.groups
+        of_options = tuple((option, *group) for option in several.questions for group in groups or ((),))
+        return Tally(several.parts[0], counts, missing=missing, by=(OPTION, *by), groups=of_options)
+
+    def _layout(self, design: Design, question: Question) -> Layout:
+        (index, *_) = self._indices(question)
+        return Layout(design, self.survey.layouts[index].optional)
+
+    def _indices(self, question: Question) -> list[int]:
+        return [index for index, item in enumerate(self.survey.items) if item.question is question]
 
     def open_tally(self, question: str | None = None, *, by: Sequence[str] = ()) -> OpenTally:
         """Return the reports of a free-text question after the survey is closed.
@@ -153,7 +179,7 @@ class Collected:
                 "first, with warner survey close or on its dashboard"
             )
         cells, names, groups = self._by_groups(found, by)
-        kept = self.reports.get(self.survey.questions.index(found), ())
+        kept = self.reports.get(self._indices(found)[0], ())
         number = np.array([row[2] for row in kept], dtype=np.int64)
         read = design.report_form.read([row[1] for row in kept])
         sizes = [len(group.values) for group in self.survey.groups]
@@ -165,14 +191,18 @@ class Collected:
         good = np.repeat(np.flatnonzero(read.status == 0), number[read.status == 0])
         strange = {row[1]: row[2] for row, status in zip(kept, read.status.tolist(), strict=True) if status}
         wrong = np.bincount(group[read.status != 0], number[read.status != 0], max(1, len(groups))).astype(np.int64)
-        missing = cells[..., -1] if found.optional else np.zeros(cells.shape[:-1], dtype=np.int64)
+        blank = self.survey.layouts[self._indices(found)[0]].optional
+        missing = cells[..., -1] if blank else np.zeros(cells.shape[:-1], dtype=np.int64)
         left: Any = {"missing": missing if names else int(missing), "unknown": wrong if names else int(wrong[0])}
         grouping: Any = {"by": names, "groups": groups, "dropped": strange}
         return OpenTally.of_rows(design, read.reports[good], group[good], **left, **grouping)
 
-    def _by_groups(self, question: Question, by: Sequence[str]) -> tuple[Integers, tuple[str, ...], tuple[Group, ...]]:
-        """Return the counters of a question, one row for each group, and the groups."""
-        cells = self.cells[self.survey.questions.index(question)]
+    def _by_groups(
+        self, question: Question, by: Sequence[str], option: str | None = None
+    ) -> tuple[Integers, tuple[str, ...], tuple[Group, ...]]:
+        """Return the counters of a question or option, one row for each group, and the groups."""
+        items = self.survey.items
+        cells = next(self.cells[i] for i in self._indices(question) if items[i].option == option)
         width = cells.shape[-1]
         names = [group.id for group in self.survey.groups]
         if strange := [name for name in by if name not in names]:

@@ -116,7 +116,8 @@ function needed(question, wish, stop) {
   const people = question.needed[wish];
   if (people === null) return "no number of people is enough under this design";
   const [all, more] = people;
-  const bar = progress(all - more, all, "reports");
+  const drawn = question.mode === "several" || question.blank.startsWith("not asked"); // then not each response has a report
+  const bar = progress(all - more, all, drawn ? "responses" : "reports");
   if (more === 0) return `none: ${counted(all, "person is", "people are")} enough`;
   if (stop !== null && all > stop) return element("span", {}, `${number(all)} in all: more than the ${number(stop)} at which the survey closes`, bar);
   return element("span", {}, `${number(more)} more (${number(all)} in all)`, bar);
@@ -171,6 +172,8 @@ function results(question, reading) {
   if (question.rest)
     notes.push(element("p", { class: "note" }, "There are two answers: the share of ", said("q", question.rest), " is ",
       tight("100 %"), " minus that of ", said("q", question.answers[0].label), "."));
+  if (question.mode === "several")
+    notes.push(element("p", { class: "note" }, tight("Any number of options can apply: the shares need not sum to 100 %.")));
   if (question.left_out)
     notes.push(element("p", { class: "note" }, `Only the ${question.answers.length} largest shares are shown; `
       + `the files below hold ${counted(question.left_out, "more answer", "more answers")}.`));
@@ -244,7 +247,7 @@ function card(question, reading, wish, old) {
     element("div", { class: "wide" }, ...results(question, reading)),
     facts([
       ["Reports", number(question.reports)],
-      ["Skipped", question.skipped === null ? null : number(question.skipped)],
+      [capital(question.blank), question.skipped === null ? null : number(question.skipped)],
       ["Epsilon of a report", question.epsilon],
       [`Still needed for ${points(reading.half_widths[wish])}`, reading.state === "open" && question.needed.length ? needed(question, wish, reading.stop) : null],
       ["Fake reports", question.influence.replace(/^Fake reports: /, "")],

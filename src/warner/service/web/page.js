@@ -41,12 +41,41 @@ export async function opened(given, expected, written) {
   const survey = { ...SURVEY_DEFAULTS, ...given, questions: given.questions.map((one) => ({ ...QUESTION_DEFAULTS, ...one })) };
   const computed = await fingerprint(survey);
   if (expected && computed !== expected) throw new TypeError("the fingerprint must be that of the survey");
-  if (survey.questions.some(({ design }) => !mechanisms.has(design.mechanism))) await import("./sets.js");
-  const designs = survey.questions.map((question) => design(question.design));
-  const largest = [...designs.map(({ reports }) => reports.size ?? 0), ...survey.groups.map(({ values }) => values.length)];
+  const { ask, questions } = survey;
+  const split = ask === undefined ? [] : [{ design: { format: "warner design", version: 1, mechanism: "split questionnaire",
+    questions: questions.map(({ id }) => id), designs: questions.map((question) => question.design), asked: ask } }];
+  if ([...questions, ...split].some(({ design }) => !mechanisms.has(design.mechanism))) await import("./sets.js");
+  const [designs, [some]] = [questions, split].map((list) => list.map((one) => design(one.design)));
+  // What has a report of its own: a question, or each option of one that is asked about some of its options
+  const items = survey.questions.flatMap((question, place) => {
+    const { each, answers } = designs[place];
+    if (!each) return [{ question, place, drawing: designs[place] }];
+    return [...Array(answers.size).keys()].map((i) => ({ question, place, drawing: each, option: answers.at(i) }));
+  });
+  const largest = [...items.map(({ drawing }) => drawing.reports.size ?? 0), ...survey.groups.map(({ values }) => values.length)];
   const width = Math.max(4, ...largest.map((size) => `${BigInt(size || 1) - 1n}`.length));
-  const epsilon = designs.reduce((sum, one) => sum + one.epsilon, 0) * SPARE;
-  return { survey, designs, width, epsilon, shown: shownEpsilon(epsilon, Number(written)), fingerprint: computed };
+  const epsilon = some?.epsilon ?? designs.reduce((sum, one) => sum + one.epsilon, 0) * SPARE;
+  const draws = some !== undefined || designs.some(({ each, parts, asked }) => each && asked < parts.length); // what is asked
+  return { survey, designs, items, some, draws, width, epsilon, shown: shownEpsilon(epsilon, Number(written)), fingerprint: computed };
+}
+
+/** Draw what is asked, without any answer at hand: questions, and options of those; as positions among the items. */
+export function drawn({ designs, items, some }, bytes) {
+  return (some?.drawn(bytes) ?? [...designs.keys()]).flatMap((place) => {
+    const first = items.findIndex((item) => item.place === place);
+    return (designs[place].each ? designs[place].drawn(bytes) : [0]).map((i) => first + i);
+  });
+}
+
+// The draw of whoever is here, which a reload finds again: nobody is asked something else until the answer is liked. It
+// has nothing of an answer, and is forgotten once the reports are drawn.
+const drawKey = ({ survey, fingerprint }, token) => `warner draw ${survey.id} ${token || OPEN} ${fingerprint}`;
+
+function drawnOnce(form, token) {
+  if (!form.draws) return [...form.items.keys()];
+  const key = drawKey(form, token);
+  if (!kept(key)) keep(key, JSON.stringify(drawn(form)));
+  return JSON.parse(kept(key));
 }
 
 // The sum over all questions in four digits, rounded up. Doubles cannot tell 6.5 from a little more, and Python can: what
@@ -61,12 +90,16 @@ function shownEpsilon(epsilon, written) {
 const code = (number, width) => `${number}`.padStart(width, "0");
 const written = ({ reports }, report, width) => (reports.size ? code(report, width) : reports.padded(report));
 
-/** Draw once, and give the finished body. Choices are positions, null for skipped; those of groups go as they are. */
-export function body({ survey, designs, width, fingerprint }, choices, groups = [], token = OPEN) {
-  const reports = survey.questions.map(({ mode }, i) => {
-    // A skipped question is as many full stops as any report has characters.
-    const drawn = mode === "person" ? choices[i] : randomizeCode(designs[i], choices[i] ?? 0);
-    const text = written(designs[i], drawn ?? 0, width);
+/**
+ * Draw once, and give the finished body. Choices are positions, null for what was skipped or not asked, and lists of them
+ * for boxes; those of groups go as they are.
+ */
+export function body({ survey, items, width, fingerprint }, choices, groups = [], token = OPEN) {
+  const reports = items.map(({ question, drawing }, i) => {
+    // A question without a report is as many full stops as any report has characters.
+    const choice = choices[i] ?? (drawing.pick ? [] : 0);
+    const report = question.mode === "person" ? choice : drawing.pick ? drawing.pick(choice) : randomizeCode(drawing, choice);
+    const text = written(drawing, report, width);
     return choices[i] === null ? text.replace(/./g, ".") : text;
   });
   const nonce = btoa(String.fromCharCode(...random(16))).replaceAll("+", "-").replaceAll("/", "_").slice(0, 22);
@@ -165,23 +198,29 @@ async function sent(url, bytes, tries) {
 }
 
 /**
+ * For pages with controls of their own: what this respondent is asked, as objects with the id of a question and, where it
+ * is asked about some of its options, one of them each. It is drawn before any answer, and `submit` sends nothing else.
+ */
+export async function asked(survey, { token = OPEN, expected } = {}) {
+  const form = await opened(survey, expected);
+  return drawnOnce(form, token).map((i) => form.items[i]).map(({ question: { id }, option }) => (option === undefined ? { id } : { id, option }));
+}
+
+/**
  * For pages with controls of their own: randomize answers, by the id of their question, and send the reports.
  * @param {string} url The address of the survey, such as https://host/s/ID.
  * @param {object} survey The survey file.
- * @param {object} answers Labels of the design by id; in mode "person", reports. An optional question may be left out.
+ * @param {object} answers Labels of the design by id; in mode "person", reports; in mode "several", a list of the options
+ * that apply. An optional question may be left out, and so may what is not `asked`.
  * @returns {Promise<string>} "kept", "used", "revoked", "early", "closed", "uninvited" or "refused"; or "earlier": a response
  * without an invitation was still waiting in this tab and has been kept now, and these answers were not drawn or sent.
  */
 export async function submit(url, survey, answers, { token = OPEN, groups = {}, expected } = {}) {
   if (!isSecureContext) throw new TypeError("answers are only randomized in pages that came over a secure connection");
   const form = await opened(survey, expected);
-  survey = form.survey;
-  const choices = survey.questions.map(({ id, mode, optional }, i) => {
-    if (optional && answers[id] === undefined) return null;
-    const { answers: truths, reports } = form.designs[i];
-    return known((mode === "person" ? reports : truths).indexOf(answers[id]), `the answer to ${id}`);
-  });
-  const places = survey.groups.map(({ id, values }) => known(values.indexOf(groups[id]), `the group ${id}`));
+  const asked = drawnOnce(form, token);
+  const choices = form.items.map((item, i) => (asked.includes(i) ? choiceOf(form, item, answers[item.question.id]) : null));
+  const places = form.survey.groups.map(({ id, values }) => known(values.indexOf(groups[id]), `the group ${id}`));
   if (outdated(form, token)) console.warn("warner: a response to another version of this survey was not sent, and was deleted");
   const key = keyOf(form, token);
   const sending = async (bytes) => {
@@ -190,12 +229,29 @@ export async function submit(url, survey, answers, { token = OPEN, groups = {}, 
     forget(key, bytes);
     return outcome;
   };
+  const responding = () => {
+    forget(drawKey(form, token));
+    return sending(body(form, choices, places, token));
+  };
   const waiting = kept(key);
-  if (!waiting) return sending(body(form, choices, places, token));
+  if (!waiting) return responding();
   const outcome = await sending(waiting);
-  if (token !== OPEN) return outcome; // an invitation is one respondent, whose response was drawn
+  if (token !== OPEN) {
+    forget(drawKey(form, token));
+    return outcome; // an invitation is one respondent, whose response was drawn
+  }
   // Without an invitation it may be another respondent's: it is no reply to these answers.
-  return outcome === "kept" ? "earlier" : sending(body(form, choices, places, token));
+  return outcome === "kept" ? "earlier" : responding();
+}
+
+/** What is chosen for an item: a position, those of all options that apply, or null for skipped. */
+function choiceOf({ designs }, { question: { id, mode, optional }, place, option }, answer) {
+  if (optional && answer === undefined) return null;
+  const { answers, reports } = designs[place];
+  const position = (label) => known((mode === "person" ? reports : answers).indexOf(label), `the answer to ${id}`);
+  if (mode !== "several") return position(answer);
+  const ticked = Array.isArray(answer) ? [...new Set(answer.map(position))] : [position()];
+  return option === undefined ? ticked : Number(!answer.includes(option)); // yes comes first
 }
 
 function known(place, what) {
@@ -274,7 +330,7 @@ const name = ({ labels }, label) => (labels && Object.hasOwn(labels, label) ? la
 function explanation(words, question, drawing) {
   const { say, tell } = words;
   const told = isDirect(drawing) ? [tell("p", "direct")] : [
-    tell("p", question.mode === "person" ? "personDraws" : !drawing.chance && !drawing.told ? "sets" : replaces(drawing) ? "draws" : "drawsReport"),
+    tell("p", drawing.pick ? "drawsTick" : question.mode === "person" ? "personDraws" : !drawing.chance && !drawing.told ? "sets" : replaces(drawing) ? "draws" : "drawsReport"),
     ...(drawing.reports.asks ? [tell("p", "asked", { n: words.number(drawing.reports.asks) })] : []),
     ...oddsInWords(words, question, drawing),
     tell("p", drawing.epsilon === Infinity ? "certain" : "deniable"),
@@ -283,7 +339,7 @@ function explanation(words, question, drawing) {
       half: certainty(words, drawing.epsilon, 0.5),
       tenth: certainty(words, drawing.epsilon, 0.1),
     })]),
-    ...(question.mode === "device" && (drawing.chance || drawing.reports.members) ? practice(words, question, drawing) : []),
+    ...(question.mode !== "person" && (drawing.chance || drawing.reports.members || drawing.pick) ? practice(words, question, drawing) : []),
   ];
   return make("details", {}, make("summary", {}, ...say("whatHappens")), make("div", { class: "fold" }, told));
 }
@@ -309,10 +365,10 @@ function certainty({ number }, epsilon, prior) {
 const labelsOfAnswers = (question) => (question.mode === "person" ? {} : question);
 
 function oddsInWords(words, question, drawing) {
-  const { answers, reports, chance, symmetric, held, told } = drawing;
+  const { answers, reports, chance, symmetric, held, told, most } = drawing;
   const { tell, number, figure } = words;
   const odds = (word, base, share, x, y = x) =>
-    tell("p", word, { base: number(base), hits: number(share * base), x, y });
+    tell("p", word, { base: number(base), hits: number(share * base), x, y, n: number(most) });
   if (told) return [odds(told[0], peopleFor(told[1]), told[1], figure(told[2]))];
   const example = sensitiveAt(question, drawing);
   const other = example ? 0 : Math.min(1, answers.size - 1);
@@ -321,6 +377,7 @@ function oddsInWords(words, question, drawing) {
     const base = peopleFor(truth, other);
     return [odds(first, base, truth, answer(example)), odds(second, base, other, answer(example))];
   };
+  if (drawing.pick) return pair(...held, "oddsTicked", "oddsUnticked");
   if (!chance) return pair(...held, "oddsSet", "oddsSetOthers");
   if (symmetric) return pair(chance(example, example), chance(other, example), "odds", "oddsOthers");
   if (answers.size <= MOST_ROWS && reports.size <= MOST_ROWS) return [table(words, answers, reports, chance, answer, report)];
@@ -352,9 +409,10 @@ const letter = (i) => (i < 26 ? "" : letter(Math.floor(i / 26) - 1)) + String.fr
 function practice(words, question, drawing) {
   const { say, tell, number, figure } = words;
   const { members } = drawing.reports;
-  const [own, grid] = [replaces(drawing), gridEntered(question, drawing)];
+  const [own, grid] = [drawing.pick || replaces(drawing), gridEntered(question, drawing)];
   const x = grid ? Math.floor(grid.size / 2) : 1;
-  const label = grid ? (y) => reported(words, question, drawing, y) : members || own ? letter : (y) => number(y + 1);
+  const named = (y) => (drawing.reports.blanks <= y ? say("sentDummy").join("") : letter(y));
+  const label = grid ? (y) => reported(words, question, drawing, y) : members || own ? named : (y) => number(y + 1);
   const listed = (set) => set.slice(0, LISTED).map(label).join(", ") + (set.length > LISTED ? ", …" : "");
   const said = make("p", { role: "status", class: "drawn" });
   let [draws, hits] = [0, 0];
@@ -383,6 +441,7 @@ function reported({ say, figure }, question, { answers, reports }, report) {
     const [word, x] = reports.said(report);
     return say(word, { x: figure(x) });
   }
+  if (reports.blanks <= report) return say("sentDummy");
   if (reports.indexOf) return [quoted(name(question, reports.at(report)))];
   if (!reports.members) return say("sentNumber", { x: report });
   const named = (places) => places.map((x) => name(question, answers.at(x))).join(", ");
@@ -479,6 +538,37 @@ function radios(words, { legend, hints, size, text, skip }) {
       field.clear();
     },
     complain: () => field.complaint(field.element, say("missingOne")),
+  };
+}
+
+/** Boxes for all that applies, and one for nothing. The choice is a list of positions: null if skipped, undefined if none. */
+function boxes(words, { legend, hints, size, text, most, skip }) {
+  const { say, tell, number } = words;
+  const rows = make("div", { class: "choices" });
+  const none = say("noneApplies").join("");
+  const row = (label, alone) => {
+    const input = entry({ type: "checkbox" });
+    input.addEventListener("change", () => {
+      // What says that nothing applies, or skips, goes with nothing else.
+      for (const other of inputs) if (input.checked && other.input !== input && (alone || other.alone)) other.input.checked = false;
+      for (const other of inputs) settle(other.input);
+      field.accept(field.element);
+    });
+    rows.append(make("label", { class: "choice" }, input, make("span", { dir: "auto" }, label)));
+    return { input, alone };
+  };
+  const inputs = [...Array(size).keys()].map((i) => row(text(i), false));
+  const nothing = row(none, true);
+  inputs.push(nothing);
+  const skipped = skip ? row(say("skip").join(""), true) : null;
+  if (skipped) inputs.push(skipped);
+  const field = asking({ legend, hints: [...hints, tell("p", "tickAll", { n: number(most) }, { class: "hint" })] }, rows);
+  const ticked = () => [...Array(size).keys()].filter((i) => inputs[i].input.checked);
+  return {
+    element: field.element,
+    choice: () => (skipped?.input.checked ? null : ticked().length || nothing.input.checked ? ticked() : undefined),
+    clear: field.clear,
+    complain: () => field.complaint(field.element, say("missingTicks", { x: none })),
   };
 }
 
@@ -620,6 +710,8 @@ function control(words, question, drawing, asked) {
   const grid = gridEntered(question, drawing);
   if (grid) return numberField(words, grid, asked);
   if (isOpen(drawing)) return textField(words, drawing, asked);
+  if (drawing.pick)
+    return boxes(words, { ...asked, size: drawing.answers.size, most: drawing.most, text: (i) => name(question, drawing.answers.at(i)) });
   const choices = question.mode === "person" ? drawing.reports : drawing.answers;
   return radios(words, { ...asked, size: choices.size, text: (i) => name(question, choices.at(i)) });
 }
@@ -653,7 +745,7 @@ export async function mount(root) {
   } catch {
     return stop("mismatch");
   }
-  const { survey, designs } = form;
+  const { survey, designs, items } = form;
   words = speaker(table, survey.language, survey.address);
   [root.lang, root.dir] = [survey.language, words.direction];
   const { say, tell, number, time } = words;
@@ -671,6 +763,12 @@ export async function mount(root) {
   }
   const token = invited ? kept(ticket) : OPEN; // of whoever is here; none if a code is to be typed
 
+  // The question as its controls have it: an option is a question with two answers, in our own words
+  const worded = ({ question, option, drawing }) => {
+    if (option === undefined) return question;
+    return { mode: "device", labels: Object.fromEntries(["yes", "no"].map((word, i) => [drawing.answers.at(i), say(word).join("")])) };
+  };
+
   function ask(changed) {
     const code = !token ? codeField(words, async (typed) => {
       const unsent = kept(keyOf(form, typed));
@@ -684,21 +782,30 @@ export async function mount(root) {
       size: values.length,
       text: (i) => values[i],
     }));
-    const questions = survey.questions.map((question, i) => {
+    const drawn = drawnOnce(form, token);
+    const shown = [...new Set(drawn.map((i) => items[i].place))]; // the questions that are asked, in their order
+    const questions = drawn.map((i) => {
+      const { question, place, drawing, option } = items[i];
       const { help, mode, optional } = question;
-      const direct = mode === "device" && isDirect(designs[i]);
-      const count = { n: number(i + 1), total: number(survey.questions.length) };
-      const asked = control(words, question, designs[i], {
-        legend: [tell("span", "question", count, { class: "count" }), wording(question.text)],
+      const direct = mode !== "person" && isDirect(drawing);
+      const count = { n: number(shown.indexOf(place) + 1), total: number(shown.length) };
+      const { answers, asked: some } = designs[place];
+      const about = worded(items[i]);
+      const one = control(words, about, drawing, {
+        legend: [
+          tell("span", "question", count, { class: "count" }), wording(question.text),
+          option === undefined ? null : make("span", { class: "option" }, wording(name(question, option))),
+        ],
         hints: [
           help ? paragraphs(help) : [],
-          tell("p", direct ? "inTheClear" : mode, {}, { class: direct ? "hint clear" : "hint" }),
+          option === undefined || some === answers.size ? null : tell("p", "someOptions", { n: number(some), total: number(answers.size) }, { class: "hint clear" }),
+          tell("p", direct ? "inTheClear" : mode === "person" ? mode : "device", {}, { class: direct ? "hint clear" : "hint" }),
           optional ? tell("p", "skipClear", {}, { class: "hint clear" }) : null,
-        ],
+        ].filter(Boolean),
         skip: optional,
       });
-      asked.element.append(explanation(words, question, designs[i]));
-      return asked;
+      one.element.append(explanation(words, about, { ...drawing, epsilon: designs[place].epsilon }));
+      return one;
     });
     const all = [...(code ? [code] : []), ...groups, ...questions];
     const [progress, bar] = [make("span"), make("progress", { max: all.length, "aria-hidden": "true" })];
@@ -712,21 +819,25 @@ export async function mount(root) {
       const missing = all.filter((asked) => asked.choice() === undefined).map((asked) => asked.complain());
       alert.replaceChildren(...(missing.length ? say("missing") : []));
       if (missing.length) return missing[0].focus();
-      const [choices, clear] = [questions, groups].map((controls) => controls.map((asked) => asked.choice()));
+      const [chosen, clear] = [questions, groups].map((controls) => controls.map((asked) => asked.choice()));
+      const choices = items.map((_, i) => (drawn.includes(i) ? chosen[drawn.indexOf(i)] : null));
       const bytes = body(form, choices, clear, token || code.choice());
+      forget(drawKey(form, token));
       for (const asked of all) asked.clear(); // so a second click finds nothing that could be sent
-      choices.fill(null);
+      for (const list of [choices, chosen]) list.fill(null);
       resume(bytes);
     };
-    const drawn = survey.questions.some(({ mode }) => mode === "device");
+    const byDevice = drawn.some((i) => items[i].question.mode !== "person");
     root.replaceChildren(
       title([survey.title]), ...(changed ? [tell("p", "changed", {}, { role: "alert", class: "notice" })] : []),
       ...paragraphs(survey.intro),
-      ...(survey.closes ? [tell("p", "openUntil", { closes: time(survey.closes) }, { class: "hint" })] : []), 
+      ...(survey.closes ? [tell("p", "openUntil", { closes: time(survey.closes) }, { class: "hint" })] : []),
+      ...(form.some
+        ? [tell("p", "someQuestions", { n: number(shown.length), total: number(survey.questions.length) }, { class: "hint clear" })] : []),
       make("div", { oninput: answered, onchange: answered },
         all.length > 1 ? make("p", { class: "progress" }, progress, bar) : null, all.map(({ element }) => element)),
       about(), ...paragraphs(survey.consent), tell("p", "final", {}, { class: "notice" }),
-      alert, tell("button", drawn ? "button" : "send", {}, { type: "button", autocomplete: "off", onclick: press }),
+      alert, tell("button", byDevice ? "button" : "send", {}, { type: "button", autocomplete: "off", onclick: press }),
       small(),
     );
   }
@@ -799,15 +910,20 @@ export async function mount(root) {
 
   function thank({ reports, groups = [] }) {
     const item = (text, ...said) => [make("dt", { dir: "auto" }, text), make("dd", {}, ...said)];
-    const report = (question, i) => {
-      const [text, known] = [reports[i], designs[i].reports];
-      if (/^\.+$/.test(text)) return say("skipped");
-      return reported(words, question, designs[i], known.indexOf ? Number(text) : text.trimEnd());
+    const blank = (text) => /^\.+$/.test(text);
+    const report = (item, text) => {
+      const { drawing } = item;
+      if (blank(text)) return say("skipped");
+      return reported(words, worded(item), drawing, drawing.reports.indexOf ? Number(text) : text.trimEnd());
     };
+    // Where something is drawn, blanks of what was not asked are as many as there are; they are told in one line.
+    const [sent, blanks] = [false, true].map((empty) => [...items.keys()].filter((i) => (form.draws && blank(reports[i])) === empty));
+    const said = ({ question, option }) => (option === undefined ? question.text : `${question.text} ${name(question, option)}`);
     const list = make("dl", {}, survey.groups.map(({ text, values }, i) => item(text, quoted(values[Number(groups[i])]))),
-      survey.questions.map((question, i) => item(question.text, ...report(question, i))));
+      sent.map((i) => item(said(items[i]), ...report(items[i], reports[i]))));
     show(title(say("arrived")), ...paragraphs(survey.thanks),
-      make("details", {}, make("summary", {}, ...say("whatSent")), make("div", { class: "fold" }, tell("p", "sentNote"), list)),
+      make("details", {}, make("summary", {}, ...say("whatSent")), make("div", { class: "fold" }, tell("p", "sentNote"), list,
+        blanks.length ? tell("p", "sentBlanks", { n: number(blanks.length) }) : null)),
       !invited ? another() : null,
       small());
   }
