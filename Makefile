@@ -114,6 +114,7 @@ reproduce: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/make_commands.py
+	$(BIN)/python docs/make_gallery.py
 	$(BIN)/python -m sphinx -W --keep-going -n -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser"
 

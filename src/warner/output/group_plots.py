@@ -156,8 +156,8 @@ def _draw_caterpillar(ax: Axes, shown: Drawn, order: NDArray[np.intp]) -> canvas
     ends = ax.hlines(row, shown.low[order], shown.high[order], color=color, linewidth=1.6 if few else 0.5, alpha=0.8)
     dots: list[Any] = []
     if shown.alone is not None:
-        gray, size = canvas.REPORTED_POINT, 6 if few else 2
-        dots = ax.plot(shown.alone[order], row, ".", color=gray, markersize=size, alpha=0.6, zorder=1.5)
+        look: Any = {"color": canvas.REPORTED_POINT, "markersize": 5, "fillstyle": "none"}
+        dots = ax.plot(shown.alone[order], row, "o", zorder=2, **(look if few else look | {"markersize": 0.5}))
     points = ax.plot(shown.value[order], row, "o", color=color, markersize=4.5 if few else 1.5, zorder=3)
     handles: list[Any] = [*points, ends, *dots]
     labels = [shown.point, shown.interval, *["each group by itself"] * len(dots)]
