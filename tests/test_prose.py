@@ -69,7 +69,7 @@ PENDING = {
     "tutorials/telemetry",
     "tutorials/web-survey",
 }
-CEILING = 66_000  # words of all pages without code; the goal is 45,000
+CEILING = 68_000  # words of all pages without code; the goal is 45,000
 LONGEST = 40  # words of a sentence
 PHRASES = {
     r"(?:says?|tells?|said|told)(?: you)? (?:more|which|what|why|how|who|when|where|whether|that)":
