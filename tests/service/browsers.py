@@ -152,8 +152,11 @@ class ChromiumPage:
 
 
 @contextmanager
-def chromium(profile: Path | None = None, **options: Any) -> Iterator[ChromiumPage]:
-    """Start Chromium; `options` are those of a context of Playwright, such as ``color_scheme="dark"``."""
+def chromium(profile: Path | None = None, *, namespace: str = "", **options: Any) -> Iterator[ChromiumPage]:
+    """Start Chromium, in a network namespace if one is named.
+
+    `options` are those of a context of Playwright, such as ``color_scheme="dark"``.
+    """
     program = _program(CHROMIUM)
     if importlib.util.find_spec("playwright") is None:
         pytest.skip("Playwright drives Chromium, and is not installed; its own browsers are not needed")
@@ -161,12 +164,24 @@ def chromium(profile: Path | None = None, **options: Any) -> Iterator[ChromiumPa
 
     with ExitStack() as stack:
         folder = profile or Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        if namespace:
+            command = f'#!/bin/sh\nexec ip netns exec {namespace} {program} "$@"\n'
+            program = str(stack.enter_context(_script(command)))
         playwright = stack.enter_context(sync_playwright())
         context = playwright.chromium.launch_persistent_context(
             folder, executable_path=program, headless=True, args=CHROMIUM_OPTIONS, **options
         )
         stack.callback(context.close)
         yield ChromiumPage(context.pages[0])
+
+
+@contextmanager
+def _script(text: str) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "browser"
+        file.write_text(text)
+        file.chmod(0o755)
+        yield file
 
 
 def _asked(expression: str) -> str:
@@ -238,7 +253,7 @@ class FirefoxPage:
         self._stream = self._socket.makefile("rb")
         self._number = 0
         self._read()  # Firefox says what it is
-        self.command("WebDriver:NewSession", {"capabilities": {"alwaysMatch": {"acceptInsecureCerts": True}}})
+        self.command("WebDriver:NewSession", {"acceptInsecureCerts": True})
         self._within(OBSERVER)
 
     def command(self, name: str, parameters: dict[str, Any] | None = None) -> Any:

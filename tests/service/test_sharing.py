@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
+import os
+import re
+import shutil
 import socket
 import stat
+import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,11 +21,19 @@ pytest.importorskip("segno", reason="sharing is an extra, and not installed")
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
+from service.browsers import chromium, wait_until
 from service.dashboards import nothing
-from service.serving import survey_of
+from service.respondents import choose, driving, heading, press
+from service.serving import collecting, survey_of
 from warner.service import server, sharing
 from warner.service.server import Address, Places, Settings, _Door, _on_local_network, opening, tls
 from warner.service.sharing import identity, local_address, qr_svg, qr_text, shareable_address, unshareable
+from warner.service.stores import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from service.browsers import FirefoxPage, Page
 
 ADDRESS = "192.168.1.5"
 LINK = f"https://{ADDRESS}:8000/s/drinking"
@@ -143,3 +156,83 @@ def test_a_host_of_this_computer_becomes_its_address_on_the_network(monkeypatch:
         assert found.dashboard.host == "127.0.0.1"
     with pytest.raises(ValueError, match="share must be left out where a certificate is given"):
         _on_local_network(Settings(certificate=Path("own.pem"), share=Path("share.pem")))
+
+
+# Another device: a browser in a network namespace of its own
+
+
+HERE, THERE = "10.211.77.1", "10.211.77.2"  # both ends of a cable
+
+
+@pytest.fixture
+def namespace() -> Iterator[str]:
+    """Make a network namespace that is connected to this one; skipped where that is not allowed."""
+    name = f"warner{os.getpid() % 10**6}"
+    here, there = f"wh{os.getpid() % 10**6}", f"wt{os.getpid() % 10**6}"
+    inside = f"ip netns exec {name}"
+    commands = [
+        f"ip netns add {name}",
+        f"ip link add {here} type veth peer name {there}",
+        f"ip link set {there} netns {name}",
+        f"ip addr add {HERE}/24 dev {here}",
+        f"ip link set {here} up",
+        f"{inside} ip addr add {THERE}/24 dev {there}",
+        f"{inside} ip link set {there} up",
+        f"{inside} ip link set lo up",
+    ]
+    if shutil.which("ip") is None:
+        pytest.skip("there is no command ip here; on Debian: apt install iproute2")
+    try:
+        for command in commands:
+            done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
+            if done.returncode:
+                pytest.skip(f"network namespaces are not available: {command}: {done.stderr.strip()}")
+        yield name
+    finally:
+        subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)  # and the cable with it
+
+
+def respond(page: Page, url: str) -> None:
+    """Answer a shared survey as a respondent does who accepts its certificate."""
+    page.goto(url)
+    wait_until(lambda: page.evaluate("document.querySelectorAll('fieldset').length") == 4)
+    assert page.evaluate("isSecureContext && location.protocol") == "https:"
+    choose(page, 0, 1, 0, 2)
+    press(page)
+    heading(page, "Your response has arrived")
+    assert [request.url for request in page.requests if request.method == "POST"][-1] == f"{url}/report"
+
+
+def test_a_browser_on_another_device_warns_accepts_randomizes_and_sends(namespace: str, tmp_path: Path) -> None:
+    survey = driving()
+    with collecting(tmp_path, survey, "--share", "--host", HERE) as running:
+        url = f"https://{HERE}:{running.port}/s/{survey.id}"
+        assert f"survey     {url}\n" in running.said  # without a remark
+        fingerprint = "".join(line.strip() for line in running.said.split("SHA-256):\n")[1].splitlines()[:2])
+        with chromium(namespace=namespace) as page:
+            for address, error in (
+                (url, "ERR_CERT_AUTHORITY_INVALID"),  # of nobody it knows, for the right address
+                (f"http://{HERE}:{running.dashboard_port}/dashboard", "ERR_CONNECTION_REFUSED"),
+            ):
+                with pytest.raises(Exception, match=error):
+                    page.goto(address)
+        with chromium(namespace=namespace, ignore_https_errors=True) as page:
+            respond(page, url)
+        with chromium(ignore_https_errors=True) as page:  # the dashboard, on this computer
+            page.goto(re.findall(r"dashboard +(\S+)", running.said)[0])
+            wait_until(lambda: page.evaluate("document.querySelector('img.code')?.naturalWidth"))
+            page.evaluate("document.querySelector('[data-name=certificate]').open = true")
+            assert fingerprint in page.evaluate("document.querySelector('.summary').innerText")
+        assert running.stop() == 0
+    store = opened(str(tmp_path / f"{survey.id}.db"), survey)
+    store.close()
+    assert store.collected().responses == 1
+    store.release()
+
+
+def test_firefox_accepts_the_certificate_randomizes_and_sends(
+    firefox_page: FirefoxPage, namespace: str, tmp_path: Path
+) -> None:
+    survey = driving()
+    with collecting(tmp_path, survey, "--share", "--host", HERE) as running:
+        respond(firefox_page, f"https://{HERE}:{running.port}/s/{survey.id}")
