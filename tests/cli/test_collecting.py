@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import math
 import re
-from typing import TYPE_CHECKING
+import shlex
+import ssl
+import stat
+from pathlib import Path
 
 import pytest
 
 from cli.shell import Prompt, fails, run, succeeds
 from service.serving import Running, body_of, exchanged, posted
+from warner.service.sharing import local_address
 from warner.service.survey import load_survey
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 QUESTIONS = (
     ("--title", "Exams at our school", "--stop", "40"),
@@ -44,6 +46,42 @@ def test_from_a_new_survey_to_its_report(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert re.search(r"about \d+ of 40 pupils</strong>, between \d+ and \d+", page)
     assert "reached the number of responses that was fixed beforehand" in page
+
+
+def test_the_commands_of_the_page_lead_from_a_new_survey_to_its_report(tmp_path: Path) -> None:
+    """Run the commands as the page "Collect in a browser" has them, and compare what they print."""
+    try:
+        local_address()
+    except ValueError as error:
+        pytest.skip(str(error))
+    page = (Path(__file__).parents[2] / "docs/tutorials/web-survey.md").read_text(encoding="utf-8")
+    section = page.partition("## In ten minutes")[2].partition("\n## ")[0]
+    commands = re.findall(r"^\$ warner (.*)\n((?:(?!\$|```).*\n)*)", section, re.MULTILINE)
+    assert [line.split()[1] for line, _ in commands] == ["new", "notice", "serve", "close", "report"]
+    for line, printed in commands:
+        words = shlex.split(line)
+        if words[1] != "serve":
+            said = succeeds(tmp_path, *words)
+            if words[1] != "close":
+                assert said == printed
+            continue
+        running = Running(tmp_path, *words[3:], survey=words[2], command=("survey", "serve"))
+        shown = [line.split()[0] for line in printed.splitlines() if line != "..."]
+        assert [word for word in shown if re.search(rf"^{word}\b", running.said, re.MULTILINE)] == shown
+        survey = load_survey(tmp_path / words[2])
+        host = re.findall(r"survey +https://([\d.]+):", running.said)[0]
+        trusting = ssl.create_default_context(cafile=tmp_path / "exams-school.certificate.pem")  # the right address too
+        for _ in range(60):
+            client = http.client.HTTPSConnection(host, running.port, context=trusting)
+            client.request("POST", f"/s/{survey.id}/report", body_of(survey), {"content-type": "application/json"})
+            assert client.getresponse().status == 200
+            client.close()
+        assert running.stop() == 0
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"about \d+ of 60 pupils</strong>, between \d+ and \d+", report)
+    assert "Which grade are you in?" in report
+    assert "at most 89 %" in (tmp_path / "notice.html").read_text(encoding="utf-8")
+    assert stat.S_IMODE((tmp_path / "exams-school.certificate.pem").stat().st_mode) == 0o600
 
 
 def test_a_running_survey_gives_a_new_link_to_its_dashboard(tmp_path: Path) -> None:
