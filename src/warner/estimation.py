@@ -25,7 +25,6 @@ from warner.inference.answer_tables import (
     NO_CLUSTERS,
     answers_shown,
     collected,
-    count_heading,
     groups_counted,
     largest_first,
     left_out,
@@ -152,7 +151,7 @@ class Estimate(TableResult):
         totals = None if totals is None else totals[shown]
         counts = []
         if "reports" in table:
-            counts = [Column(heading=count_heading(self.tally), texts=partial(count_cells, some["reports"], totals))]
+            counts = [Column(heading="reports", texts=partial(count_cells, some["reports"], totals))]
         elif totals is not None:
             counts = [Column(heading="N", texts=partial(amount_cells, totals))]
         estimates = Estimates(some["share"], some["low"], some["high"], unit="share")

@@ -357,6 +357,7 @@ GOOD = json.loads(FORCED.to_json())
     ("document", "complaint"),
     [
         ({**GOOD, "mechanism": "other"}, "mechanism must be one of 'randomized response', 'channel', .* says 'other'"),
+        ({**GOOD, "mechanism": "other"}, "names it in its entry points of the group warner.mechanisms, or register it"),
         ({**GOOD, "weights": [["11", "1"]]}, "weights must be 2 lists of 2"),
         ({**GOOD, "weights": [["11", "1"], ["2"]]}, "weights must be 2 lists of 2"),
         ({**GOOD, "weights": [["11", 1], ["2", "10"]]}, "whole numbers as decimal strings"),

@@ -5,6 +5,7 @@ It tests designs/contract.py, designs/report_forms.py and designs/symmetric.py a
 
 from __future__ import annotations
 
+import inspect
 import io
 import itertools
 import json
@@ -108,6 +109,14 @@ def test_the_registry_knows_each_mechanism_by_its_name() -> None:
     for name, mechanism in MECHANISMS.items():
         assert mechanism.mechanism == name
         assert len(mechanism.examples()) >= 3
+
+
+@pytest.mark.parametrize("mechanism", [*MECHANISMS.values(), *OPEN.values()], ids=lambda one: str(one.mechanism))
+def test_eps_is_an_error_that_names_epsilon_if_there_is_one(mechanism: Any) -> None:
+    named = "epsilon" in inspect.signature(mechanism.__init__).parameters
+    hint = rf"eps must be spelled out: {mechanism.__name__}\(..., epsilon=1.5\)"
+    with pytest.raises(TypeError, match=hint if named else "argument 'eps'"):
+        mechanism(4, eps=1.5)
 
 
 @every_design

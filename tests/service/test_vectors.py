@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from service.browsers import Page
 
 FILE: dict[str, Any] = json.loads(VECTORS.read_text(encoding="utf-8"))
-LARGEST_MODULE = 6_400  # bytes
+LARGEST_MODULE = 7_000  # bytes, of which exact logarithms take 600
 
 
 def _script() -> ModuleType:
@@ -189,7 +189,9 @@ MISTAKES = [
     ("warner.js", "!Object.keys(more).length", "true"),
     ("warner.js", "json.version === 1", "json.version == 1"),
     ("warner.js", " && !strange.length", ""),
-    ("warner.js", "Number(high - low) / Number(low)", "Number(high) / Number(low)"),
+    ("warner.js", "((high - low) << 256n)", "(high << 256n)"),
+    ("warner.js", "(sum - 1n) >> BigInt(rest)) + 1n", "sum >> BigInt(rest))"),
+    ("warner.js", " + twos * log(2n, 1n)", ""),
     ("sets.js", "drawn[i] < digit", "drawn[i] <= digit"),
     ("sets.js", "Number(drawn < digit)", "Number(drawn <= digit)"),
     ("sets.js", "drawn !== digit || !n", "drawn !== digit"),

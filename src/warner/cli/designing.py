@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.messages import tell, warnings_in_one_line
 from warner.cli.values import labels_in, number_grid, whole_numbers
-from warner.designs import MECHANISMS, REPEATED_DESIGNS, OpenDomain, RandomizedResponse, load_design
+from warner.designs import ELSEWHERE, MECHANISMS, REPEATED_DESIGNS, OpenDomain, RandomizedResponse, load_design
 from warner.designs.survey_designs import SURVEYS
 from warner.documents import format_of
+from warner.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -240,7 +241,8 @@ class Maker(NamedTuple):
             needed = self.always
             arguments |= {self.each_answer: rest} | {key: given[key] for key in self.always if key in given}
         elif strange:
-            raise ValueError(f"{self.name} takes {self.usage()}, but got {strange[0]}={given[strange[0]]}")
+            hint = did_you_mean(strange[0], self.keys)
+            raise ValueError(f"{self.name} takes {self.usage()}, but got {strange[0]}={given[strange[0]]}{hint}")
         else:
             needed = self.needed
             arguments |= given
@@ -329,7 +331,7 @@ def refuse_misspelled(words: Sequence[str]) -> None:
         guess = f" (did you mean {close[0].replace(' ', '-')}?)" if close else ""
         raise ValueError(
             f"there is no design {words[0]!r}{guess}: the names are {listed()}. Answers must be at least two, and go "
-            "after --answers if they look like key=value"
+            f"after --answers if they look like key=value. For a mechanism of another package, {ELSEWHERE}"
         )
 
 

@@ -232,7 +232,11 @@ class Command(click.Command):
             if word.startswith("-") and not word[1:].isdecimal():  # -3 is an answer
                 current = ""
             spelled += [current, word] if current else [word]
-        return super().parse_args(ctx, spelled)
+        try:
+            return super().parse_args(ctx, spelled)
+        except click.NoSuchOption as error:  # --eps is the beginning of --epsilon
+            begun = [name for one in self.params for name in one.opts if name.startswith(error.option_name)]
+            raise click.NoSuchOption(error.option_name, possibilities=begun or error.possibilities, ctx=ctx) from None
 
     def invoke(self, ctx: click.Context) -> None:
         """Load the module of the command and call its function with the values of the options."""

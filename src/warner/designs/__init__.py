@@ -172,6 +172,12 @@ def register(mechanism: Mechanism) -> Mechanism:
     return MECHANISMS.register(mechanism)
 
 
+ELSEWHERE = (  # for an unknown mechanism
+    "install the package that has it and names it in its entry points of the group warner.mechanisms, or register it "
+    "in Python with warner.designs.register"
+)
+
+
 def design_from_dict(fields: Document) -> Design:
     """Read a design with a list of answers from the result of its ``to_dict``."""
     return listed_design(device_from_dict(fields))
@@ -186,7 +192,7 @@ def device_from_dict(fields: Document) -> Device:
     if not isinstance(mechanism, str) or mechanism not in MECHANISMS:
         if isinstance(fields, dict) and fields.get("format") == FORMAT and "mechanism" in fields:
             known = ", ".join(map(repr, [*MECHANISMS, *OPEN, *SEVERAL]))
-            raise ValueError(f"mechanism must be one of {known}, but this design says {mechanism!r}")
+            raise ValueError(f"mechanism must be one of {known}, but this design says {mechanism!r}; {ELSEWHERE}")
         return MECHANISMS["randomized response"].from_dict(fields)  # which says what is wrong
     return MECHANISMS[mechanism].from_dict(fields)
 

@@ -7,6 +7,7 @@ has none. The distribution of counts of its reports is its `Law`.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import textwrap
 from abc import ABC, abstractmethod
@@ -50,6 +51,11 @@ class Device(ABC):
     field_names: ClassVar[frozenset[str]]  # fields of its JSON document besides format, version and mechanism
     _optional_fields: ClassVar[frozenset[str]] = frozenset()
     _not_listed: ClassVar[str] = f"an {{}} {WITHOUT_LIST}"  # the error where a list of answers is needed
+
+    def __new__(cls, *_: Any, **arguments: Any) -> Self:
+        if "eps" in arguments and "epsilon" in inspect.signature(cls.__init__).parameters:
+            raise TypeError(f"eps must be spelled out: {cls.__name__}(..., epsilon={arguments['eps']!r})")
+        return super().__new__(cls)
 
     # Every mechanism defines these
 

@@ -83,11 +83,6 @@ def name_columns(tally: Collected, table: Table, rows: Rows) -> list[Column]:
     return [*rows_shown, Column(heading="value", texts=[NO_REPORTS if none else answer for answer, none in answers])]
 
 
-def count_heading(tally: Collected) -> str:
-    """Return the heading of counts: reports of an answer, or reports that support it."""
-    return "reports" if all(part.design.law.exclusive for part in tally.parts) else "support"
-
-
 def collected(tally: Collected) -> str:
     """Return what was collected: reports, answers, epsilon and designs.
 

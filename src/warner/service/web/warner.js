@@ -38,8 +38,23 @@ export function ratio(name, json) {
 
 export const below = (bits, total) => check(total < 1n << bits, `numbers must sum below 2^${bits}`);
 
-// ln(high/low), never less: the factor makes up for rounding.
-export const spent = (low, high) => (low ? Math.log1p(Number(high - low) / Number(low)) * (1 + 2 ** -49) : Infinity);
+// ln(high/low) by the series of artanh, in units of 2^-256, hardly too small
+function log(high, low) {
+  const z = ((high - low) << 256n) / (high + low);
+  let sum = 0n;
+  for (let power = z, n = 1n; power; power = (power * z * z) >> 512n, n += 2n) sum += (2n * power) / n;
+  return sum;
+}
+
+// ln(high/low), rounded up to a double, as in Python
+export function spent(low, high) {
+  if (!low || low === high) return low ? 0 : Infinity;
+  let twos = 0n;
+  for (; high > low << 1n; twos++) low <<= 1n;
+  const sum = log(high, low) + twos * log(2n, 1n) + 2n ** 18n; // no longer too small
+  const rest = Math.max(sum.toString(2).length - 53, 0); // bits that no double holds
+  return Number(((sum - 1n) >> BigInt(rest)) + 1n) * 2 ** (rest - 256);
+}
 
 // A probability, to be said in words
 export const share = (a, b) => Number((a * 10n ** 18n) / b) / 1e18;
