@@ -312,8 +312,6 @@ def test_files_and_words(device: Any, tmp_path: Path) -> None:
     assert " ".join(device.in_words().split()).count(device.lost()) == 1 or not device.lost()
     with pytest.raises(TypeError, match="has several questions; give the design of one"):
         design_from_dict(device.to_dict())
-    with pytest.raises(TypeError, match="has several questions; give the design of one"):
-        warner.tally(["yes"], device)
 
 
 def test_what_is_lost_is_said() -> None:

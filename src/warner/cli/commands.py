@@ -59,6 +59,13 @@ and to look up known answers in reports of such a design, name them:
 \b
   warner design the of and --open words.json -o list.json
 
+For several questions under one epsilon, of which the device asks some, and for questions with several answers:
+
+\b
+  warner design split --question smokes=yes,no \\
+    --question drinks=never,once,often --epsilon 2 -o split.json
+  warner design select-all beer wine tea --epsilon 1 -o options.json
+
 Or give --best, for the mechanism that `warner plan` recommends for this number of answers and this epsilon:
 
 \b
@@ -239,6 +246,9 @@ class Design:
     step: str | None = None
     quantity: str | None = None
     domain_file: Path | None = None
+    question: tuple[str, ...] = ()
+    asked: int | None = None
+    at_most: int | None = None
     best: bool = False
     share: float | None = None
     integers: bool = False

@@ -8,6 +8,7 @@ repeated questions or a survey design.
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from warner.cli.delivering import deliver_document, refuse_overwriting
 from warner.cli.messages import tell, warnings_in_one_line
 from warner.cli.values import labels_in, number_grid, whole_numbers
-from warner.designs import ELSEWHERE, MECHANISMS, REPEATED_DESIGNS, OpenDomain, RandomizedResponse, load_design
+from warner.designs import (
+    ELSEWHERE,
+    MECHANISMS,
+    REPEATED_DESIGNS,
+    OpenDomain,
+    RandomizedResponse,
+    SelectAll,
+    SplitQuestionnaire,
+    load_design,
+)
 from warner.designs.survey_designs import SURVEYS
 from warner.documents import format_of
 from warner.text import did_you_mean
@@ -29,6 +39,8 @@ if TYPE_CHECKING:
     from warner.designs.labels import Domain
     from warner.documents import Document
 
+SPLIT, SELECT_ALL = "split", "select-all"  # the names of several questions, and the options that they take
+OPTIONS_OF = {SPLIT: {"question", "asked"}, SELECT_ALL: {"at_most"}}
 CARDS = "cards"  # the name of decks of cards for quantities
 BEST_FOR = ("shares", "mean", "distribution")  # quantities for which --best compares mechanisms
 
@@ -39,6 +51,9 @@ def design(options: commands.Design) -> None:
     words, best, integers = options.words, options.best, options.integers
     answers, reports = options.answers or None, list(options.reports) or None
     grid = options.lower, options.upper, options.step
+    if (several := questionnaire(options)) is not None:
+        _deliver(several, output, force=force)
+        return
     parameters = {name: getattr(options, name) for name in ("epsilon", "truth", "redraw", "odds", "quantity")}
     if options.share is not None and not best:
         raise ValueError("--share is for --best")
@@ -84,6 +99,32 @@ def design(options: commands.Design) -> None:
         else designed(name or RandomizedResponse.mechanism, given, domain, reported)
     )
     _deliver(result, output, force=force)
+
+
+def questionnaire(options: commands.Design) -> SplitQuestionnaire | None:
+    """Construct the split questionnaire, or the question with several answers; None for other words."""
+    first, rest = " ".join(options.words[:1]).lower(), list(options.words[1:])
+    kind = first if first == SELECT_ALL or (first == SPLIT and (options.question or not rest)) else ""
+    taken = {"words", "epsilon", "output", "force", *OPTIONS_OF.get(kind, ())}
+    declared: Any = options  # a dataclass: see `commands.declared`
+    changed = [one.name for one in fields(declared) if getattr(options, one.name) != one.default]
+    if others := [name for name in changed if name not in taken and (kind or name in {"question", "asked", "at_most"})]:
+        name = {"asked": "ask"}.get(others[0], others[0]).replace("_", "-")
+        raise ValueError(f"--{name} must be left out for {kind or 'a single question'}")
+    if not kind:
+        return None
+    if options.epsilon is None:
+        raise ValueError(f"{kind} needs --epsilon, the privacy of all reports of a respondent")
+    if kind == SELECT_ALL:
+        return SelectAll(rest, options.epsilon, options.at_most)
+    questions: dict[str, str] = {}
+    for text in (*options.question, *rest):
+        name, sign, answers = text.partition("=")
+        if not sign or not name:
+            raise ValueError(f"--question must be NAME=ANSWERS, such as smokes=yes,no, but got {text!r}")
+        put(questions, name, answers)
+    domains = {name: [answer.strip() for answer in answers.split(",")] for name, answers in questions.items()}
+    return SplitQuestionnaire(domains, options.epsilon, options.asked)
 
 
 def _deck(words: Sequence[str], numbers: Domain | None) -> Design:

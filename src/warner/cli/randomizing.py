@@ -11,7 +11,7 @@ import click
 import warner
 from warner.cli.delivering import refuse_overwriting
 from warner.cli.messages import is_quiet, tell
-from warner.designs import load_design
+from warner.designs import listed_design, load_design
 from warner.text import counted
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def audit(options: commands.Audit) -> None:
         if answers is not None and claimed.answer_form.holds == "integers":
             words = from_text(list(answers), range(2))
     elif answers is not None:
-        words = from_text(list(answers), claimed.domain)
+        words = from_text(list(answers), listed_design(claimed).domain)
     result = warner.audit(
         options.command,
         claimed,

@@ -47,7 +47,8 @@ def regress(options: commands.Regress) -> None:
         {"the reports": options.files, **{f"the design {name}".strip(): path for name, path in named.items()}},
         {"--output": table.output, "--plot": options.plot},
     )
-    designs = {name: listed_design_in(path) for name, path in named.items()}
+    answered = options.formula.partition("~")[0].strip()
+    designs = {name: listed_design_in(path, answered) for name, path in named.items()}
     data = merged(saved, source, None) if saved else data
     # A saved tally contains its design; otherwise there is one for all rows, or one for each value of --by.
     design = next(iter(designs.values())) if designs else data.parts[0].design
@@ -161,7 +162,7 @@ def associate(options: commands.Associate) -> None:
     files = _questions(options.questions)
     inputs = {"the reports": file} | {f"the design of {name!r}": str(design) for name, design in files.items()}
     refuse_overwriting(dict(inputs), {"--output": verdict.output})
-    designs: dict[str, Design] = {name: listed_design_in(design) for name, design in files.items()}
+    designs: dict[str, Design] = {name: listed_design_in(design, name) for name, design in files.items()}
     columns = Columns(where=options.where, weights=options.weights, counts=options.counts)
     with Source([file], columns, reading, origin=options.origin).opened() as reports:
         result = warner.associate(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warner.cli.options import DesignGiven, Origin
-from warner.designs import Design, OpenDomain, RandomizedResponse, listed_design, load_design
+from warner.designs import SEVERAL, Design, OpenDomain, RandomizedResponse, listed_design, load_design
 from warner.documents import is_pipe, named_as_given, resolved
 from warner.reports.counting import is_survey, tallied, tallied_open
 from warner.reports.files import DUCKDB, PIPED, REMOTE, SQLITE, Files, Head, standard_input
@@ -48,6 +48,8 @@ def design_of(given: DesignGiven) -> Design | dict[str, Design]:
             raise ValueError(
                 "give a design file, or its parts (--domain with --epsilon, --truth, --redraw or --odds), not both"
             )
+        if list(given.named) == [""] and (design := load_design(given.files[0])).mechanism in SEVERAL:
+            return design  # type: ignore[no-any-return]  # its reports are counted question by question
         designs = {name: listed_design_in(file) for name, file in given.named.items()}
         return designs.get("", designs)
     if given.domain is None:
@@ -59,12 +61,12 @@ def design_of(given: DesignGiven) -> Design | dict[str, Design]:
     return RandomizedResponse(labels, epsilon=given.epsilon, truth=given.truth, redraw=given.redraw, odds=given.odds)
 
 
-def listed_design_in(file: str | Path) -> Design:
-    """Read a design with a list of answers; the error for an open domain names the commands for it."""
+def listed_design_in(file: str | Path, column: str | None = None) -> Design:
+    """Read a design with a list of answers, of a split questionnaire that of a column; the error names the commands."""
     design = load_design(file)
     if isinstance(design, OpenDomain):
         raise ValueError(f"{file} is an open domain, {NO_LIST} --open {file} makes their design")
-    return listed_design(design)
+    return listed_design(design.designs.get(column, design) if design.mechanism in SEVERAL else design)
 
 
 @dataclass(frozen=True)

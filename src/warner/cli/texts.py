@@ -44,6 +44,8 @@ Answers
   length NUMBER: With --letters: the largest number of letters in an answer.
   text_bytes --bytes NUMBER: Answers are texts of at most this many bytes in UTF-8.
   bits NUMBER: Answers are whole numbers of this many bits.
+  asked --ask NUMBER: With split: number of questions that each respondent is asked; the best one if not given.
+  at_most NUMBER: With select-all: the largest number of options that a respondent can choose, if the form has a limit.
   opened_by --open FILE: Make the design of a list of answers for reports of the open domain in this file.
 Design
   design --design -d FILE | NAME=FILE: Design file of `warner design`. For several designs, NAME=FILE for each, and
@@ -200,6 +202,8 @@ General
   quiet: Print only the result and errors: no progress, no warnings, no messages about written files.
   version: Show the version.
   help -h --help: Show this message and exit.
+design / Answers
+  question NAME=A,B,...: With split: name of a question, which is its column, and its possible answers; repeatable.
 plan / Design
   design --design -d FILE: Design file of `warner design`.
 plan / Survey

@@ -230,8 +230,10 @@ class SplitQuestionnaire(Device):
         return [asked, *(f"What happens to the answer to {quoted(name)}: {part.summary()}." for name, part in parts)]
 
     def summary(self) -> str:
+        limit = getattr(self, "at_most", None)
+        which = f"that asks {self.asked}" if limit is None else f"with at most {limit}"
         names = f"{len(self.parts)} {self._kind} ({enumerated(self.questions, 4)})"
-        return f"{type(self).__name__} that asks {self.asked} of {names}: epsilon {self.shown_epsilon()}"
+        return f"{type(self).__name__} {which} of {names}: epsilon {self.shown_epsilon()}"
 
     def fields(self) -> Document:
         designs = [part.to_dict() for part in self.parts]

@@ -7,14 +7,17 @@ determines which counts a report adds to.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 
+from warner.designs.labels import is_missing
 from warner.designs.open_domain import OpenDomain
+from warner.designs.questionnaires import REPORT, SelectAll, SplitQuestionnaire
 from warner.reports.counts import refuse_amounts, refuse_overflow, refuse_unknown, unknown_values
 from warner.reports.dialects import blanked, refuse_codes_of_reports
 from warner.reports.files import Files, are_paths
@@ -29,14 +32,16 @@ from warner.reports.loading import (
     prepared,
     refuse_length,
     refuse_other_versions,
+    rows_where,
     with_amounts,
 )
 from warner.reports.open_tallies import OpenTally, open_tally
 from warner.reports.options import ALL_COLUMNS, PLAIN, SIMPLE, Columnar, Columnars, Columns, Reading, Sample
-from warner.reports.queries import Roles, Table, columns_among, refuse_bad_amounts
+from warner.reports.queries import Roles, Table, columns_among, refuse_absent, refuse_bad_amounts
 from warner.reports.sample_columns import cells_of, clustered, columns_of_replicates, refuse_contradictions, replicate
 from warner.reports.subtotals import Rows, StoredReports, Subtotal, added, grouped, subtotal
 from warner.reports.tallies import Pool, Tally, pool, refuse_design
+from warner.text import counted, enumerated
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
     from warner.designs import Design
 
 GROUP = "group"  # the name of an unnamed grouping array
+OPTION = "option"  # the name of the groups of a question with several answers
 HELD_BYTES = 2**24  # of a file's reports that are kept in memory; it is read again where there are more
 
 
@@ -78,14 +84,16 @@ def tally(reports: Any, design: OpenDomain, **options: Unpack[TallyOptions]) -> 
 @overload
 def tally(reports: Any, design: Mapping[str, Design], **options: Unpack[TallyOptions]) -> Tally | Pool: ...
 @overload
-def tally(reports: Any, design: Design | None = None, **options: Unpack[TallyOptions]) -> Tally: ...
+def tally(
+    reports: Any, design: Design | SplitQuestionnaire | None = None, **options: Unpack[TallyOptions]
+) -> Tally: ...
 @overload
 def tally(
     reports: Any, design: Design | Mapping[str, Design] | None, **options: Unpack[TallyOptions]
 ) -> Tally | Pool: ...
 def tally(
     reports: Any,
-    design: Design | OpenDomain | Mapping[str, Design] | None = None,
+    design: Design | OpenDomain | SplitQuestionnaire | Mapping[str, Design] | None = None,
     *,
     column: str | None = None,
     question: str | None = None,
@@ -121,8 +129,9 @@ def tally(
         Reports that are sets of answers are hexadecimal strings or bytes, as `randomize` writes them. Or the database
         of a survey, which ``warner collect`` keeps: its file, or a URL ``postgresql://...``. Its published counts are
         read, beside a running survey or not, and nothing is changed.
-    design : Design or OpenDomain
-        Design of every report; reports of an `OpenDomain` return an `OpenTally`. Optional for the database of a survey,
+    design : Design, OpenDomain, SplitQuestionnaire or SelectAll
+        Design of every report; reports of an `OpenDomain` return an `OpenTally`. With a `SplitQuestionnaire`, `column`
+        names the question; the reports of a `SelectAll` are counted by option. Optional for the database of a survey,
         which contains it. If designs differ between respondents, a mapping of the values of the first column of `by` to
         designs, as ``{"dice": ..., "direct": ...}``: the result is a `Pool`, with a tally for each design, which
         `warner.estimate` estimates together.
@@ -198,7 +207,7 @@ def tally(
 
 def tallied(
     reports: Any,
-    design: Design | Mapping[str, Design] | None,
+    design: Design | SplitQuestionnaire | Mapping[str, Design] | None,
     columns: Columns = ALL_COLUMNS,
     reading: Reading = PLAIN,
     sample: Sample = SIMPLE,
@@ -206,6 +215,8 @@ def tallied(
     """Count reports; see `tally`. They may also be `Files` or an open table."""
     if isinstance(design, Mapping):
         return _tally_designs(reports, design, columns, reading, sample)
+    if isinstance(design, SplitQuestionnaire):
+        return _tally_questionnaire(reports, design, columns, reading, sample)
     if columns.question is not None or is_survey(reports := _looked_at(reports)):
         return _tally_survey(reports, design, columns, reading, sample)
     refuse_design(design, "tally(reports, design)")
@@ -311,6 +322,76 @@ def _tally_designs(
             part = _tally_source(source, design, rows, _of_design(reading, design), sample)
             parts.append(_with_skipped(part, source))
     return pool(parts)
+
+
+def _tally_questionnaire(
+    reports: Any, questionnaire: SplitQuestionnaire, columns: Columns, reading: Reading, sample: Sample
+) -> Tally:
+    """Count the reports to one question of a split questionnaire, or to all options of a question, by option."""
+    designs, is_sequence = questionnaire.designs, isinstance(reports, list | tuple | range | np.ndarray)
+    is_table, is_selection = not is_sequence or are_paths(reports), isinstance(questionnaire, SelectAll)
+    if isinstance(questionnaire, SelectAll) and questionnaire.device is not None:
+        columns = replace(columns, column=columns.column or REPORT) if is_table else columns
+        return _by_option(tallied(reports, questionnaire.device, columns, reading, sample), designs)
+    if not is_table:
+        raise TypeError("reports must be a table with a column for each question")
+    if columns.column not in designs and not (is_selection and columns.column is None):
+        raise ValueError(
+            f"column must be given, one of {enumerated([*map(repr, designs)])}, but got {columns.column!r}"
+        )
+    with _opened(reports, columns, reading, sample) as source:
+        table: Any = source
+        for name in designs:
+            refuse_absent(name, column_names(source))
+        if surplus := _fuller_rows(source, designs, questionnaire.asked):
+            raise ValueError(
+                f"reports must be to at most {questionnaire.asked} of {len(designs)} questions in a row, as the design "
+                f"has it, but {counted(surplus, 'row has', 'rows have')} more; their respondents spent more epsilon"
+            )
+        design = next(iter(designs.values())) if columns.column is None else designs[columns.column]
+        if columns.column is None:
+            named = [*columns.groups, *cells_of(sample).values()]
+            table = _by_row(source, dict.fromkeys(designs, (design.report_form,)), named, columns)
+            columns = replace(columns, column=REPORT, by=[OPTION, *columns.groups], where=None)
+        reading = replace(reading, missing=(), sheet=None, encoding=None, decimal=".")  # as it is read already
+        counted_reports = tallied(table, design, columns, reading, sample)
+        assert isinstance(counted_reports, Tally)
+        return counted_reports
+
+
+def _fuller_rows(source: Table | Mapping[str, Any], names: Iterable[str], most: int) -> int:
+    """Return the number of rows with more than so many values in these columns."""
+    if not isinstance(source, Mapping):
+        return source.fuller_rows(names, most)
+    given = ([not is_missing(value) for value in listed(source[name])] for name in names)
+    return sum(sum(row) > most for row in zip(*given, strict=True))
+
+
+def _by_row(source: Any, forms: Mapping[str, Any], named: Sequence[str], columns: Columns) -> Any:
+    """Return a table with a row for each report to an option."""
+    if not isinstance(source, Mapping):
+        selection = Selection(forms, tuple(named), columns.weights, columns.counts, columns.rows)
+        return prepared(source, selection).stacked(list(forms), OPTION, REPORT)
+    wide = rows_where(source, columns.rows)
+    size = len(wide[next(iter(forms))])
+    long = {name: listed(values) * len(forms) for name, values in wide.items() if name not in forms}
+    long |= {OPTION: [name for name in forms for _ in range(size)]}
+    long |= {REPORT: [value for name in forms for value in listed(wide[name])]}
+    given = [not is_missing(value) for value in long[REPORT]]
+    return {name: [*compress(values, given)] for name, values in long.items()}
+
+
+def _by_option(labels: Any, designs: Mapping[str, Design]) -> Tally:
+    """Return the numbers of reports that name each option, and that do not, from those of all labels."""
+    if not labels.simple:
+        raise TypeError("weights, strata and clusters must be left out for options with at_most")
+    named = labels.counts[..., : len(designs)]
+    counts = np.stack([named, labels.n[..., np.newaxis] - named], axis=-1)
+    counts = np.moveaxis(counts, -2, 0).reshape(-1, 2)
+    groups = tuple((option, *group) for option in designs for group in labels.groups or ((),))
+    missing, unknown = (np.tile(number, len(designs)) for number in (labels.missing, labels.unknown))
+    by, design = (OPTION, *labels.by), next(iter(designs.values()))
+    return Tally(design, counts, by=by, groups=groups, missing=missing, unknown=unknown, backend=labels.backend)
 
 
 def is_survey(reports: Any) -> bool:

@@ -169,6 +169,23 @@ class Table:
     def with_whole_numbers(self, names: Sequence[str]) -> Table:
         return self.with_frame(self.frame.with_columns(nw.col(*names).cast(nw.Int64)))
 
+    def fuller_rows(self, names: Iterable[str], most: int) -> int:
+        """Return the number of rows with more than so many values in these columns."""
+        given = nw.sum_horizontal(*(nw.when(nw.col(name).is_null()).then(0).otherwise(1) for name in names))
+        rows = self.frame.select(given=given).filter(nw.col("given") > most).select(number=nw.len())
+        return int((rows.collect() if isinstance(rows, nw.LazyFrame) else rows)["number"][0])
+
+    def stacked(self, names: Sequence[str], variable: str, value: str) -> Table:
+        """Return the table with a row for each value in these columns, and the name of its column."""
+        index = [name for name in self.names if name not in {*names, variable, value}]
+        parts = [  # DuckDB cannot unpivot relations of other connections
+            self.frame.filter(~nw.col(name).is_null()).select(
+                *index, nw.lit(name).alias(variable), nw.col(name).cast(nw.String).alias(value)
+            )
+            for name in names
+        ]
+        return self.with_frame(nw.concat(parts), files=(), paths=(), labels=None)
+
     def with_frame(self, frame: Frame, **changes: Any) -> Table:
         return replace(self, native=frame.to_native(), **changes)
 

@@ -13,7 +13,7 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
@@ -23,6 +23,7 @@ import numpy as np
 from warner.designs.open_domain import OpenDomain
 from warner.designs.ordered import is_numeric, refuse_texts
 from warner.designs.ordered import nearest as nearest_answer
+from warner.designs.questionnaires import SplitQuestionnaire
 from warner.designs.report_forms import LabelForm
 from warner.documents import Document, csv_writer, written_whole
 from warner.reports.files import (
@@ -54,11 +55,12 @@ csv.field_size_limit(2**27)  # a label or a kept text may be long
 
 Piece: TypeAlias = dict[str, list[Any]]  # some rows, by column
 Write: TypeAlias = Callable[[Piece], None]
+Devices: TypeAlias = Mapping[str | None, Any]  # by the column of answers; None for the only column
 
 
 def randomize_file(
     source: str | os.PathLike[str],
-    design: Design | OpenDomain,
+    design: Design | OpenDomain | SplitQuestionnaire,
     target: str | os.PathLike[str],
     *,
     column: str | None = None,
@@ -75,8 +77,8 @@ def randomize_file(
     ----------
     source : path
         A CSV, Excel, Parquet, JSON-lines, SPSS, Stata or SAS file of true answers; ``-`` for CSV on standard input.
-    design : Design or OpenDomain
-        What every answer goes through.
+    design : Design, OpenDomain or SplitQuestionnaire
+        What every answer goes through; a split questionnaire randomizes the columns of its questions.
     target : path
         Where the reports go, as CSV, Parquet or JSON lines by its ending; written whole or not at all. ``-`` for CSV on
         standard output. Reports that are sets of answers are written in hexadecimal; into Parquet, as bytes. Those that
@@ -102,36 +104,49 @@ def randomize_file(
     ValueError
         For an answer outside the domain, or a missing one: it names the row, not the answer.
     """
-    if not isinstance(design, OpenDomain):
+    columns: Devices = {column: design}
+    if isinstance(design, SplitQuestionnaire):
+        columns = dict(zip(design.questions, design.parts, strict=True))
+        if column is not None or memo is not None or nearest:
+            raise ValueError(
+                "column, memo and nearest must be left out for several questions, which name their columns"
+            )
+    elif not isinstance(design, OpenDomain):
         refuse_design(design, "randomize_file(source, design, target)")
     if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
         raise ValueError(
             f"{os.fspath(target)} holds the true answers, which would be lost; write the reports to another file"
         )
-    pieces, types, text = _pieces(source, design, column, keep, Reading(encoding=encoding, sheet=sheet))
+    pieces, types, text = _pieces(source, columns, keep, Reading(encoding=encoding, sheet=sheet))
     first = next(pieces, None)
     if first is None:
         raise ValueError(f"{os.fspath(source)} holds no answers")
-    name = next(iter(first))
-    answered, reported = _answer_form(design), design.report_form
+    answered = dict(zip(first, map(_answer_form, columns.values()), strict=False))
+    kind = format_by_name(os.fspath(target)).kind
     done = 0
     undone = "what was printed is not to be used" if os.fspath(target) == "-" else "nothing was written"
     with _writer(target, types) as write:
         for piece in itertools.chain([first], pieces):
-            values = piece.pop(name)
-            if nearest:
-                values = _rounded(values, design)
-            codes, status = answered.read(values, text=text and not nearest)
-            if status.any():
-                row = done + int(np.flatnonzero(status)[0]) + 1
-                raise ValueError(
-                    f"column {name!r} must hold answers of the domain, but in row {row:,} it is missing or not in it; "
-                    f"{undone}. {_remedy(design, nearest=nearest)}"
-                )
-            drawn = _drawn(codes, design, memo)
-            reports = reported.written(drawn, like=np.dtype(object), into=format_by_name(os.fspath(target)).kind)
-            write({name: reports.tolist()} | piece)
-            done += len(reports)
+            codes = []
+            for (name, form), part in zip(answered.items(), columns.values(), strict=True):
+                values = piece.pop(name)
+                if nearest:
+                    values = _rounded(values, part)
+                read, status = form.read(values, text=text and not nearest)
+                if status.any():
+                    row = done + int(np.flatnonzero(status)[0]) + 1
+                    raise ValueError(
+                        f"column {name!r} must hold answers of the domain, but in row {row:,} it is missing or not in "
+                        f"it; {undone}. {_remedy(part, nearest=nearest)}"
+                    )
+                codes.append(read)
+            if isinstance(design, SplitQuestionnaire):
+                reports = design.draw(codes, os.urandom, kind)
+            else:
+                drawn = _drawn(codes[0], design, memo)
+                reports = {name: design.report_form.written(drawn, like=np.dtype(object), into=kind).tolist()}
+            write(reports | piece)
+            done += len(codes[0])
             progress(done)
     return done
 
@@ -205,10 +220,19 @@ def _drawn(codes: Counts, design: Design | OpenDomain, memo: Memo | None = None)
     return design.draw(codes, os.urandom)
 
 
-def _refuse_headless(names: list[str], design: Design | OpenDomain) -> None:
-    """Raise an error if the first line is an answer, where answers differ from names."""
-    if not isinstance(design, OpenDomain):
-        refuse_headless(names, LabelForm(design.domain))
+def _answer_columns(names: list[str], columns: Devices, keep: Sequence[str], *, text: bool) -> list[str]:
+    """Return the columns of answers; raise an error if the first line is an answer, or if one of them is to be kept."""
+    for design in columns.values() if text and len(columns) == 1 else ():
+        if not isinstance(design, OpenDomain):
+            refuse_headless(names, LabelForm(design.domain))
+    answers = [_only(names) if name is None else name for name in columns]
+    if kept := [name for name in answers if name in keep]:
+        raise ValueError(
+            f"keep must not name the column of answers, {kept[0]!r}: the true answers would stand beside the reports"
+        )
+    if len(set(keep)) < len(keep):
+        raise ValueError(f"keep must name each column once, but got {', '.join(map(repr, keep))}")
+    return answers
 
 
 @contextmanager
@@ -240,8 +264,7 @@ def _written_lines(target: str | os.PathLike[str]) -> Iterator[TextIO]:
 
 def _pieces(
     source: str | os.PathLike[str],
-    design: Design | OpenDomain,
-    column: str | None,
+    columns: Devices,
     keep: Sequence[str],
     reading: Reading,
 ) -> tuple[Iterator[Piece], Document, bool]:
@@ -253,18 +276,19 @@ def _pieces(
         raise ValueError(f"sheet must be left out for {name}, which is not an Excel file, but got {reading.sheet!r}")
     if name == "-":
         text = io.TextIOWrapper(standard_input(), encoding=coded, newline="")
-        return _csv_pieces(text, "standard input", design, column, keep), {}, True
+        return _csv_pieces(text, "standard input", columns, keep), {}, True
     if encoding is not None and not form.labelled:  # no copy in UTF-8 is made, for these are true answers
         if not form.delimited:
             raise ValueError(f"encoding must be left out for {name}, which is not a CSV file, but got {encoding!r}")
-        return _csv_pieces(open_text(name, coded), name, design, column, keep), {}, True
+        return _csv_pieces(open_text(name, coded), name, columns, keep), {}, True
     file = open_files(source, reading, secret=True)
-    if file.text:
-        _refuse_headless(file.names, design)
-    column = _only(file.names) if column is None else column
-    selected = [resolve_columns(file, column, list(keep) or None, None, None, secret=True).value, *keep]
-    _refuse_kept(selected)
-    file = with_value_labels(file, {selected[0]: (_answer_form(design),)}, keep)
+    answers = _answer_columns(file.names, columns, keep, text=file.text)
+    selected = [
+        *(resolve_columns(file, name, list(keep) or None, None, None, secret=True).value for name in answers),
+        *keep,
+    ]
+    forms = {name: (_answer_form(design),) for name, design in zip(answers, columns.values(), strict=True)}
+    file = with_value_labels(file, forms, keep)
     relation = file.frame.select(*selected).to_native()
     with engine_errors(name, secret=True):
         schema = relation.limit(0).to_arrow_table().schema
@@ -288,23 +312,10 @@ def _only(names: list[str]) -> str:
     return names[0]
 
 
-def _refuse_kept(selected: list[str]) -> None:
-    """Raise an error if the answers, the first of these columns, are to be kept, or a column twice."""
-    column, *kept = selected
-    if column in kept:
-        raise ValueError(
-            f"keep must not name the column of answers, {column!r}: the true answers would stand beside the reports"
-        )
-    if len(set(kept)) < len(kept):
-        raise ValueError(f"keep must name each column once, but got {', '.join(map(repr, kept))}")
-
-
-def _csv_pieces(
-    lines: TextIO, name: str, design: Design | OpenDomain, column: str | None, keep: Sequence[str]
-) -> Iterator[Piece]:
+def _csv_pieces(lines: TextIO, name: str, columns: Devices, keep: Sequence[str]) -> Iterator[Piece]:
     with lines, gzip_errors(name):
         try:
-            yield from _csv_rows(lines, name, design, column, keep)
+            yield from _csv_rows(lines, name, columns, keep)
         except (csv.Error, UnicodeError) as error:
             # The error does not contain the text, which may be an answer.
             coded = lines.encoding.upper().removesuffix("-SIG")
@@ -312,18 +323,15 @@ def _csv_pieces(
             raise ValueError(f"{name} cannot be read as CSV: {what}") from None
 
 
-def _csv_rows(
-    lines: TextIO, source: str, design: Design | OpenDomain, column: str | None, keep: Sequence[str]
-) -> Iterator[Piece]:
+def _csv_rows(lines: TextIO, source: str, columns: Devices, keep: Sequence[str]) -> Iterator[Piece]:
     first = first_record(lines)
     if not first.strip():
         raise ValueError(f"{source} is empty: there is not even a header")
     reader = csv.reader(itertools.chain(io.StringIO(first, newline=""), lines), delimiter=delimiter_of(first))
     header = next(reader)
-    _refuse_headless(header, design)
+    answers = _answer_columns(header, columns, keep, text=True)
     refuse_duplicates(header, secret=True)
-    selected = [_only(header) if column is None else column, *keep]
-    _refuse_kept(selected)
+    selected = [*answers, *keep]
     for name in selected:
         if name not in header:
             raise ValueError(f"there is no column {name!r} among the {len(header)} columns")
@@ -409,8 +417,8 @@ def write_parquet(path: Path, types: Document, *, zipped: bool = False) -> Itera
         nonlocal writer
         if writer is None:
             # The kept columns are of the source's own types, not of what the first piece happens to hold.
-            name, reports = next(iter(piece.items()))
-            kinds = {kept: types.get(kept, pa.string()) for kept in piece} | {name: _arrow_type(reports[0])}
+            given = {name: next((value for value in column if value is not None), "") for name, column in piece.items()}
+            kinds = {name: types.get(name) or _arrow_type(value) for name, value in given.items()}
             writer = pq.ParquetWriter(path, pa.schema(list(kinds.items())))
         writer.write_table(pa.table(piece, schema=writer.schema))
 
