@@ -102,14 +102,25 @@ def _short_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: An
     return known and python.resolve_xref(env, node["refdoc"], app.builder, "obj", known, node, text)
 
 
+NAMED_FUNCTIONS = r"(?<!<msub>)(?<!<msup>)(?<!<munder>)<mi>(?:log|ln|exp|det)</mi>"
+THIN_SPACE = '<mspace width="0.167em"></mspace>'
+
+
+def _spaced(formula: str) -> str:
+    """Add the space around a named function, as in "n log n", that the converter leaves out."""
+    before = re.compile(rf"(</m(?:i|n|sub|sup|subsup|row|frac)>|&#x00029;</mo>)({NAMED_FUNCTIONS})")
+    after = re.compile(rf"({NAMED_FUNCTIONS})(?=<m(?!o\b))")
+    return after.sub(rf"\1{THIN_SPACE}", before.sub(rf"\1{THIN_SPACE}\2", formula))
+
+
 def _formula(page: HTML5Translator, node: math) -> None:
-    page.body.append(mathml(node.astext()))
+    page.body.append(_spaced(mathml(node.astext())))
     raise nodes.SkipNode
 
 
 def _displayed_formula(page: HTML5Translator, node: math_block) -> None:
     page.body.append(page.starttag(node, "div", CLASS="math"))
-    page.body.append(mathml(node.astext(), display="block"))
+    page.body.append(_spaced(mathml(node.astext(), display="block")))
     page.body.append("</div>\n")
     raise nodes.SkipNode
 

@@ -18,6 +18,7 @@ import matplotlib.pyplot as plt
 DOCS = Path(__file__).resolve().parent
 FOLDER = DOCS / "gallery"
 SCRIPTS = DOCS.parent / "examples" / "gallery"
+HERO = "true_shares"  # of the landing page and the README, which has no style sheet for dark pages
 GUIDES = {  # in the order of the gallery, with the guide of each
     "true_shares": "start/quickstart",
     "dice_survey": "tutorials/dice-survey",
@@ -55,6 +56,15 @@ def draw(name: str, folder: Path) -> Path:
     return folder / f"{name}.png"
 
 
+def darkened(figure: Path) -> Path:
+    """Write a figure for dark pages beside it: lightness is reversed, hues stay. Return its path."""
+    picture = plt.imread(figure)[:, :, :3]
+    reversed_lightness = picture + 1 - picture.max(axis=2, keepdims=True) - picture.min(axis=2, keepdims=True)
+    path = figure.with_stem(f"{figure.stem}_dark")
+    plt.imsave(path, 0.07 + 0.93 * reversed_lightness.clip(0, 1))
+    return path
+
+
 def page(name: str) -> str:
     """Return the page of a script."""
     title, sentence = heading(name)
@@ -90,4 +100,7 @@ if __name__ == "__main__":
         (FOLDER / name).write_text(text, encoding="utf-8")
     for name in GUIDES:
         with tempfile.TemporaryDirectory() as folder:
-            shutil.copy(draw(name, Path(folder)), FOLDER / "images")
+            figure = draw(name, Path(folder))
+            shutil.copy(figure, FOLDER / "images")
+            if name == HERO:
+                shutil.copy(darkened(figure), FOLDER / "images")

@@ -9,18 +9,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 
 import warner
 
-mpl.use("Agg")
-import matplotlib.pyplot as plt
-
 ANSWERS = ["never", "once", "a few times", "every month", "every week"]
 PEOPLE = [2560, 720, 480, 200, 40]  # true counts of the answers, which stay secret in a real survey
-
-REPORTED, ESTIMATED, TRUE = "#b8b8b8", "#0072b2", "#111111"
 
 
 def main(folder: Path) -> None:
@@ -48,25 +42,8 @@ def main(folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     picture = folder / "drinking_survey.png"
-    draw(np.array(counts) / len(reports), shares, truth, picture)
+    warner.estimate(warner.Tally(survey, counts)).save_plot(picture, title="Driving after drinking")
     print(f"Picture: {picture}")
-
-
-def draw(reported: np.ndarray, estimated: np.ndarray, truth: np.ndarray, picture: Path) -> None:
-    """Show the raw reports beside the estimate, and the truth that the estimate was after."""
-    figure, axes = plt.subplots(figsize=(7.2, 3.8), layout="constrained")
-    rows = np.arange(len(ANSWERS))
-    axes.barh(rows - 0.2, 100 * reported, height=0.38, color=REPORTED, label="reported, as randomized")
-    axes.barh(rows + 0.2, 100 * estimated, height=0.38, color=ESTIMATED, label="estimated (maximum likelihood)")
-    axes.vlines(100 * truth, rows - 0.42, rows + 0.42, color=TRUE, linewidth=2, label="true, known only in this demo")
-    axes.set_yticks(rows, ANSWERS)
-    axes.invert_yaxis()
-    axes.set_xlabel("share of people (%)")
-    axes.set_title("Driving after drinking: 4,000 randomized answers, ε = 1.5", loc="left")
-    axes.legend(frameon=False, loc="lower right")
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(picture, dpi=150)
-    plt.close(figure)
 
 
 if __name__ == "__main__":
