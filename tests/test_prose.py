@@ -50,7 +50,6 @@ PENDING = {
     "how-to/regression",
     "how-to/repeated-questions",
     "how-to/sample-size",
-    "index",
     "reference/formats/designs",
     "reference/formats/draws",
     "reference/formats/index",
