@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cli.shell import CHECK, SURVEY, run, succeeds
-from warner import Tally, check, pool, surveys, tally
+from warner import SubsetSelection, Tally, check, pool, surveys, tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +52,18 @@ def test_collections_that_contradict_each_other_fail(folder: Path) -> None:
     done = run(folder, "estimate", "pool.json", "--csv")
     assert done.returncode == 0
     assert "the collections do not seem to come from one population" in done.stderr
+
+
+def test_the_shell_keeps_the_reports_for_pairs_of_answers(folder: Path) -> None:
+    design = SubsetSelection(6, odds=(6, 1), size=2)
+    design.save(folder / "sets.json")
+    honest = design.randomize([0, 1, 2, 3, 4, 5] * 200)
+    reports = [*honest, *[honest[0]] * 400]
+    (folder / "sets.csv").write_text("v\n" + "\n".join(map(str, reports)) + "\n")
+    done = run(folder, "check", "sets.csv", "-d", "sets.json")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == check(tally(reports, design, keep=True)).text() + "\n"
+    assert "crafted reports would explain this" in done.stdout.replace("\n", " ")
 
 
 @pytest.mark.parametrize(

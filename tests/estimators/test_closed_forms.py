@@ -436,7 +436,7 @@ def supports(*, inverted: bool = False) -> st.SearchStrategy[Support]:
 
     def of_total(total: int) -> st.SearchStrategy[Symmetry]:
         pair = st.tuples(st.integers(0, total), st.integers(0, total)).filter(lambda pair: pair[0] > pair[1])
-        return pair.map(lambda pair: Symmetry(*(Fraction(x, total) for x in (pair[::-1] if inverted else pair))))
+        return pair.map(lambda pair: Symmetry(Fraction(pair[inverted], total), Fraction(pair[not inverted], total)))
 
     symmetries = st.one_of(st.integers(1, 30), st.integers(2**40, 2**200)).flatmap(of_total)
     numbers = st.one_of(st.integers(1, 60), st.integers(1, 10**12))

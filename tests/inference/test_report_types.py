@@ -248,7 +248,7 @@ def test_the_sizes_by_hand() -> None:
 def test_every_door_tells_the_tests_of_the_kinds() -> None:
     grouped = whole(BITS, drawn(BITS).kept.sources[0]().__next__().reports, np.arange(2000) % 2)  # type: ignore[union-attr]
     found = check(grouped)
-    names = ["possible range", "kinds of reports", "known law"]
+    names = ["possible range", "kinds of reports", "known law", "pairs of answers"]
     assert [test.name for test in found.tests] == names
     assert list(found.table()) == ["group", "reports", *names, "p_value", "fits"]
     told = json.loads(found.to_json())
@@ -256,10 +256,10 @@ def test_every_door_tells_the_tests_of_the_kinds() -> None:
         (collection,) = group["collections"]
         assert [test["name"] for test in collection["tests"]] == names
         assert [test["p_value"] for test in collection["tests"]] == [test.p_value[place] for test in found.tests]
-        assert group["p_value"] == min(1, 3 * min(test.p_value[place] for test in found.tests))
+        assert group["p_value"] == min(1, 4 * min(test.p_value[place] for test in found.tests))
         assert collection["misfit_kinds"] == []
     lines = found.text().splitlines()
-    assert any(" ".join(line.split()) == "g reports p range p kinds p law p verdict" for line in lines)
+    assert any(" ".join(line.split()) == "g reports p range p kinds p law p pairs p verdict" for line in lines)
 
 
 def test_what_people_read_of_kinds() -> None:

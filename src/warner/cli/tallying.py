@@ -122,7 +122,7 @@ def check(options: commands.Check) -> None:
     source = Source(options.files, options.columns, options.reading, options.sample, options.origin)
     with working("checking reports"):
         opened = source.open_tally(given)
-        tallied: Any = source.tallied(given) if opened is None else nullcontext(opened)
+        tallied: Any = source.tallied(given, keep=True) if opened is None else nullcontext(opened)
         with tallied as tally:
             result = warner.check(
                 tally,

@@ -26,7 +26,8 @@ class Symmetry(NamedTuple):
     Of the reports that cover an answer, a fraction p supports it if it is the true answer, and a fraction q if not. A
     report covers a given answer with probability `asked`. It supports two given answers together with probability
     `both` if one of them is the true answer, and `neither` if not. Both are 0 where a report supports one answer at
-    most. Where `neither` depends on the answers, as in a finite geometry, it is the average over all of them.
+    most. Where `neither` depends on the answers, as in a finite geometry, it is the average over all of them; with
+    `pairs_alike` it is the same for all pairs.
     """
 
     p: Fraction
@@ -34,6 +35,7 @@ class Symmetry(NamedTuple):
     asked: Fraction = Fraction(1)
     both: Fraction = Fraction(0)
     neither: Fraction = Fraction(0)
+    pairs_alike: bool = False
 
     @property
     def base(self) -> float:

@@ -213,7 +213,7 @@ def _symmetry(k: int, d: int, a: int, b: int) -> Symmetry:
     p, q = Fraction(a * d, among), Fraction(d * (a * (d - 1) + b * (k - d)), (k - 1) * among)
     others = max((k - 1) * (k - 2), 1)  # ordered pairs; with two answers there are none
     neither = p * Fraction((d - 1) * (d - 2), others) + (1 - p) * Fraction(d * (d - 1), others)
-    return Symmetry(p, q, both=p * Fraction(d - 1, k - 1), neither=neither)
+    return Symmetry(p, q, both=p * Fraction(d - 1, k - 1), neither=neither, pairs_alike=True)
 
 
 def _best_size(k: int, a: int, b: int, share: Fraction | None = None) -> int:

@@ -184,7 +184,7 @@ class UnaryEncoding(OddsDesign, PackedSupport):
     def symmetry(self) -> Symmetry:
         """The two probabilities; bits are independent, so those of pairs are products."""
         p, q = self.one, self.zero
-        return Symmetry(p, q, both=p * q, neither=q * q)
+        return Symmetry(p, q, both=p * q, neither=q * q, pairs_alike=True)
 
     @property
     def _support_size(self) -> None:

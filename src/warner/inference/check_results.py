@@ -159,6 +159,7 @@ SHORT_NAMES = {  # heads of the table of groups
     "kinds of reports": "p kinds",
     "known law": "p law",
     "answers asked about": "p asked",
+    "pairs of answers": "p pairs",
     "same population": "p same",
 }
 
@@ -171,7 +172,7 @@ class Test:
     ----------
     name : str
         ``rarest answer``, ``commonest answer``, ``possible range``, ``likelihood ratio``, ``kinds of reports``,
-        ``known law``, ``answers asked about`` or ``same population``.
+        ``known law``, ``answers asked about``, ``pairs of answers`` or ``same population``.
     p_value : ndarray of shape (groups,)
         NaN for a group without reports.
     say : callable
@@ -184,6 +185,14 @@ class Test:
     p_value: Array
     say: Callable[[int], str]
     statistic: Array | None = None
+
+    def details(self, group: int) -> Document:
+        """Return the JSON fields of a group besides the p-value."""
+        return {} if self.statistic is None else {"g2": plain(self.statistic[group])}
+
+    def names(self, group: int) -> bool:
+        """Return True if the test by itself names crafted reports in a group."""
+        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -577,7 +586,10 @@ class Check(TableResult):
         if not part.tests or not failed.size:
             return []
         names = self._group_names()
-        return [f"{names[i]}: {self._outside(part, i)}" for i in failed[:GROUPS_DETAILED].tolist()]
+        return [
+            " ".join([f"{names[i]}: {self._outside(part, i)}", *(test.say(i) for test in part.tests if test.names(i))])
+            for i in failed[:GROUPS_DETAILED].tolist()
+        ]
 
     def _groups_apart(self) -> list[str]:
         assert self.agreement is not None
@@ -648,7 +660,7 @@ def _collection(part: Findings, group: int) -> Document:
             {
                 "name": test.name,
                 "p_value": plain(test.p_value[group]),
-                **({} if test.statistic is None else {"g2": plain(test.statistic[group])}),
+                **test.details(group),
             }
             for test in part.tests
         ],

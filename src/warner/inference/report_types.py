@@ -10,26 +10,42 @@ r"""Tests of the types of reports: the frequency of each value of a report, or o
   a p-value. Both are exact, and the smaller one is doubled.
 
 If all types have a known probability, too much noise is detectable as well as too little.
+
+*Pairs of answers.* Crafted reports that support some answers together raise all of their shares at once. With b_i = 1
+if a report supports answer i, under unary encoding and subset selection
+
+.. math:: t_{ij} = b_i b_j - \alpha - \beta (b_i + b_j), \qquad
+          \beta = \frac{\text{both} - \text{neither}}{p - q}, \quad \alpha = \text{neither} - 2 q \beta
+
+has the mean 0 whatever the true answer is; under unary encoding it is :math:`(b_i - q)(b_j - q)`. It has one of two
+distributions on three points: with cumulant functions m_1 if the true answer is i or j, and m_0 otherwise. So the sum
+over n reports, of which at most h have true answers i or j, is at least e with probability at most :math:`\min_\lambda
+\exp(-\lambda e + (n-h) m_0 + h \max(m_0, m_1))` (Chernoff). With P pairs, h = n, and h from the upper confidence limits
+of both shares at 0.001 / K, the p-value is :math:`2 \min(P b_n, P b_h + 0.001)`: valid for every population, and
+conservative. Finite geometries have no such statistic: there the probability `neither` differs between answers.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
-from warner.arrays import SMALLEST, Array, Counts, Integers, Mask
+from warner.arrays import SMALLEST, Array, Counts, Integers, Label, Mask
 from warner.estimators.auto import SIMULATED_COUNTS_AT_ONCE
-from warner.inference.binomial import at_least, at_most
+from warner.inference.binomial import at_least, at_most, binomial_limits
 from warner.inference.check_results import MISFITS_LISTED, Test
 from warner.inference.intervals import in_all_groups
 from warner.numerics import deviance
+from warner.results import plain
 from warner.simulate import of_each_size, seeded_by
-from warner.text import amount, enumerated, p_value
+from warner.text import amount, enumerated, p_value, percent, quoted
 
 if TYPE_CHECKING:
-    from warner.designs.facts import Ancillary
+    from warner.designs.facts import Ancillary, Symmetry
+    from warner.documents import Document
     from warner.reports.tallies import Tally
 
 CLASSES_SIMULATED = 2**12  # classes that are simulated one by one
@@ -280,3 +296,139 @@ def _tilted(average: float, logs: Array) -> tuple[float, Array, float]:
         # Newton's method, kept between the two sides that are known.
         s = step if low < step < high else (low + high) / 2 if high < np.inf else 2 * low + 1
     return s, tilted, scale
+
+
+# Pairs of answers that reports support together
+
+
+MOST_ANSWERS_PAIRED = 1024  # beyond, counting all pairs takes minutes
+PAIR_CELLS = 2**23  # of reports times answers that are counted at once
+HOLDERS_CHANCE = 0.001  # that the limit of some share is wrong
+PAIRS_BOUNDED = 50  # pairs with the largest excess, for which the holders are bounded
+CHERNOFF_TILTS = np.geomspace(1e-6, 5, 4000)  # lambda, times the largest value
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairTest(Test):
+    """Test of pairs of answers that crafted reports support together.
+
+    Attributes
+    ----------
+    pairs : tuple of pair of labels
+        The pair with the smallest p-value in each group.
+    crafted : ndarray of shape (groups,)
+        Estimated number of crafted reports that support it; NaN where the test alone does not reject.
+    detectable : ndarray of shape (groups,)
+        Approximate part of the reports that crafted reports for one pair must be to be detected.
+    """
+
+    pairs: tuple[tuple[Label, Label], ...]
+    crafted: Array
+    detectable: Array
+
+    def details(self, group: int) -> Document:
+        numbers = {"crafted": plain(self.crafted[group]), "detectable": plain(self.detectable[group])}
+        return {"pair": list(self.pairs[group]), **numbers}
+
+    def names(self, group: int) -> bool:
+        return bool(np.isfinite(self.crafted[group]))
+
+
+def tests_pairs(part: Tally) -> bool:
+    """Return True if reports are kept, one of each respondent, without weights, and all pairs of answers are alike."""
+    symmetry = part.design.law.symmetry
+    alike = symmetry is not None and symmetry.pairs_alike and 3 <= part.k <= MOST_ANSWERS_PAIRED
+    return alike and part.kept is not None and part.simple and not part.design.repetition()
+
+
+def pair_test(part: Tally, chance: float) -> PairTest:
+    """Test each group for pairs of answers that reports support together too often; see the head of the module."""
+    symmetry, domain = part.design.law.symmetry, part.design.domain
+    assert symmetry is not None
+    counts, n = part.rows()
+    law, groups, k = _PairLaw.of(symmetry), len(n), part.k
+    p_values, excess, detectable = np.full((3, groups), np.nan)
+    pairs = [(domain[0], domain[1])] * groups
+    for group in np.flatnonzero(part.answered).tolist():
+        p_values[group], excess[group], (i, j) = _largest_excess(_together(part, group), counts[group], n[group], law)
+        pairs[group] = (domain[i], domain[j])
+        deviation = np.sqrt(2 * np.log(k * (k - 1) / chance) * float(law.others @ law.values**2) / n[group])
+        detectable[group] = deviation / law.values[0]
+    crafted = np.where(p_values < chance, excess / law.values[0], np.nan)
+
+    def sentence(group: int) -> str:
+        first, second = map(quoted, pairs[group])
+        text = (
+            f"Pairs of answers: {first} and {second} are supported together in {max(excess[group], 0):,.0f} more "
+            f"reports than expected whatever people answer: {p_value(p_values[group])} (at most; for every population)."
+        )
+        if np.isfinite(crafted[group]):
+            text += f" About {crafted[group]:,.0f} crafted reports would explain this."
+        return (
+            f"{text} The test cannot detect crafted reports for one answer alone, or for answers that no report "
+            f"combines, or in fewer than about {percent(detectable[group])} of the reports."
+        )
+
+    return PairTest("pairs of answers", p_values, sentence, pairs=tuple(pairs), crafted=crafted, detectable=detectable)
+
+
+def _together(part: Tally, group: int) -> Array:
+    """Count how many reports support each two answers, of shape (k, k); in blocks, so that memory is bounded."""
+    both, step = np.zeros((part.k, part.k)), max(1, PAIR_CELLS // part.k)
+    design: Any = part.design
+    assert part.kept is not None
+    for block in part.kept.blocks(group):
+        for start in range(0, len(block.reports), step):
+            rows = slice(start, start + step)
+            support = design.supports(block.reports[rows])
+            if block.amounts is None:  # whole numbers below 2^24 are exact
+                support = support.astype(np.float32)
+                both += support.T @ support
+            else:
+                both += (support.T * block.amounts[rows].astype(np.float64)) @ support
+    return np.asarray(both)
+
+
+class _PairLaw(NamedTuple):
+    """Values of t with both, one and none of two answers supported; their probabilities if neither, or one, is true."""
+
+    symmetry: Symmetry
+    alpha: float
+    beta: float
+    values: Array
+    others: Array
+    holders: Array
+
+    @classmethod
+    def of(cls, symmetry: Symmetry) -> _PairLaw:
+        p, q, _, both, neither, _ = symmetry
+        beta = (both - neither) / (p - q)
+        alpha = neither - 2 * q * beta
+        values = (1 - alpha - 2 * beta, -alpha - beta, -alpha)
+        others, holders = (neither, 2 * (q - neither), 1 - 2 * q + neither), (both, p + q - 2 * both, 1 - p - q + both)
+        return cls(
+            symmetry, float(alpha), float(beta), *(np.array(row, dtype=float) for row in (values, others, holders))
+        )
+
+    def tail(self, excess: Array, n: float, most_holders: Array) -> Array:
+        """Bound the probability of so large a sum, for every population with at most so many holders of a pair."""
+        exponents = CHERNOFF_TILTS / np.abs(self.values).max()
+        tilted = np.exp(np.outer(exponents, self.values))
+        free, holders = np.log(tilted @ self.others), np.log(tilted @ self.holders)
+        logs = (n - most_holders) * free[:, np.newaxis] + most_holders * np.maximum(free, holders)[:, np.newaxis]
+        return np.asarray(np.exp(np.minimum((logs - np.outer(exponents, excess)).min(axis=0), 0.0)))
+
+
+def _largest_excess(both: Array, counts: Array, n: float, law: _PairLaw) -> tuple[float, float, tuple[int, int]]:
+    """Return the p-value, and the sum of t and the pair with the smallest one."""
+    first, second = np.triu_indices(counts.size, 1)
+    excess = both[first, second] - law.alpha * n - law.beta * (counts[first] + counts[second])
+    top = np.argsort(-excess, kind="stable")[:PAIRS_BOUNDED]
+    gain = law.symmetry.gain
+    ends = binomial_limits(counts.astype(np.float64), n, HOLDERS_CHANCE / counts.size)
+    most = np.clip((ends[int(gain > 0)] - law.symmetry.base) / gain, 0, 1)
+    holders = np.minimum(n, np.ceil(n * (most[first[top]] + most[second[top]])))
+    bounded, free = law.tail(excess[top], n, holders), law.tail(excess[top], n, np.full(top.size, n))
+    p = 2 * min(excess.size * float(free[0]), excess.size * float(bounded.min()) + HOLDERS_CHANCE)
+    worst = int(top[bounded.argmin()])
+    return min(1.0, p), float(excess[worst]), (int(first[worst]), int(second[worst]))

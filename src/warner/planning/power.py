@@ -381,9 +381,10 @@ class PowerPlan(SurveyPlan):
 
     def _basis(self) -> str:
         asked, level = self.hypothesis, level_text(1 - self.question.confidence.level)
+        kind = "approximate" if self.approximate else "exact"
         basis = (
             f"Test: {TEST_NAMES[asked.test]}, {list(SIDES)[asked.sides - 1]}, at a significance level of {level}; its "
-            f"power with this sample size is {share_text(self.power)} ({'approximate' if self.approximate else 'exact'})."
+            f"power with this sample size is {share_text(self.power)} ({kind})."
         )
         if self.solved_for == "people" and not self.approximate:
             basis += (
