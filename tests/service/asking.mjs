@@ -18,7 +18,7 @@ Object.assign(globalThis, { isSecureContext: true, sessionStorage, fetch, addEve
 
 const folder = pathToFileURL(process.env.WARNER_WEB);
 const { asked, body, drawn, opened, submit } = await import(`${folder}/page.js?${Math.random()}`);
-const { survey, people = [], answers = null, sets = [], other = null } = JSON.parse(readFileSync(0, "utf8"));
+const { survey, people = [], answers = null, sets = [], labels = null, other = null } = JSON.parse(readFileSync(0, "utf8"));
 const form = await opened(survey);
 const respond = (choices) => {
   const places = drawn(form);
@@ -64,5 +64,23 @@ for (const [total, size] of sets) {
     }
   }
   result.counts.push(counts);
+}
+// Of boxes: how often each report comes of each set of ticks, over all numbers below the two totals.
+for (const [json, total] of labels ?? []) {
+  const { design } = await import(`${folder}/warner.js`);
+  await import(`${folder}/sets.js`);
+  const read = design(json);
+  const words = (...numbers) => {
+    const all = new DataView(new ArrayBuffer(16));
+    numbers.forEach((number, i) => all.setBigUint64(8 * i, BigInt(number), true));
+    let taken = 0;
+    return (size) => new Uint8Array(all.buffer.slice(taken, (taken += size)));
+  };
+  result.counts = [...Array(2 ** read.answers.size).keys()].map((set) => {
+    const ticked = [...Array(read.answers.size).keys()].filter((i) => (set >> i) & 1);
+    const [first, counts] = [Math.max(read.most, ticked.length), Array(read.reports.size).fill(0)];
+    for (let u = 0; u < first; u++) for (let v = 0; v < total; v++) counts[read.pick(ticked, words(u, v))]++;
+    return { ticked, first, counts };
+  });
 }
 process.stdout.write(JSON.stringify(result), () => process.exit());

@@ -188,6 +188,23 @@ def test_every_set_of_questions_is_equally_likely() -> None:
     assert two == dict.fromkeys(["0,1", "0,2", "1,2"], 85 * 256)
 
 
+def test_boxes_have_exactly_the_probabilities_of_the_design_and_more_ticks_spend_no_more() -> None:
+    # At odds 3 : 1, at most 2 of 4: a label that is held 3/10, and any other 1/10. Two of three or more ticks are drawn.
+    pills = SelectAll(["red", "green", "blue", "white"], epsilon=math.log(3.0000001), at_most=2).to_dict()
+    pills |= {"odds": ["3", "1"]}
+    found = in_node(survey=several(COIN).to_dict(), labels=[(pills, 10)])["counts"]
+    assert len(found) == 16
+    table = []
+    for case in found:
+        ticked, total = case["ticked"], 10 * case["first"]
+        law = [Fraction(count, total) for count in case["counts"]]
+        held = {*ticked, *range(4, 4 + max(0, 2 - len(ticked)))}
+        share = Fraction(3 - 1, 10) * min(1, Fraction(2, max(2, len(ticked))))
+        assert law == [Fraction(1, 10) + share * (label in held) for label in range(6)]
+        table.append(law)
+    assert max(max(column) / min(column) for column in zip(*table, strict=True)) == 3
+
+
 def test_a_reload_draws_nothing_and_a_response_is_followed_by_a_new_draw() -> None:
     survey = several(*[RandomizedResponse(["zanzibar", "quokka"], odds=(3, 1))] * 50, DRINKS, ask=5).to_dict()
     answers = {f"q{place}": "quokka" for place in range(1, 51)} | {"q51": ["wine"]}
@@ -237,6 +254,18 @@ def test_only_as_many_reports_as_are_drawn(reports: dict[str, int], fine: bool) 
     else:
         with pytest.raises(RefusedError):
             Bodies(survey).read(body(survey, **reports))
+
+
+@pytest.mark.parametrize("optional", [None, 0])
+def test_so_many_options_are_reported_as_are_drawn(optional: int | None) -> None:
+    survey = several(SelectAll(["beer", "wine", "tea", "water"], epsilon=4), COIN, optional=optional)  # two are drawn
+    Bodies(survey).read(body(survey, q1beer=0, q1tea=1, q2=0))
+    for reports in ({"q1beer": 0}, {"q1beer": 0, "q1tea": 1, "q1wine": 0}):
+        if optional is not None and len(reports) < 2:
+            Bodies(survey).read(body(survey, **reports, q2=0))
+            continue
+        with pytest.raises(RefusedError):
+            Bodies(survey).read(body(survey, **reports, q2=0))
 
 
 @pytest.mark.parametrize(
@@ -370,12 +399,16 @@ def test_dashboard_report_and_exports_have_the_same_intervals(tmp_path: Path) ->
     # In groups, every option again; and the report has the same, in numbers of respondents who were asked.
     (group,) = question["groups"]
     assert [(value["value"], value["reports"]) for value in group["values"]] == [("north", 135), ("south", 135)]
-    north = estimate(collected.tally("q1", by=("region",))).table()
-    of_wine = (north["option"] == "wine") & (north["region"] == "south") & (north["value"] == "yes")
-    assert group["values"][1]["answers"][1]["share"] == pytest.approx(north["share"][of_wine].item())
+    table = estimate(collected.tally("q1", by=("region",))).table()
+    for value in group["values"]:
+        here = (table["region"] == value["value"]) & (table["value"] == "yes")
+        assert [row["label"] for row in value["answers"]] == table["option"][here].tolist()
+        assert [row["share"] for row in value["answers"]] == pytest.approx(table["share"][here].tolist())
     page = survey_report(collected)
     assert "<q>beer</q>: about 70 of 100 respondents who were asked" in page
     assert "Each of them was asked about 1 of 3 options, drawn at random." in page
+    # Of tea, the sensitive option: 20 of 80 reports, one half of each from north and south
+    assert page.count("about 0 of 40 respondents who were asked") == 2
     assert "the shares need not sum to 100 %" in page
     assert b"beer" in exported(collected, "html", "q1").content
     tallies = json.loads(exported(collected, "json").content)["questions"][0]
