@@ -332,7 +332,7 @@ def _tally_questionnaire(
     is_table, is_selection = not is_sequence or are_paths(reports), isinstance(questionnaire, SelectAll)
     if isinstance(questionnaire, SelectAll) and questionnaire.device is not None:
         columns = replace(columns, column=columns.column or REPORT) if is_table else columns
-        return _by_option(tallied(reports, questionnaire.device, columns, reading, sample), designs)
+        return by_option(tallied(reports, questionnaire.device, columns, reading, sample), designs)
     if not is_table:
         raise TypeError("reports must be a table with a column for each question")
     if columns.column not in designs and not (is_selection and columns.column is None):
@@ -381,7 +381,7 @@ def _by_row(source: Any, forms: Mapping[str, Any], named: Sequence[str], columns
     return {name: [*compress(values, given)] for name, values in long.items()}
 
 
-def _by_option(labels: Any, designs: Mapping[str, Design]) -> Tally:
+def by_option(labels: Any, designs: Mapping[str, Design]) -> Tally:
     """Return the numbers of reports that name each option, and that do not, from those of all labels."""
     if not labels.simple:
         raise TypeError("weights, strata and clusters must be left out for options with at_most")

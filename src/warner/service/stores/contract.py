@@ -26,9 +26,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from warner.reports.counting import OPTION, by_option
 from warner.reports.open_tallies import OpenTally
 from warner.reports.tallies import Tally
-from warner.service.survey import OPTION, Layout, survey_from_json
+from warner.service.survey import Layout, survey_from_json
 from warner.text import counted as in_words
 
 if TYPE_CHECKING:
@@ -143,18 +144,12 @@ class Collected:
         several = found.several
         if several is None:
             return self._layout(found.listed, found).tally(*self._by_groups(found, by))
-        if several.device is None:
-            counted = [self._by_groups(found, by, option) for option in several.questions]
-            cells = np.concatenate([np.atleast_2d(part) for part, *_ in counted])
-            counts, missing, groups = cells[:, :-1], cells[:, -1], counted[0][2]
-        else:
-            one = self._layout(several.device, found).tally(*self._by_groups(found, by))
-            reported = np.atleast_2d(one.counts)
-            named = reported[:, : len(several.questions)].T.ravel()
-            counts = np.stack([named, np.tile(reported.sum(axis=1), len(several.questions)) - named], axis=-1)
-            missing, groups = np.tile(np.atleast_1d(one.missing), len(several.questions)), one.groups
-        of_options = tuple((option, *group) for option in several.questions for group in groups or ((),))
-        return Tally(several.parts[0], counts, missing=missing, by=(OPTION, *by), groups=of_options)
+        if several.device is not None:
+            return by_option(self._layout(several.device, found).tally(*self._by_groups(found, by)), several.designs)
+        counted = [self._by_groups(found, by, option) for option in several.questions]
+        cells, groups = np.concatenate([np.atleast_2d(part) for part, *_ in counted]), counted[0][2] or ((),)
+        of_options = tuple((option, *group) for option in several.questions for group in groups)
+        return Tally(several.parts[0], cells[:, :-1], missing=cells[:, -1], by=(OPTION, *by), groups=of_options)
 
     def _layout(self, design: Design, question: Question) -> Layout:
         (index, *_) = self._indices(question)
