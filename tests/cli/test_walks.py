@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import doctest
 import json
-from typing import TYPE_CHECKING
+import re
+import shlex
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from cli.shell import succeeds
+from cli.shell import run, succeeds
 from warner.simulate import zipf
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PEOPLE = 3000
 
@@ -52,3 +53,25 @@ def test_from_the_plan_to_the_page(tmp_path: Path, name: str, ending: str) -> No
         assert first["low"] <= zipf(40, 2.5)[0] <= first["high"]  # missed once in a million
         assert sum(row["share"] for row in values) == pytest.approx(1)
         assert f"{PEOPLE:,} reports" in (tmp_path / "p.html").read_text(encoding="utf-8")
+
+
+def test_the_telemetry_path_runs_as_its_page_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the examples and commands of the page "Telemetry" in their order, and compare what they print."""
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs/how-to/telemetry.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    codes = []
+    for kind, body in re.findall(r"^```(python|console)\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        if kind == "python":
+            example = doctest.DocTestParser().get_doctest(body, names, "telemetry", None, None)
+            assert not doctest.DocTestRunner().run(example, clear_globs=False).failed
+            names = example.globs
+            continue
+        for line, printed in re.findall(r"^\$ warner (.*)\n((?:(?!\$ ).*\n)*)", body, re.MULTILINE):
+            done = run(tmp_path, *shlex.split(line))
+            end = f"# exit code {done.returncode}\n" if done.returncode else ""
+            assert done.stdout + done.stderr + end == printed, line
+            codes.append(done.returncode)
+    assert codes == [0, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0]  # the error of a bad file, and an alert
+    words = re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL).split()
+    assert len(words) <= 1200
